@@ -2,8 +2,8 @@
 import Foundation
 import PackageDescription
 
-// Arrows go down only. `make build` passes `--explicit-target-dependency-import-check error`, so an import
-// that is not declared here does not compile.
+// Dependencies point to lower levels only. `make build` passes `--explicit-target-dependency-import-check error`, so an
+// import that is not declared here does not compile.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -12,8 +12,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// The server's own targets. Debug builds, and so all tests, check exclusive access while they run; in a release the checks
-/// would be 8 % of a commit's instructions.
+/// The settings of the server's targets. Debug builds, and so all tests, check exclusive access at run time. Release
+/// builds do not: the checks would be 8 % of a commit's instructions.
 let serverSettings =
     settings + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 
@@ -69,18 +69,18 @@ let package = Package(
         // Level 0: values and pure rules.
         .target(name: "NestModel", swiftSettings: settings),
 
-        // Level 1: one outside thing each.
+        // Level 1: one external dependency each.
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
-        // All of protocol.md, for both sides and for the engine: bytes, no NIO.
+        // The codec of protocol.md, for client, server and engine. It works on bytes, without NIO.
         .target(
             name: "NestProtocol",
             dependencies: ["NestModel", "CZstd", concurrencyHelpers],
             swiftSettings: settings
         ),
-        // Its frames in NIO's buffers.
+        // The protocol's frames in NIO buffers.
         .target(name: "NestFraming", dependencies: ["NestModel", "NestProtocol", nioCore], swiftSettings: settings),
-        // How a model lies in a store: layouts, rows, change sets, compiled predicates.
+        // How a store represents a model: layouts, rows, change sets, compiled predicates.
         .target(name: "NestSchema", dependencies: ["NestModel"], swiftSettings: serverSettings),
         .target(
             name: "NestStore",
@@ -98,7 +98,7 @@ let package = Package(
             dependencies: ["NestModel", "CLibXML2", concurrencyHelpers],
             swiftSettings: settings
         ),
-        // SHA-256 alone. The system's library: building another costs two minutes.
+        // Only for SHA-256. It uses the system's library, because building another one takes two minutes.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "NestSecrets",
@@ -117,7 +117,7 @@ let package = Package(
             swiftSettings: serverSettings
         ),
 
-        // Level 3: the rim.
+        // Level 3: the I/O layer.
         .target(
             name: "NestServer",
             dependencies: [
@@ -135,7 +135,7 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // What operators meet: settings, logs, metrics, health. Knows nothing of the server, which nestd shows it.
+        // Settings, logs, metrics and health for operators. It does not depend on the server; nestd connects the two.
         .target(
             name: "NestOperations",
             dependencies: [
@@ -160,15 +160,15 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // What is measured as engine time drives the engine without the rim: in a target of its own, so that nestbench, a
-        // client like nestc, sees neither the engine nor the store.
+        // Drives the engine without the I/O layer, to measure engine time. It is a separate target, so that nestbench,
+        // a client like nestc, imports neither the engine nor the store.
         .target(
             name: "BenchEngine",
             dependencies: ["NestModel", "NestProtocol", "NestStore", "NestEngine", "CMalloc"],
             path: "bench/Engine",
             swiftSettings: settings
         ),
-        // A network that fails, for tests and by hand: knows TCP and nothing of nest.
+        // Simulates network faults, for tests and by hand. It knows TCP and nothing of nest.
         .target(name: "ChaosProxy", dependencies: [nioCore, nioPosix], path: "bench/Proxy", swiftSettings: settings),
         .executableTarget(
             name: "nestbench",
@@ -177,11 +177,11 @@ let package = Package(
                 concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
-            exclude: ["README.md", "Count", "Engine", "Peers", "Proxy", "report"],
+            exclude: ["Count", "Engine", "Peers", "Proxy", "report"],
             swiftSettings: settings
         ),
-        // nest against other servers. What it understands of their protocols is a target of its own for the tests' sake; the
-        // gRPC server in bench/Peers/gRPC is a package of its own, so that its dependencies are not nest's.
+        // Compares nest with other servers. The protocols of these servers are a separate target, which the tests use.
+        // The gRPC server in bench/Peers/gRPC is a separate package, so that nest does not get its dependencies.
         .systemLibrary(name: "CEpoll", path: "bench/Peers/CEpoll"),
         .target(
             name: "PeerWires",
@@ -196,7 +196,7 @@ let package = Package(
             exclude: ["CEpoll", "Wires", "gRPC", "install"],
             swiftSettings: serverSettings
         ),
-        // Without sockets and threads of its own, so that valgrind can count its instructions.
+        // Uses no sockets and starts no threads, so that valgrind can count its instructions.
         .executableTarget(
             name: "nestcount",
             dependencies: ["NestModel", "BenchEngine", argumentParser],
@@ -205,7 +205,7 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // The examples in Swift: what their pages quote is compiled, and run by the tests.
+        // The Swift examples. Their pages quote this code, and the tests run it.
         .executableTarget(
             name: "nestexamples",
             dependencies: ["NestModel", "NestClient"],
@@ -228,14 +228,14 @@ let package = Package(
             path: "Tests/NestTestSupport",
             swiftSettings: settings
         ),
-        // What clients saw of a server, and the rules that it must obey.
+        // Records what clients observe of a server, and checks the rules that the server must obey.
         .target(
             name: "NestHistory",
             dependencies: ["NestModel"],
             path: "Tests/NestHistory",
             swiftSettings: settings
         ),
-        // Requests that mean something, sent to the real engine by seed or by a fuzzer's bytes.
+        // Sends meaningful requests to the real engine, generated from a seed or from a fuzzer's bytes.
         .target(
             name: "NestMeaning",
             dependencies: [
@@ -250,8 +250,8 @@ let package = Package(
             dependencies: ["NestMeaning", "NestTestSupport"],
             swiftSettings: settings
         ),
-        // What takes bytes from others, under names: run with bytes that are kept by the tests, and with bytes of its own by
-        // libFuzzer.
+        // The decoders of untrusted bytes, as fuzz targets. The tests run them with stored bytes, libFuzzer with
+        // generated bytes.
         .target(
             name: "NestFuzzing",
             dependencies: [
@@ -296,7 +296,7 @@ let package = Package(
             dependencies: ["NestModel", "NestProtocol", "NestDocuments", "NestTestSupport", concurrencyHelpers],
             swiftSettings: settings
         ),
-        // A server in the tests' process.
+        // Runs a server in the tests' process.
         .target(
             name: "NestServerTestSupport",
             dependencies: ["NestModel", "NestStore", "NestServer", nioCore, logging],
@@ -343,7 +343,7 @@ let package = Package(
             dependencies: ["NestModel", "ChaosProxy", "NestHistory", "NestTestSupport", nioCore],
             swiftSettings: settings
         ),
-        // Rules of the sources and of the tests themselves.
+        // Checks rules for the sources and the tests.
         .testTarget(name: "TidyTests", dependencies: ["NestTestSupport"], swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
@@ -356,7 +356,7 @@ let package = Package(
     ]
 )
 
-// `make fuzz` alone builds the first, whose `main` is libFuzzer's, and `make meaning` the second.
+// Only `make fuzz` builds the first, whose `main` is libFuzzer's, and only `make meaning` builds the second.
 if ProcessInfo.processInfo.environment["NEST_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(

@@ -5,12 +5,12 @@ import NestModel
 import Glibc
 #endif
 
-/// `nestexamples NAME` does with NestClient what the page of an example shows, on the server that `NEST_SERVER` names.
+/// `nestexamples NAME` runs the Swift code of an example's page, on the server that `NEST_SERVER` names.
 @main
 enum Examples {
     private static let all: [(name: String, run: @MainActor (NestClient) async throws -> Void)] = [
         ("nested-lists", NestedLists.run), ("number-facts", NumberFacts.run), ("phone-book", PhoneBook.run),
-        ("done", Done.run),
+        ("done", Done.run), ("client-page", ClientPage.run),
     ]
 
     @MainActor static func main() async {
@@ -38,7 +38,7 @@ enum Examples {
 }
 
 extension FetchedResultsTransitions.AsyncIterator {
-    /// What the next diff means for a view; what changes nothing in it is passed over.
+    /// Returns the events of the next transition that changes the view. Skips transitions without events.
     mutating func events() async throws -> [FetchedResultsEvent] {
         while let transition = try await self.next() {
             if !transition.events.isEmpty { return transition.events }

@@ -5,9 +5,9 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// A client connection as lean as can be: frames in, frames out, everything on its event loop.
+/// A minimal client connection: it sends and receives frames, with all work on its event loop.
 ///
-/// Subscribers and writers of the workloads are built on it, so that what is measured is the server.
+/// The workloads build their subscribers and writers on it, so that they measure the server and not a client library.
 final class BenchConnection: Sendable {
     let channel: any Channel
     private let handler: NIOLoopBound<FrameHandler>
@@ -18,18 +18,18 @@ final class BenchConnection: Sendable {
         self.handler = handler
     }
 
-    /// Connects and shakes hands.
+    /// Connects and performs the handshake.
     static func connect(
         host: String,
         port: Int,
         on group: any EventLoopGroup,
         features: Features = .all
     ) async throws -> BenchConnection {
-        try await Self.connectKnowing(host: host, port: port, on: group, features: features).0
+        try await Self.connectWithHistoryID(host: host, port: port, on: group, features: features).0
     }
 
-    /// The same, with the history of the store that it has come to.
-    static func connectKnowing(
+    /// Connects and performs the handshake. Returns the history id of the store as well.
+    static func connectWithHistoryID(
         host: String = "127.0.0.1",
         port: Int,
         on group: any EventLoopGroup,
@@ -58,7 +58,8 @@ final class BenchConnection: Sendable {
         return (connection, try await welcomed.futureResult.get())
     }
 
-    /// Without a handshake, for the limits' servers; one that sends frames may have no preface.
+    /// Connects without a handshake, for the servers of the limits. `hasPreface`: whether the server sends a preface
+    /// before its frames.
     static func connectRaw(
         host: String,
         port: Int,
@@ -80,12 +81,12 @@ final class BenchConnection: Sendable {
         return BenchConnection(channel: channel, handler: handlers.withLockedValue { $0! })
     }
 
-    /// Runs on the event loop with the handler.
+    /// Runs `body` with the handler, on the event loop.
     func configure(_ body: @escaping @Sendable (FrameHandler) -> Void) async throws {
         try await self.channel.eventLoop.submit { body(self.handler.value) }.get()
     }
 
-    /// Bytes that have come.
+    /// The number of bytes received.
     func bytesRead() async throws -> Int {
         try await self.channel.eventLoop.submit { self.handler.value.bytesRead }.get()
     }
@@ -98,13 +99,13 @@ final class BenchConnection: Sendable {
         try await self.channel.close().get()
     }
 
-    /// Subscribes to the children of an object; answers when the snapshot has come.
+    /// Subscribes to the children of an object. Returns when the snapshot has arrived.
     func subscribe(to parent: ObjectID, onFrame: @escaping @Sendable (Frame) -> Void) async throws {
         try await self.subscribe([Self.children(of: parent)])
         try await self.configure { $0.onFrame = onFrame }
     }
 
-    /// The children of an object, in their order.
+    /// Returns a request for the children of an object, in their order.
     static func children(of parent: ObjectID) -> ObjectFetchRequest {
         ObjectFetchRequest(
             entity: EntityNumber(1),
@@ -112,7 +113,7 @@ final class BenchConnection: Sendable {
         )
     }
 
-    /// Subscribes to results; answers when the last snapshot has come.
+    /// Subscribes to results. Returns when the last snapshot has arrived.
     func subscribe(_ requests: [ObjectFetchRequest]) async throws {
         let ready = self.channel.eventLoop.makePromise(of: Void.self)
         try await self.configure { handler in
@@ -135,7 +136,7 @@ final class BenchConnection: Sendable {
         try await ready.futureResult.get()
     }
 
-    /// One request and its answer.
+    /// Sends a request and returns its reply.
     func request(_ frame: ByteBuffer) async throws -> Frame {
         let answer = self.channel.eventLoop.makePromise(of: Frame.self)
         try await self.configure { handler in
@@ -152,6 +153,8 @@ final class BenchConnection: Sendable {
 enum BenchError: Error, CustomStringConvertible {
     case refused(Frame)
     case badServer(String)
+    /// The server or a child process did not do its part of a measurement.
+    case failed(String)
     case nothingInserted
 
     var description: String {
@@ -159,23 +162,24 @@ enum BenchError: Error, CustomStringConvertible {
         case .refused(let frame):
             (try? ErrorMessage(body: frame.body))?.error.description ?? "refused"
         case .badServer(let text): "--server takes HOST:PORT, not \(text)"
+        case .failed(let text): text
         case .nothingInserted: "the server inserted nothing"
         }
     }
 }
 
-/// Cuts what comes in into frames and hands them on; counts bytes.
+/// Decodes the received bytes into frames, passes them to `onFrame` and counts the bytes.
 final class FrameHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     var onFrame: (Frame) -> Void = { _ in }
-    /// For the limits: the number of bytes that came.
+    /// Called with the received bytes instead of `onFrame` if `decodes` is false.
     var onBytes: (ByteBuffer) -> Void = { _ in }
     var bytesRead = 0
     private let decodes: Bool
     private var buffer = ByteBuffer()
-    /// The server's preface is still awaited.
+    /// Whether the server's preface has not arrived yet.
     private var awaitsPreface: Bool
     private let decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesMax)
 
@@ -195,7 +199,7 @@ final class FrameHandler: ChannelInboundHandler {
             self.awaitsPreface = false
         }
         while let frame = try? self.decoder.next(from: &self.buffer)?.unpacked(.all) {
-            // A connection on which nothing happens for long is asked for a sign of life.
+            // The server pings idle connections.
             if frame.type == MessageType.ping.rawValue, let ping = try? Ping(body: frame.body) {
                 context.writeAndFlush(self.wrapOutboundOut(Pong(payload: ping.payload).frame(id: 0)), promise: nil)
             } else {
@@ -205,7 +209,7 @@ final class FrameHandler: ChannelInboundHandler {
         if self.buffer.readableBytes == 0 { self.buffer.clear() }
     }
 
-    /// What the frames of one read made this side write goes out together.
+    /// Flushes the replies to all frames of one read together.
     func channelReadComplete(context: ChannelHandlerContext) {
         context.flush()
     }

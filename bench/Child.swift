@@ -1,7 +1,7 @@
 import Foundation
 import NIOConcurrencyHelpers
 
-/// A server in a process of its own: nestd, or one of the limits. Ends when the value goes.
+/// A server in its own process: nestd, or the server of a limit. The process ends when this object is released.
 final class Child {
     enum Failure: Error, CustomStringConvertible {
         case notStarted(String)
@@ -13,7 +13,7 @@ final class Child {
         }
     }
 
-    /// How it ended.
+    /// How the process ended.
     enum End: Equatable, CustomStringConvertible {
         case exit(Int32)
         case signal(Int32)
@@ -30,7 +30,9 @@ final class Child {
     private let process: Process
     private let directory: String?
 
-    /// Starts a program beside this one, or the one at `path`; it prints its port as the first number behind a colon on its first line.
+    /// Starts the program `name` in this program's directory, or the program at `path`.
+    ///
+    /// The first line of its output must contain the port: the first number after a colon.
     init(_ name: String, _ arguments: [String], directory: String? = nil, path: String? = nil) throws {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         self.process = Process()
@@ -38,7 +40,7 @@ final class Child {
             path.map { URL(fileURLWithPath: $0) }
             ?? (name == "nestbench" ? own : own.deletingLastPathComponent().appendingPathComponent(name))
         self.process.arguments = arguments
-        // A crash ends the process at once, and not when its stack has been written to nobody.
+        // Without a backtrace, a crash ends the process at once.
         self.process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
         self.directory = directory
         let output = Pipe()
@@ -59,26 +61,28 @@ final class Child {
         let digits = text.split(separator: ":").dropFirst().first.map { $0.prefix { $0.isNumber } } ?? ""
         guard let port = Int(digits) else {
             self.process.terminate()
-            throw Failure.notStarted("\(name): it said \(text)")
+            throw Failure.notStarted("\(name): its first line is \(text)")
         }
         self.port = port
     }
 
-    /// A nestd on a fresh store.
+    /// Starts a nestd on a new store.
     static func nestd(under parent: String) throws -> Child {
         let directory = try Self.makeDirectory(under: parent)
         return try Self.nestd(in: directory, removes: directory)
     }
 
-    /// A new directory for stores.
+    /// Creates a directory for stores and returns its path.
     static func makeDirectory(under parent: String) throws -> String {
         let directory = "\(parent)/nestbench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         return directory
     }
 
-    /// A nestd on the store in a directory. `removes`: what is removed when it has ended; `program`: another nestd than the one
-    /// beside this program.
+    /// Starts a nestd on the store in a directory.
+    ///
+    /// `removes`: a directory to remove after nestd has ended. `program`: the nestd to start instead of the one in this
+    /// program's directory.
     static func nestd(in directory: String, removes: String? = nil, program: String? = nil) throws -> Child {
         try Child(
             "nestd",
@@ -88,14 +92,15 @@ final class Child {
         )
     }
 
-    /// How it ended; `nil` while it runs.
+    /// How the process ended; `nil` while it runs.
     var end: End? {
         guard !self.process.isRunning else { return nil }
         return self.process.terminationReason == .uncaughtSignal
             ? .signal(self.process.terminationStatus) : .exit(self.process.terminationStatus)
     }
 
-    /// Sends SIGTERM; seconds until it has ended, or `nil` when it had to be killed after so many.
+    /// Sends SIGTERM and returns the seconds until the process ended. If it runs longer than `seconds`, kills it and
+    /// returns `nil`.
     func terminate(within seconds: Double) async throws -> Double? {
         let start = ContinuousClock.now
         self.process.terminate()
@@ -109,13 +114,13 @@ final class Child {
         return (ContinuousClock.now - start).seconds
     }
 
-    /// Ends it as a crash does: `kill -9`.
+    /// Kills the process with SIGKILL, like a crash.
     func killNow() {
         kill(self.process.processIdentifier, SIGKILL)
         self.process.waitUntilExit()
     }
 
-    /// Seconds that its threads have worked since it began: what others do on the machine is not in it.
+    /// The processor time of all its threads since the start, in seconds. Other load on the machine does not change it.
     var processorTime: Double {
         var clock = clockid_t()
         var time = timespec()
@@ -127,9 +132,9 @@ final class Child {
 
     var memory: ProcessMemory { ProcessMemory(process: self.process.processIdentifier) }
 
-    /// The most memory that it takes while `body` runs, above what it had before, in bytes.
+    /// Returns the number of bytes by which its peak memory grows while `body` runs.
     func growth(_ body: () async throws -> Void) async throws -> Int {
-        // Makes the peak what is in use now (proc(5), since Linux 4.0).
+        // Resets the peak to the current memory (proc(5), since Linux 4.0).
         try "5".write(
             toFile: "/proc/\(self.process.processIdentifier)/clear_refs",
             atomically: false,

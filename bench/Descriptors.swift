@@ -2,9 +2,9 @@ import Glibc
 import NestModel
 import NestProtocol
 
-/// What this process may have open.
+/// The file descriptors of this process.
 enum Descriptors {
-    /// Connections that there are descriptors for, after raising the soft limit as far as it goes.
+    /// Raises the soft limit to the hard limit and returns the number of connections that the descriptors allow.
     static func connectionsMax() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 512 }

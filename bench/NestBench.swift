@@ -1,16 +1,17 @@
 import ArgumentParser
 import NestModel
 
-/// The load harness: `nestbench commit`, `nestbench fanout`, …, each against a nestd of its own or a running one.
+/// The load generator: `nestbench commit`, `nestbench fanout`, and so on. Each workload uses its own nestd or a running
+/// one.
 @main
 struct NestBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestbench",
-        abstract: "Measure nestd, and in the same run the raw limit it is compared with.",
+        abstract: "Measure nestd and, in the same run, the raw limit that it is compared with.",
         discussion: """
-            Without --server each workload starts a nestd of its own (the one beside nestbench) on a store in a temporary
-            directory, and stops it. Figures are medians of --rounds rounds; what counts is the ratio, taken in the same
-            round. See bench/README.md for how to read them.
+            Without --server each workload starts its own nestd (from nestbench's directory) on a store in a temporary
+            directory and stops it at the end. Figures are medians of --rounds rounds. Compare ratios: both sides of a
+            ratio are measured in the same round. docs/performance.md explains the figures.
 
             Examples:
               nestbench commit
@@ -35,25 +36,25 @@ struct NestBench: AsyncParsableCommand {
 }
 
 struct BenchOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A running nestd; its data will be written to.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("Use a running nestd. The workloads write to its store.", valueName: "host:port"))
     var server: String?
 
-    @Option(help: "Rounds; nest and its limit take turns, figures are medians.")
+    @Option(help: "Number of rounds. nest and its limit alternate; figures are medians.")
     var rounds = 3
 
-    @Option(help: ArgumentHelp("The directory for stores and files of the limits.", valueName: "directory"))
+    @Option(help: ArgumentHelp("The directory for the stores and for the files of the limits.", valueName: "directory"))
     var directory = "/tmp"
 
-    @Flag(help: "One JSON object per measurement.")
+    @Flag(help: "Print one JSON object for each measurement.")
     var json = false
 
     func validate() throws {
-        guard (1...99).contains(self.rounds) else { throw ValidationError("--rounds is 1 to 99") }
+        guard (1...99).contains(self.rounds) else { throw ValidationError("--rounds must be 1 to 99") }
     }
 }
 
 struct AllCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "all", abstract: "Run every workload as it comes.")
+    static let configuration = CommandConfiguration(commandName: "all", abstract: "Run all but attack and scaling.")
     @OptionGroup var options: BenchOptions
 
     func run() async throws {

@@ -5,9 +5,9 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Keeps a number of requests in flight on one connection until a total is answered; times each.
+/// Keeps `depth` requests in flight on one connection until `total` are answered, and times each request.
 ///
-/// Lives on the connection's event loop.
+/// Used only on the connection's event loop.
 final class Pipeline {
     private let depth: Int
     private let total: Int
@@ -40,7 +40,7 @@ final class Pipeline {
         self.makeFrame = makeFrame
     }
 
-    /// Runs to the end; call from anywhere.
+    /// Runs a pipeline to its end. Callable from any thread.
     static func run(
         _ connection: BenchConnection,
         depth: Int,

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The memory that a process has in use, as Linux tells it; in bytes, 0 for one that is gone.
+/// The memory of a process in bytes, as Linux reports it; 0 if the process has ended.
 struct ProcessMemory {
     let process: Int32
 
@@ -12,7 +12,7 @@ struct ProcessMemory {
 
     var resident: Int { self.field("VmRSS") }
 
-    /// The most since it began, or since `resetPeak`.
+    /// The peak since the process started or since `resetPeak`.
     var peak: Int { self.field("VmHWM") }
 
     func resetPeak() {
@@ -20,9 +20,9 @@ struct ProcessMemory {
     }
 }
 
-/// A run of `nestc`, which stands beside this program, with its output thrown away.
+/// A run of `nestc` from this program's directory. Its output is discarded.
 struct MeasuredCommand {
-    /// The most memory it had in use, looked at until it ended.
+    /// The peak memory, sampled until the process ended.
     let peak: Int
 
     init(server: String, _ arguments: [String]) async throws {
@@ -41,7 +41,7 @@ struct MeasuredCommand {
         }
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw BenchError.badServer("nestc \(arguments.joined(separator: " ")) failed")
+            throw BenchError.failed("nestc \(arguments.joined(separator: " ")) failed")
         }
         self.peak = peak
     }

@@ -1,7 +1,7 @@
 import Glibc
 import NestProtocol
 
-/// Says on a terminal what is being done; says nothing where standard error is none.
+/// Shows progress on standard error if it is a terminal.
 enum Progress {
     private static let isTerminal = isatty(STDERR_FILENO) == 1
 

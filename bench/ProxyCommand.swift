@@ -3,21 +3,21 @@ import ChaosProxy
 import Glibc
 import NIOCore
 
-/// A bad network between clients and a server.
+/// Simulates a faulty network between clients and a server.
 struct ProxyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "proxy",
-        abstract: "Put a bad network between clients and a server.",
+        abstract: "Simulate a faulty network between clients and a server.",
         discussion: """
-            Listens, connects each client to the server, and does to the bytes what the options say: to those of every \
-            connection, in both directions unless --direction is given. Faults with -at begin after so many bytes of a \
-            connection; 0 is at once. Memory is bounded: who sends more than goes on is slowed down.
+            Forwards each client connection to the server and applies the faults of the options to every connection, \
+            in both directions unless --direction is given. A fault with -at begins after that many bytes of a \
+            connection; 0 means at once. Memory is bounded: a sender that is faster than its receiver is blocked.
 
-            --script changes the faults over time, again and again from the start: phases with a comma between, each a \
-            time and its faults (\(Faults.words)). --random does so by itself, as --seed has it, with calm moments \
-            between.
+            --script changes the faults over time. It is a comma-separated list of phases, each a time and its faults \
+            (\(Faults.words)). After the last phase the script starts again. --random generates phases from --seed, \
+            with calm phases in between.
 
-            Times are 250ms or 1.5s, bytes 10000, 64k or 1m.
+            Write times as 250ms or 1.5s, and bytes as 10000, 64k or 1m.
 
             Examples:
               nestbench proxy --listen 7001 --to 127.0.0.1:7000 --delay 50ms --throttle 64k
@@ -28,39 +28,39 @@ struct ProxyCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 is any free one.", valueName: "[host:]port"))
+    @Option(help: ArgumentHelp("The address to listen on; port 0 selects a free port.", valueName: "[host:]port"))
     var listen = ProxyAddress(port: 7001)
 
-    @Option(help: ArgumentHelp("The server.", valueName: "[host:]port"))
+    @Option(help: ArgumentHelp("The server's address.", valueName: "[host:]port"))
     var to = ProxyAddress(port: 7000)
 
-    @Option(help: ArgumentHelp("Hold every byte back so long.", valueName: "time"))
+    @Option(help: ArgumentHelp("Delay every byte by this time.", valueName: "time"))
     var delay: FaultTime?
 
-    @Option(help: ArgumentHelp("Forward so many bytes a second.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Forward this many bytes per second.", valueName: "bytes"))
     var throttle: FaultBytes?
 
     @Option(
         help: ArgumentHelp(
-            "Forward in pieces of so many bytes, or of random size, joined or split.",
+            "Join and split the bytes into pieces of n bytes, or of random size.",
             valueName: "n|random"
         )
     )
     var resegment: String?
 
-    @Option(help: ArgumentHelp("End the connection in order after so many bytes.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("End the connection normally after this many bytes.", valueName: "bytes"))
     var cutAt: FaultBytes?
 
-    @Option(help: ArgumentHelp("Reset the connection (RST) after so many bytes.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Reset the connection (RST) after this many bytes.", valueName: "bytes"))
     var resetAt: FaultBytes?
 
     @Option(
-        help: ArgumentHelp("Forward nothing more after so many bytes, and keep the connection.", valueName: "bytes")
+        help: ArgumentHelp("Forward nothing after this many bytes, and keep the connection.", valueName: "bytes")
     )
     var stallAt: FaultBytes?
 
     @Option(
-        help: ArgumentHelp("Swallow everything after so many bytes, the end of the connection too.", valueName: "bytes")
+        help: ArgumentHelp("Discard everything after this many bytes, and the connection's end.", valueName: "bytes")
     )
     var halfOpenAt: FaultBytes?
 
@@ -68,27 +68,27 @@ struct ProxyCommand: AsyncParsableCommand {
     var refuse = false
 
     @Option(
-        help: ArgumentHelp("What the faults concern: to-server or to-client. (default: both)", valueName: "direction")
+        help: ArgumentHelp("Direction of the faults: to-server or to-client. (default: both)", valueName: "direction")
     )
     var direction: ProxyDirection?
 
-    @Option(help: ArgumentHelp("Phases of faults, one after the other.", valueName: "phases"))
+    @Option(help: ArgumentHelp("Phases of faults, in order.", valueName: "phases"))
     var script: String?
 
-    @Flag(help: "Faults that come and go at random.")
+    @Flag(help: "Apply random faults that change over time.")
     var random = false
 
-    @Option(help: "What random faults and sizes are made from.")
+    @Option(help: "The seed of random faults and sizes.")
     var seed: UInt64 = 1
 
-    @Flag(help: "Log one JSON object a line.")
+    @Flag(help: "Log one JSON object per line.")
     var json = false
 
     func validate() throws {
         let breaks = [self.cutAt, self.resetAt, self.stallAt, self.halfOpenAt].count { $0 != nil }
-        guard breaks <= 1 else { throw ValidationError("a connection ends one way: give one of the options with -at") }
+        guard breaks <= 1 else { throw ValidationError("use only one of the options with -at") }
         guard [self.faults != .none, self.script != nil, self.random].count(where: { $0 }) <= 1 else {
-            throw ValidationError("--script and --random say all faults; give them alone")
+            throw ValidationError("--script, --random and the options for faults cannot be combined")
         }
         _ = try self.plan
         if let resegment { _ = try Self.segments(resegment) }

@@ -1,21 +1,21 @@
 import Foundation
 import Histogram
 
-/// One measurement: what nest did, and the raw limit in the same rounds.
+/// One measurement of nest and of the raw limit, in the same rounds.
 struct Measurement {
     var workload: String
     var parameters: String
     var unit: String
-    /// One figure a round.
+    /// One figure for each round.
     var nest: [Double]
     var limitName: String
-    /// Empty when there is nothing to compare with.
+    /// Empty if there is no limit.
     var limit: [Double]
-    /// Microseconds.
+    /// In microseconds.
     var latency: Histogram<UInt64>?
     /// Whether a smaller figure is better (a time, not a rate).
     var isTime = false
-    /// What the design asks for, in words.
+    /// The design's target, as text.
     var wanted: String?
 
     var ratio: Double { Self.median(zip(self.nest, self.limit).map { $1 == 0 ? 0 : $0 / $1 }) }
@@ -28,7 +28,7 @@ struct Measurement {
     }
 }
 
-/// Prints measurements as they come: a table for people, a line of JSON each for machines.
+/// Prints each measurement when it is complete: as rows of a table, or as one line of JSON.
 struct Report {
     let isJSON: Bool
     private static let columns = [10, 34, 12, 12, 8, 30]
@@ -41,7 +41,7 @@ struct Report {
     }
 
     func add(_ measurement: Measurement) {
-        // What has been measured is not lost when a later measurement fails.
+        // Flushed at once: if a later measurement fails, this one is not lost.
         defer { fflush(nil) }
         let nest = Measurement.median(measurement.nest)
         let limit = Measurement.median(measurement.limit)
@@ -77,7 +77,7 @@ struct Report {
         return fields
     }
 
-    /// A remark below the row before.
+    /// Prints a remark below the previous row.
     func note(_ text: String) {
         if !self.isJSON { print("           \(text)") }
     }

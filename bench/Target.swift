@@ -4,7 +4,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Where the load goes: a running server, or one started for this workload.
+/// The server under load: a running one, or one started for this workload.
 struct BenchTarget {
     let host: String
     let port: Int
@@ -32,7 +32,7 @@ struct BenchTarget {
         try await BenchConnection.connect(host: self.host, port: self.port, on: self.group, features: features)
     }
 
-    /// A new item to work under, so that rounds do not disturb each other.
+    /// Inserts an item as the parent of a round's rows, so that rounds do not affect each other.
     func makeParent(_ connection: BenchConnection, _ requestID: UInt32) async throws -> ObjectID {
         let frame = try await connection.request(
             TransactionMessage(WriteTransaction(mutations: [Load.insert(under: ObjectID(1), "bench")])).frame(
@@ -45,7 +45,7 @@ struct BenchTarget {
         return id
     }
 
-    /// A counter of the server.
+    /// Returns a counter of the server; 0 if the server has no such counter.
     func statistic(_ name: String) async throws -> UInt64 {
         let connection = try await self.connect()
         let frame = try await connection.request(GetStatistics().frame(id: 1))
@@ -58,7 +58,7 @@ struct BenchTarget {
     }
 }
 
-/// What the workloads write: one item with a title of 24 bytes.
+/// The mutations of the workloads. An item has a title of 24 bytes.
 enum Load {
     static let title = "an ordinary item's title"
 
@@ -70,7 +70,7 @@ enum Load {
         )
     }
 
-    /// The same below an item that the same transaction has inserted, by its number in it.
+    /// Inserts an item under an object, which may be an item inserted earlier in the same transaction.
     static func insert(under parent: ObjectReference) -> Mutation {
         .insert(
             entity: EntityNumber(1),
@@ -79,7 +79,7 @@ enum Load {
         )
     }
 
-    /// Where an import of items with titles goes.
+    /// An import of items with titles, placed after the root's last child.
     static var importUnderRoot: SubtreeImport {
         SubtreeImport(
             entity: EntityNumber(1),
@@ -88,7 +88,7 @@ enum Load {
         )
     }
 
-    /// So many items of the top level, a thousand at a time, for an import.
+    /// Returns a source of `count` top-level rows for an import, 1,000 at a time.
     static func rows(_ count: Int) -> () -> [SubtreeRow]? {
         var next = 0
         return {
@@ -99,7 +99,7 @@ enum Load {
         }
     }
 
-    /// Gives an item a title that no other request gives.
+    /// Returns a request that gives an item a new title, different for each request id.
     static func renameFrame(_ item: ObjectID, id: UInt32) -> ByteBuffer {
         let title = PropertyAssignment(PropertyNumber(1), .value(.string("an item's title \(id)")))
         return TransactionMessage(WriteTransaction(mutations: [.update(.object(item), values: [title])])).frame(id: id)
@@ -110,7 +110,7 @@ enum Load {
     }
 }
 
-/// Seconds that something took.
+/// Returns the seconds that `body` takes.
 func seconds(_ body: () async throws -> Void) async rethrows -> Double {
     let start = ContinuousClock.now
     try await body()

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Two sides that take turns, block by block, so that whatever else the machine does falls on both.
+/// Measures two sides alternately, block by block, so that other load on the machine affects both.
 enum Turns {
-    /// For each figure of a block the median over the blocks. Who begins changes from block to block.
+    /// Returns the medians over all blocks, for each figure of a block. The side that begins alternates.
     static func medians(
         _ blocks: Int,
         _ nest: () throws -> [Double],
@@ -18,10 +18,10 @@ enum Turns {
         return (figures.nest.first ?? []).indices.map { (median(figures.nest, $0), median(figures.limit, $0)) }
     }
 
-    /// Seconds that this thread has worked: what others do on the machine is not in it.
+    /// Returns the processor time of this thread in seconds. Other load on the machine does not change it.
     static func threadTime() -> Double { Self.time(CLOCK_THREAD_CPUTIME_ID) }
 
-    /// Seconds that have passed.
+    /// Returns the time of a monotonic clock in seconds.
     static func wallTime() -> Double { Self.time(CLOCK_MONOTONIC) }
 
     private static func time(_ clock: clockid_t) -> Double {

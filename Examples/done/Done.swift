@@ -1,12 +1,12 @@
 import NestClient
 import NestModel
 
-/// Things to do: typed, ticked off, put right.
+/// Things to do: insert them, correct them, tick them off.
 @MainActor enum Done {
     static func run(_ client: NestClient) async throws {
         let todo = try await client.entity("ToDo")
 
-        // What is refused stays in the context: show why, correct it, save again.
+        // A refused change stays in the context: show the reason, correct it, save again.
         let context = ObjectContext(client)
         let added = try context.insert(todo, ["name": ""])
         do {
@@ -17,7 +17,7 @@ import NestModel
             try await context.save()
         }
 
-        // The list as it is, then every change of it.
+        // The current list, then every change.
         let list = try todo.request(sort: "createdAt", properties: ["name", "done"])
         try await client.withFetchedResults(list.request) { results in
             var changes = results.transitions.makeAsyncIterator()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Four things to do, each with a time of its own: --batch 1 stores one line after the other.
+# Stores four things to do, each with its own time: --batch 1 commits each line separately.
 set -e
 nestc insert ToDo - --batch 1 --name "first things" <<LINES
 {"name":"Buy milk"}

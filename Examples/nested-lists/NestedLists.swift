@@ -1,7 +1,7 @@
 import NestClient
 import NestModel
 
-/// A list on a screen, told of every change of it, and what a person does to it.
+/// A live list on a screen, and the changes that a user makes.
 @MainActor enum NestedLists {
     static func run(_ client: NestClient) async throws {
         let item = try await client.entity("Item")
@@ -20,7 +20,7 @@ import NestModel
         let running = Task { try await controller.run() }
         await screen.change()
 
-        // At the end, which is order n; then to the front; then gone with everything inside; and back.
+        // Insert at the end, move to the front, delete a list with everything inside, and undo.
         let context = ObjectContext(client)
         let hobbies = context.insert(
             item.number,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Two lists with lists inside: an outline is text that is indented.
+# Imports two lists with lists inside. The outline is indented text.
 set -e
 nestc import - <<OUTLINE
 Groceries

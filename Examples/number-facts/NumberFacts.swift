@@ -7,13 +7,13 @@ import NestModel
         let user = try await client.entity("User")
         let post = try await client.entity("Post")
 
-        // A user and a post of hers, saved together. Setting the post's user puts it among the user's posts.
+        // A user and her post, saved together. Setting the post's user also adds the post to the user's posts.
         let context = ObjectContext(client)
         let mia = try context.insert(user, ["name": "Mia", "dob": AttributeValue.date(0)])
         try context.insert(post, ["title": "A googol's zeros", "number": 100, "user": mia])
         try await context.save()
 
-        // All posts. `user.name` is a column like any other: nothing is fetched for a row, and it is live.
+        // All posts. `user.name` is a live column like any other; rows need no separate fetch.
         let posts = try post.request(sort: "title", properties: ["user.name", "title"])
         try await client.withFetchedResults(posts.request) { results in
             var changes = results.transitions.makeAsyncIterator()
@@ -26,7 +26,7 @@ import NestModel
                 print("row \(path.row) is now: \(Self.line(row, posts))")
             }
 
-            // Her posts go with her: that is the delete rule of `posts`.
+            // Deleting her also deletes her posts: that is the delete rule of `posts`.
             context.delete(mia)
             try await context.save()
             for case .delete(let row, let path) in try await changes.events() {

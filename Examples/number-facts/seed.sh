@@ -1,5 +1,5 @@
 #!/bin/sh
-# Two users with what they know about numbers; one transaction, all or nothing.
+# Stores two users and their posts in one transaction.
 set -e
 nestc tx - --name "first users and posts" <<LINES
 {"insert":"User","values":{"name":"Ada","dob":"1985-12-10"},"as":"ada"}

@@ -1,7 +1,7 @@
 import NestClient
 import NestModel
 
-/// People in alphabetical sections, a search as one types, and batches.
+/// People in alphabetical sections, a search field, and batches.
 @MainActor enum PhoneBook {
     static func run(_ client: NestClient) async throws {
         try await Self.add([("Ann Berger", "+41 61 555 01 10"), ("Ann Berger", "+41 44 555 0130")], client)
@@ -11,7 +11,7 @@ import NestModel
         try await Self.showBatches(user, client)
     }
 
-    /// Brings a list in: people and phones that are there are found and stay as they are, the others are made. One save.
+    /// Imports a list in one save. Existing people and phones stay as they are; the others are created.
     private static func add(_ entries: [(name: String, number: String)], _ client: NestClient) async throws {
         let user = try await client.entity("User")
         let phone = try await client.entity("Phone")
@@ -24,7 +24,7 @@ import NestModel
         print("made \(receipt?.insertedCount ?? 0) of \(2 * entries.count)")
     }
 
-    /// Everybody who has a phone; while there is something in the search field, only those whose name contains it.
+    /// Returns a request for all people with a phone. With text in the search field, their names must contain it.
     private static func request(_ user: NamedEntity, searching typed: String) throws -> NamedRequest {
         var predicate = "phones.@count > 0"
         if !typed.isEmpty { predicate += " AND name CONTAINS[c] \(FetchPredicate.quoted(typed))" }
@@ -36,7 +36,7 @@ import NestModel
         )
     }
 
-    /// In an application the controller runs as long as its screen, and its delegate draws what changes.
+    /// In an application the controller runs as long as its screen, and its delegate draws the changes.
     private static func show(_ people: NamedRequest, _ client: NestClient) async throws {
         let controller = FetchedResultsController(fetchRequest: people.request, client: client)
         let screen = Screen()
@@ -52,7 +52,7 @@ import NestModel
         _ = await running.result
     }
 
-    /// Ten rows at a time, each with the number of all.
+    /// Prints batches of ten rows, each with the total number.
     private static func showBatches(_ user: NamedEntity, _ client: NestClient) async throws {
         var offset = 0
         while true {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Brings people and numbers in from a file of lines "name TAB number", all in one transaction. Whoever is there is found and
-# stays as they are: run it twice, and the second run creates nothing.
+# Imports people and numbers from a file of lines "name TAB number", in one transaction. Existing people and numbers are
+# found and stay as they are: a second run creates nothing.
 set -e
 file=${1:-$(dirname "$0")/people.txt}
 results=$(awk -F '\t' '{

@@ -1,12 +1,12 @@
 import Glibc
 import NestFuzzing
 
-// A program that libFuzzer runs; `NEST_FUZZ_TARGET` says which target. Built by `make fuzz` only.
+// The program that libFuzzer runs. `NEST_FUZZ_TARGET` selects the target. Only `make fuzz` builds it.
 
 private let target: FuzzTarget = {
     let name = getenv("NEST_FUZZ_TARGET").map { String(cString: $0) } ?? ""
     guard let target = FuzzTarget(rawValue: name) else {
-        fatalError("NEST_FUZZ_TARGET is one of \(FuzzTarget.allCases.map(\.rawValue).joined(separator: ", "))")
+        fatalError("set NEST_FUZZ_TARGET to one of \(FuzzTarget.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return target
 }()
@@ -30,7 +30,7 @@ private func runDriver(
     _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
 ) -> Int32
 
-/// The package manager makes this the program's `main`.
+/// The package manager uses this function as the program's `main`.
 @_cdecl("nestfuzz_main")
 public func run(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Int32 {
     var (count, arguments) = (count, arguments)

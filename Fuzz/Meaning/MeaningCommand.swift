@@ -3,25 +3,25 @@ import Foundation
 import NestMeaning
 import NestTestSupport
 
-/// Asks the engine random requests for hours: `make meaning`. The short run is part of `make test`.
+/// Sends random requests to the engine, for hours if needed: `make meaning`. A short run is part of `make test`.
 @main struct MeaningCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestmeaning",
-        abstract: "Asks the engine random requests, of random models, with changes between them.",
+        abstract: "Send random requests on random models to the engine, with changes between them.",
         discussion: """
-            Each seed makes a model, clients and requests of its own. The first failure ends the run with its seed and \
-            exit status 1; replay it with --first SEED --seeds 1. A trap ends the process: \
-            it is in one of the hundred seeds after the last line.
+            Each seed generates its own model, clients and requests. The first failure ends the run: the command \
+            prints the seed and exits with status 1. Replay it with --first SEED --seeds 1. A trap ends the process: \
+            its seed is one of the hundred after the last printed line.
             """
     )
 
     @Option(help: "The first seed.")
     var first: UInt64 = 0
 
-    @Option(help: "How many seeds.")
+    @Option(help: "The number of seeds.")
     var seeds: UInt64 = 1_000
 
-    @Option(help: "Requests of each seed.")
+    @Option(help: "The number of requests for each seed.")
     var requests = 500
 
     func run() throws {
@@ -36,7 +36,7 @@ import NestTestSupport
                 print("seed \(seed): \(error)")
                 throw ExitCode.failure
             }
-            // At once, also into a file: a trap would take what is not written with it.
+            // Flushed at once, also to a file: a trap would lose buffered output.
             if seed % 100 == 99 {
                 print("after seed \(seed): \(total)")
                 fflush(nil)

@@ -1,12 +1,12 @@
 import NestMeaning
 import NestTestSupport
 
-/// Requests that mean something.
+/// Meaningful requests to the engine.
 enum MeaningTargets {
-    /// More than 4 KiB of choices can ask for.
+    /// More requests than 4 KiB of input can select.
     private static let requestsMax = 1_000
 
-    /// The first byte chooses the model, the others what is asked.
+    /// The first byte selects the model, the others select the requests.
     static func requests(_ bytes: [UInt8]) throws {
         guard let first = bytes.first else { return }
         let run = try MeaningRun(SeededRandom(bytes: Array(bytes.dropFirst())), model: UInt64(first))

@@ -1,7 +1,7 @@
 import NestProtocol
 
 extension MessageType {
-    /// Who reads the bodies of this type.
+    /// The message that decodes bodies of this type.
     package var message: any Message.Type {
         switch self {
         case .hello: Hello.self

@@ -2,12 +2,13 @@ import NestProtocol
 import NestModel
 import NIOCore
 
-/// The byte forms of the model, and the text of predicates.
+/// The encodings of model values, and the text of predicates.
 enum ModelTargets {
     private static let model = ManagedObjectModel.nestedList
     private static let item = Self.model.entities[0]
 
-    /// Reads with `read`, writes what was read, and expects that to be read and written as the same bytes.
+    /// Decodes the bytes with `read` and encodes the value with `write`. Checks that the encoded bytes can be decoded,
+    /// and are encoded as the same bytes again. Returns `nil` if the bytes are invalid.
     private static func roundTrip<Value>(
         _ bytes: [UInt8],
         _ read: (inout ByteReader) throws(DecodingFailure) -> Value,
@@ -23,8 +24,8 @@ enum ModelTargets {
         }
         guard let first = value(of: bytes) else { return nil }
         let once = written(first)
-        guard let second = value(of: once) else { throw FuzzFailure("written so that it cannot be read") }
-        try FuzzFailure.unless(written(second) == once, "not written the same twice")
+        guard let second = value(of: once) else { throw FuzzFailure("the encoded value cannot be decoded") }
+        try FuzzFailure.unless(written(second) == once, "decoding and encoding again changes the bytes")
         return first
     }
 
@@ -44,7 +45,8 @@ enum ModelTargets {
         }
     }
 
-    /// What a request is for a model is the same said again.
+    /// Checks that a canonical request is its own canonical form, and that its predicate's text is parsed as the same
+    /// predicate.
     static func fetch(_ bytes: [UInt8]) throws(FuzzFailure) {
         let read = try self.roundTrip(bytes) { (reader) throws(DecodingFailure) in
             try reader.fetchRequest()
@@ -53,45 +55,45 @@ enum ModelTargets {
         }
         guard let request = read else { return }
         let canonical = request.canonical(in: self.model)
-        try FuzzFailure.unless(canonical.canonical(in: self.model) == canonical, "the canonical form has another")
+        try FuzzFailure.unless(canonical.canonical(in: self.model) == canonical, "the canonical form is not stable")
         guard request.predicate.faults(for: self.item, in: self.model).isEmpty else { return }
-        try self.sayAgain(canonical.predicate)
+        try self.checkTextRoundTrip(canonical.predicate)
     }
 
     static func predicate(_ bytes: [UInt8]) throws(FuzzFailure) {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let predicate = try? FetchPredicate(text, of: self.item, in: self.model) else { return }
         let faults = predicate.faults(for: self.item, in: self.model)
-        try FuzzFailure.unless(faults.isEmpty, "a predicate that is read and not admitted: \(faults)")
-        try self.sayAgain(predicate)
+        try FuzzFailure.unless(faults.isEmpty, "a parsed predicate is not valid: \(faults)")
+        try self.checkTextRoundTrip(predicate)
     }
 
-    /// A predicate as text is read as the same predicate.
-    private static func sayAgain(_ predicate: FetchPredicate) throws(FuzzFailure) {
+    /// Checks that the text of a predicate is parsed as the same predicate.
+    private static func checkTextRoundTrip(_ predicate: FetchPredicate) throws(FuzzFailure) {
         let text = predicate.text(of: self.item, in: self.model)
         let again: FetchPredicate
         do throws(PredicateSyntaxError) {
             again = try FetchPredicate(text, of: self.item, in: self.model)
         } catch {
-            throw FuzzFailure("said so that it cannot be read: \(text): \(error)")
+            throw FuzzFailure("a predicate's text cannot be parsed: \(text): \(error)")
         }
-        try FuzzFailure.unless(again == predicate, "not read as what was said: \(text)")
+        try FuzzFailure.unless(again == predicate, "a predicate's text is parsed as another predicate: \(text)")
     }
 
-    /// The first byte says how many values a row has.
+    /// The first byte selects the number of values in a row.
     static func chunk(_ bytes: [UInt8]) throws(FuzzFailure) {
         guard let first = bytes.first else { return }
         let valueCount = Int(first & 7)
         guard let unpacked = try? SubtreeChunk(bytes: Array(bytes.dropFirst())).unpacked() else { return }
-        try FuzzFailure.unless(unpacked.count <= Limits.chunkUnpackedBytesMax, "more was unpacked than may be")
+        try FuzzFailure.unless(unpacked.count <= Limits.chunkUnpackedBytesMax, "unpacked more bytes than the limit")
         var reader = SubtreeChunkReader(valueCount: valueCount)
         guard let rows = try? reader.rows(of: unpacked), !rows.isEmpty else { return }
         var writer = SubtreeChunkWriter(valueCount: valueCount, hasIDs: rows[0].id != nil)
         for row in rows { writer.append(row) }
         var second = SubtreeChunkReader(valueCount: valueCount)
         guard let again = try? second.rows(of: writer.take()) else {
-            throw FuzzFailure("rows are written so that they cannot be read")
+            throw FuzzFailure("encoded rows cannot be decoded")
         }
-        try FuzzFailure.unless(again == rows, "rows are not read as what was written")
+        try FuzzFailure.unless(again == rows, "decoded rows differ from the encoded rows")
     }
 }

@@ -2,7 +2,7 @@ import NestDocuments
 import NestModel
 import NestProtocol
 
-/// Files of people and of other programs.
+/// Files of users and of other programs.
 enum OutlineTargets {
     private static func rows(
         _ pieces: [[UInt8]],
@@ -20,20 +20,20 @@ enum OutlineTargets {
         }
     }
 
-    /// The first byte says in which pieces the others come: however that is, the rows are the same. They are a tree,
-    /// and every format can write them.
+    /// The first byte selects how the file is split. Checks that the rows do not depend on the split, that they form a
+    /// tree, and that every format can write them.
     static func read(_ bytes: [UInt8], _ format: OutlineFormat) throws(FuzzFailure) {
         guard let first = bytes.first else { return }
         let file = Array(bytes.dropFirst())
         let whole = self.rows([file], format)
         switch (whole, self.rows(WireTargets.pieces(file, seed: first), format)) {
         case (.success(let rows), .success(let others)):
-            try FuzzFailure.unless(rows == others, "rows differ by the pieces")
+            try FuzzFailure.unless(rows == others, "the rows depend on how the file is split")
             try self.check(rows)
         case (.failure, .failure):
             break
         default:
-            throw FuzzFailure("taken in one piece and not in many, or the reverse")
+            throw FuzzFailure("valid in one piece and invalid in several, or the reverse")
         }
     }
 
@@ -46,7 +46,7 @@ enum OutlineTargets {
             )
             depth = row.depth
             let bytes = [row.title, row.note ?? "", row.extra ?? ""].map(\.utf8.count)
-            try FuzzFailure.unless(bytes.allSatisfy { $0 <= Limits.valueBytesMax }, "a text that no server takes")
+            try FuzzFailure.unless(bytes.allSatisfy { $0 <= Limits.valueBytesMax }, "a text exceeds the limit")
         }
         for format in OutlineFormat.allCases {
             var writer = format.writer()
@@ -54,13 +54,14 @@ enum OutlineTargets {
                 for row in rows { try writer.write(row) }
                 try writer.finish()
             } catch {
-                // Markdown has a depth that it does not write.
+                // Markdown has a maximum depth.
                 guard format == .md else { throw FuzzFailure("\(format) cannot write it: \(error)") }
                 continue
             }
-            // Formats that hold everything give it back, unless they say what they left out.
+            // These formats keep all data, unless they warn about a loss.
             guard [.opml, .json, .jsonl, .csv, .tsv].contains(format), writer.warnings.isEmpty else { continue }
-            // What another program's text was before it was made plain is written as it was.
+            // OPML writes the original text of another program from `extra`, which may differ from the plain title and
+            // note.
             if format == .opml, rows.contains(where: { $0.extra != nil }) { continue }
             try self.compare(rows, as: format, writer.take())
         }
@@ -73,18 +74,18 @@ enum OutlineTargets {
         try FuzzFailure.unless(again.count == rows.count, "\(format) reads \(again.count) rows of \(rows.count)")
         for (read, written) in zip(again, rows) {
             var (read, written) = (read, written)
-            // An empty note is none; the order of members and the form of numbers may be another.
+            // An empty note equals no note. In `extra` the order of members and the form of numbers may differ.
             (read.note, written.note) = (read.note ?? "", written.note ?? "")
             (read.extra, written.extra) = (nil, nil)
             try FuzzFailure.unless(read == written, "\(format) reads \(read), not \(written)")
         }
     }
 
-    /// A sound model is read again from nest's form of it.
+    /// Checks that a valid model survives writing and reading in nest's JSON format.
     static func model(_ bytes: [UInt8]) throws(FuzzFailure) {
         guard let draft = try? ModelFile.read(bytes, name: "fuzz").draft, (try? draft.compile()) != nil else { return }
         let text = ModelJSON.text(of: draft)
         let again = try? ModelFile.read(Array(text.utf8), name: "again").draft
-        try FuzzFailure.unless(again == draft, "a model is not read as it was written: \(text)")
+        try FuzzFailure.unless(again == draft, "a model differs after writing and reading it: \(text)")
     }
 }

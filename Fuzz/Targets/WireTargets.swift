@@ -5,23 +5,23 @@ import NestServer
 import NestProtocol
 import NestFraming
 
-/// Frames and bodies of messages.
+/// Frames, and the bodies of messages.
 enum WireTargets {
     private enum Outcome: Equatable {
         case awaiting
         case failed(WireError)
     }
 
-    /// The first byte says how the others are cut: however that is, the frames are the same.
+    /// The first byte selects how the stream is split. Checks that the frames do not depend on the split.
     static func frames(_ bytes: [UInt8]) throws(FuzzFailure) {
         guard let cut = bytes.first else { return }
         let stream = Array(bytes.dropFirst())
         let whole = self.decode([stream])
         let pieces = self.decode(Self.pieces(stream, seed: cut))
-        try FuzzFailure.unless(whole.frames == pieces.frames, "frames differ by how they are cut")
-        try FuzzFailure.unless(whole.outcome == pieces.outcome, "the end differs by how it is cut")
+        try FuzzFailure.unless(whole.frames == pieces.frames, "the frames depend on how the stream is split")
+        try FuzzFailure.unless(whole.outcome == pieces.outcome, "the end depends on how the stream is split")
         let taken = whole.frames.reduce(0) { $0 + $1.byteCount }
-        try FuzzFailure.unless(taken <= stream.count, "more frames than bytes")
+        try FuzzFailure.unless(taken <= stream.count, "the frames have more bytes than the stream")
     }
 
     private static func decode(_ pieces: [[UInt8]]) -> (frames: [Frame], outcome: Outcome) {
@@ -40,7 +40,7 @@ enum WireTargets {
         }
     }
 
-    /// Pieces of 1 to 16 bytes.
+    /// Splits bytes into pieces of 1 to 16 bytes.
     static func pieces(_ bytes: [UInt8], seed: UInt8) -> [[UInt8]] {
         var pieces: [[UInt8]] = []
         var state = UInt32(seed)
@@ -54,7 +54,7 @@ enum WireTargets {
         return pieces
     }
 
-    /// A preface, then frames, to a session that the engine has welcomed after HELLO.
+    /// Sends a preface and then frames to a session, which the engine welcomes after HELLO.
     static func conversation(_ bytes: [UInt8]) throws(FuzzFailure) {
         var machine = SessionStateMachine()
         var buffer = ByteBuffer(bytes: bytes)
@@ -67,19 +67,20 @@ enum WireTargets {
                 _ = machine.welcomed(historyID: Identifier128(high: 1, low: 2), modelHash: 3)
                 guard machine.phase == .ready else { return }
             case .request(let type, let id):
-                try FuzzFailure.unless(id > last && id <= Limits.requestIDMax, "a request id that does not grow")
+                try FuzzFailure.unless(id > last && id <= Limits.requestIDMax, "a request id does not increase")
                 _ = try? EngineRequest(type: type, body: frame.body)
-            case .part(_, let id):
-                try FuzzFailure.unless(id > 0 && id <= last, "a part of a request that was never made")
+            case .part(_, let id), .refusePart(let id, _):
+                try FuzzFailure.unless(id > 0 && id <= last, "a part of a request that was never sent")
             case .close:
-                return try FuzzFailure.unless(machine.phase == .closed, "closed and not closed")
+                return try FuzzFailure.unless(machine.phase == .closed, "the phase is not closed")
             case .ignore, .control, .refuse:
                 break
             }
         }
     }
 
-    /// The first byte says which message it is. What is read is written so that it is read again as the same.
+    /// The first byte selects the message. Checks that a decoded message is encoded so that it decodes to the same
+    /// message.
     static func body(_ bytes: [UInt8]) throws(FuzzFailure) {
         guard let first = bytes.first else { return }
         let types = MessageType.allCases
@@ -88,12 +89,12 @@ enum WireTargets {
         self.readRows(of: message)
         let body = message.body
         guard let again = try? type.init(body: ByteBuffer(bytes: body)) else {
-            throw FuzzFailure("\(type) is written so that it cannot be read")
+            throw FuzzFailure("the encoded \(type) cannot be decoded")
         }
-        try FuzzFailure.unless(again.body == body, "\(type) is not written the same twice")
+        try FuzzFailure.unless(again.body == body, "decoding and encoding \(type) again changes the bytes")
     }
 
-    /// What only who knows the subscription can read.
+    /// Decodes the rows of a message, for which the reader needs the subscription's number of values.
     private static func readRows(of message: any Message) {
         for valueCount in 0..<3 {
             switch message {

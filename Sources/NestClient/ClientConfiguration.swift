@@ -1,29 +1,30 @@
 import NestModel
 import NestProtocol
 
-/// How a client connects.
+/// The settings of a client.
 public struct ClientConfiguration: Sendable {
     public var host: String
     public var port: Int
-    /// What the server's log calls this client; at most 256 bytes.
+    /// The name of this client in the server's log; at most 256 bytes.
     public var clientName: String
-    /// 128 secret bits that own undo stacks and idempotency keys. Keep it, and the next run can undo this one's work;
-    /// do not show it, for who has it can do the same.
+    /// 128 secret bits that own undo stacks and idempotency keys. With the same session, the next run of a program can
+    /// undo the work of this run. Keep it secret: every client that has it can do that.
     public var session: Identifier128
-    /// `nil`: nothing is encrypted.
+    /// `nil`: the connection is not encrypted.
     public var tls: ClientTLS?
-    /// Who this client is, for a server that wants to know. It is sent over TLS, or to this machine itself, and nowhere else
-    /// unless `sendsTokenInClear`.
+    /// The token that authenticates this client to a server that requires one. It is sent only over TLS or to this
+    /// machine, unless `sendsTokenInClear` is set.
     public var token: AccessToken?
-    /// Sends the token also where others on the way can read it.
+    /// Whether to send the token even where others can read it.
     public var sendsTokenInClear = false
-    /// For one attempt to connect, until the server has answered the handshake.
+    /// The time limit for one attempt to connect, until the server has answered the handshake.
     public var connectTimeout: Duration
-    /// For one request from the call to its answer, reconnecting and sending again included.
+    /// The time limit for one request, from the call to its answer. It includes reconnecting and sending again.
     public var requestTimeout: Duration
-    /// The longest pause between attempts to make a lost connection again; pauses double until they are so long.
+    /// The maximum pause between attempts to reconnect. Pauses double up to this value.
     public var reconnectPauseMax = Duration.milliseconds(Limits.reconnectMillisecondsMax)
-    /// Large answers and sub-trees may travel compressed, both ways: fewer bytes for a little more work of both sides.
+    /// Whether large answers and sub-trees may be compressed, in both directions. This saves bytes and costs some CPU
+    /// time on both sides.
     public var usesCompression = true
 
     public init(
@@ -45,7 +46,7 @@ public struct ClientConfiguration: Sendable {
         self.requestTimeout = requestTimeout
     }
 
-    /// Whether what is sent to an address, written the system's way, can be read on this machine alone.
+    /// Whether only this machine can read data sent to an address. `address` has the system's form.
     package static func staysOnThisMachine(_ address: String) -> Bool {
         address == "::1" || address.hasPrefix("127.") || address.hasPrefix("::ffff:127.")
     }

@@ -1,2 +1,2 @@
-// What a program says to a client is NestModel's: one import is enough.
+// Clients need the types of NestModel. With this, one import is enough.
 @_exported import NestModel

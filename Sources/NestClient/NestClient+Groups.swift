@@ -1,21 +1,21 @@
 import NestModel
 import NestProtocol
 
-/// Several transactions as one undo entry.
+/// Groups: several transactions as one undo entry.
 ///
-/// A group belongs to the connection. Everything that this client writes while one is open is part of it, from whatever
-/// task; a client that writes other things at the same time does so with another `NestClient`. Undo, redo and revert end
-/// it, and so does the server after `Limits.undoGroupSeconds` without a write.
+/// A group belongs to the connection. While a group is open, all writes of this client belong to it, from every task.
+/// To write outside the group at the same time, use another `NestClient`. Undo, redo and revert end a group. The server
+/// ends a group after `Limits.undoGroupSeconds` without a write.
 extension NestClient {
-    /// Makes what `body` writes one undo entry. What was written stays when `body` throws.
+    /// Makes the writes of `body` one undo entry. The writes stay if `body` throws.
     ///
     ///     try await client.group("tidy up") { client in
     ///         _ = try await client.transaction(first)
     ///         _ = try await client.transaction(second)
     ///     }
     ///
-    /// A lost connection ends the group, and nothing is written outside of it unnoticed: writes fail then, with
-    /// `outcomeUnknown` when they may have been made and with `connectionLost` when not. Throws `notFound` when the group has
+    /// A lost connection ends the group. Later writes then fail instead of being made outside the group: with
+    /// `outcomeUnknown` if they may have been made, otherwise with `connectionLost`. Throws `notFound` if the group
     /// ended before `body` did.
     public func group<Result>(
         _ name: String? = nil,
@@ -33,22 +33,24 @@ extension NestClient {
         return result
     }
 
-    /// Begins a group: what this client writes until `endGroup` is one undo entry. Returns its number, for `joinGroup`.
+    /// Begins a group: the writes of this client until `endGroup` are one undo entry. Returns the group's number, for
+    /// `joinGroup`.
     ///
-    /// - Parameter name: of the entry; `nil`: the name of its newest transaction. At most `Limits.nameBytesMax` bytes.
+    /// - Parameter name: The name of the entry, at most `Limits.nameBytesMax` bytes. `nil`: the name of its newest
+    ///   transaction.
     @discardableResult
     public func beginGroup(_ name: String? = nil) async throws(NestError) -> UInt64 {
         try await self.group(BeginGroup(name: name))
     }
 
-    /// Joins a group that another connection of this session has open: what this client writes until `endGroup` belongs to it.
-    /// Throws `notFound` when there is none of that number.
+    /// Joins a group that another connection of this session has open: the writes of this client until `endGroup`
+    /// belong to it. Throws `notFound` if there is no group with this number.
     public func joinGroup(_ number: UInt64) async throws(NestError) {
         _ = try await self.group(BeginGroup(name: nil, joined: number))
     }
 
-    /// Ends the group, or leaves the one that was joined. Throws `notFound` when it has ended already: what was written since
-    /// then, if anything, is in entries of its own. After a lost connection writes fail until this is called.
+    /// Ends the group, or leaves a joined group. Throws `notFound` if the group has already ended; writes since then,
+    /// if any, have undo entries of their own. After a lost connection, writes fail until this is called.
     public func endGroup() async throws(NestError) {
         let timeout = self.configuration.requestTimeout
         let reply = try await self.core.request(timeout: timeout) { machine, token in machine.endGroup(token) }

@@ -1,26 +1,27 @@
 import NestModel
 import NestProtocol
 
-/// What an operator asks of a server.
+/// Requests of an operator.
 extension NestClient {
-    /// Fetches a copy of the whole store, for as long as `body` runs. The server goes on committing.
+    /// Fetches a copy of the whole store while `body` runs. The server continues to commit.
     ///
-    /// Needs room for two copies beside the server's store (`diskFull` without).
+    /// The server needs free space for two copies on the disk of its store. Otherwise this throws `diskFull`.
     public func backup<Result>(_ body: (Backup) async throws -> Result) async throws -> Result {
         try await self.connect()
         let core = self.core
         let token = await core.newToken()
         let stream = TransferStream(credit: await core.initialCredit)
         await core.begin(OutgoingRequest(owner: .caller(token), kind: .download, BackupRequest()), token, stream)
-        // Leaving early cancels; after the end there is nothing left to cancel.
+        // Cancels the backup if `body` ends early. Has no effect after the end.
         defer { core.enqueue { $0.leave(token) } }
         let start = try await stream.backupStart()
         return try await body(Backup(start, stream: stream, token: token, core: core))
     }
 
-    /// Has the server check its whole store, while it goes on committing. Takes as long as reading all of it.
+    /// Makes the server check its whole store. The server continues to commit. The check takes as long as reading the
+    /// store.
     ///
-    /// - Parameter progress: called when a step begins.
+    /// - Parameter progress: Called when a step begins.
     public func check(_ progress: (CheckStep) throws -> Void = { _ in }) async throws -> CheckReport {
         try await self.connect()
         let core = self.core

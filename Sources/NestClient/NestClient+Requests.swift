@@ -4,14 +4,15 @@ import NestProtocol
 
 /// Requests with one answer.
 extension NestClient {
-    /// Carries out mutations together or not at all. Returns when they are durable.
+    /// Executes mutations together or not at all. Returns when they are durable.
     public func transaction(_ transaction: WriteTransaction) async throws(NestError) -> Receipt {
         var transaction = transaction
         transaction.key = transaction.key ?? Self.newKey()
         return try await self.write(TransactionMessage(transaction))
     }
 
-    /// The result of a fetch request, at `atLeast` or later: with a receipt's revision a client reads its own write.
+    /// Returns the result of a fetch request, at revision `atLeast` or later. With the revision of a receipt, a client
+    /// reads its own write.
     public func fetch(
         _ request: ObjectFetchRequest,
         atLeast: Revision = Revision(0)
@@ -19,19 +20,19 @@ extension NestClient {
         try await self.fetchWindow(request, atLeast: atLeast).snapshot
     }
 
-    /// How many rows the result of a fetch request has; its window does not matter.
+    /// Returns the number of rows in the result of a fetch request. Ignores its window.
     public func count(_ request: ObjectFetchRequest, atLeast: Revision = Revision(0)) async throws(NestError) -> Int {
         var request = request
         request.window = FetchWindow(limit: 0)
         return try await self.fetchWindow(request, atLeast: atLeast).total
     }
 
-    /// The rows of a request's window, and how many there are in all.
+    /// Returns the rows of a request's window, and the number of rows in the whole result.
     public func fetchWindow(
         _ request: ObjectFetchRequest,
         atLeast: Revision = Revision(0)
     ) async throws(NestError) -> (snapshot: SectionedSnapshot, total: Int) {
-        // The answer does not say what its rows hold.
+        // The answer does not contain the properties of its rows.
         let model = try await self.readModel().model
         guard model.entity(request.entity) != nil else {
             throw NestError(.unknownEntity, "the model has no entity \(request.entity.rawValue)")
@@ -43,13 +44,13 @@ extension NestClient {
         return (snapshot, total)
     }
 
-    /// One object with everything it holds.
+    /// Returns one object with all its values.
     public func object(_ id: ObjectID) async throws(NestError) -> ObjectDetail {
         try await self.ask(GetObject(id: id)).object
     }
 
-    /// Committed transactions, newest first: at most `limit` (at most `Limits.historyPageMax`) before `before`, or the
-    /// newest. There may be fewer: the history ends where there are none.
+    /// Returns committed transactions, newest first: those before `before`, or the newest. Returns at most `limit`,
+    /// which is at most `Limits.historyPageMax`, and possibly fewer. The history has ended when a page is empty.
     public func history(
         before: Revision? = nil,
         limit: Int = 100,
@@ -58,10 +59,10 @@ extension NestClient {
         try await self.ask(GetHistory(before: before ?? Revision(0), limit: limit, onlyMine: onlyMine)).entries
     }
 
-    /// The server's model; asked for once, and again when the server comes back with another.
+    /// Returns the server's model. Reads it once, and again when the server has another model after a reconnect.
     ///
-    /// When that happens subscriptions end with `schemaChanged`, and requests made for the old model fail with it, until
-    /// the new one has been read by calling this.
+    /// When the server has another model, subscriptions end with `schemaChanged`, and requests for the old model fail
+    /// with it until this has been called.
     public func model() async throws(NestError) -> ManagedObjectModel {
         let read = try await self.readModel()
         await self.core.modelIsKnown(hash: read.hash)
@@ -75,12 +76,13 @@ extension NestClient {
         return read
     }
 
-    /// Counters and gauges of the server.
+    /// Returns the counters and gauges of the server.
     public func statistics() async throws(NestError) -> [Statistic] {
         try await self.ask(GetStatistics()).values
     }
 
-    /// Everyone who is connected, in the order of their numbers; this client too. Asks for pages until all are there.
+    /// Returns all connected clients, including this one, in the order of their numbers. Reads pages until the list is
+    /// complete.
     public func clients() async throws(NestError) -> [ConnectedClient] {
         var clients: [ConnectedClient] = []
         while true {
@@ -91,17 +93,17 @@ extension NestClient {
         }
     }
 
-    /// Ends another client's connection; `number` is that of `clients`. A nest client connects again after a second.
+    /// Closes the connection of another client. `number` is from `clients()`. A nest client reconnects after a second.
     public func kick(_ number: UInt64) async throws(NestError) {
         _ = try await self.ask(Kick(number: number))
     }
 
-    /// How the server finds the rows of a fetch request, and what it costs to follow them.
+    /// Returns how the server evaluates a fetch request, and what it costs to follow it.
     public func explain(_ request: ObjectFetchRequest) async throws(NestError) -> Explanation {
         try await self.ask(Explain(request)).explanation
     }
 
-    /// The time that a message takes to the server and back.
+    /// Returns the time that a message takes to the server and back.
     public func ping() async throws(NestError) -> Duration {
         try await self.connect()
         let clock = ContinuousClock()
@@ -133,7 +135,7 @@ extension NestClient {
 
     /// Sends a query and returns its answer.
     ///
-    /// - Parameter kind: what happens to it when the connection is lost.
+    /// - Parameter kind: How the request is handled when the connection is lost.
     func ask<Asked: Query>(
         _ query: Asked,
         kind: OutgoingRequest.Kind = .read
@@ -148,10 +150,10 @@ extension NestClient {
     }
 
     static func unexpected(_ reply: Reply) -> NestError {
-        NestError(.protocolViolation, "the server gave another kind of answer than was asked for")
+        NestError(.protocolViolation, "the server answered with another kind of message than expected")
     }
 
     static func unexpected(_ type: MessageType) -> NestError {
-        NestError(.protocolViolation, "the server answered with \(type), which was not asked for")
+        NestError(.protocolViolation, "the server answered with \(type), which is not an answer to the request")
     }
 }

@@ -1,19 +1,20 @@
 import NestModel
 import NestProtocol
 
-/// Undo, redo, and what they would do.
+/// Undo, redo and their previews.
 extension NestClient {
-    /// Takes back the newest entry of this session's undo stack, whoever has changed what since: `options` says what is done
-    /// about that.
+    /// Undoes the newest entry of this session's undo stack. `options` specify what happens to objects that have
+    /// changed since.
     ///
-    /// `Receipt.conflicts` lists what was left as it is. A receipt that `isChanged` is false of changed nothing, because all
-    /// of it was changed since: the entry is passed over, and the next undo takes the one before it. Throws `nothingToUndo`;
-    /// `undoConflict` and `ownerGone`, when options refuse it; `conflict` when the newest entry is not `expecting`.
+    /// `Receipt.conflicts` lists what was kept. If `isChanged` of the receipt is false, nothing was undone because all
+    /// has changed since: the server skips the entry, and the next undo takes the entry before it. Throws
+    /// `nothingToUndo`; `undoConflict` or `ownerGone` if the options refuse the undo; `conflict` if the newest entry is
+    /// not `expecting`.
     ///
     /// - Parameters:
-    ///   - options: the default keeps what was changed since.
-    ///   - expecting: the entry that is meant, as `UndoState.undo` has it; `nil`: whichever is the newest.
-    ///   - key: the idempotency key; made when `nil`.
+    ///   - options: The default keeps what has changed since.
+    ///   - expecting: The entry to undo, as in `UndoState.undo`. `nil`: the newest entry.
+    ///   - key: The idempotency key. `nil`: the client generates a key.
     public func undo(
         options: UndoOptions = UndoOptions(),
         expecting: Revision? = nil,
@@ -22,7 +23,7 @@ extension NestClient {
         try await self.write(Undo(key: key ?? Self.newKey(), options: options, expected: expecting))
     }
 
-    /// Does again what was undone last. Everything else is as with `undo`.
+    /// Redoes what was undone last. Otherwise it is like `undo`.
     public func redo(
         options: UndoOptions = UndoOptions(),
         expecting: Revision? = nil,
@@ -31,10 +32,10 @@ extension NestClient {
         try await self.write(Redo(key: key ?? Self.newKey(), options: options, expected: expecting))
     }
 
-    /// Takes back one past transaction by its revision, however long ago, as a new undo entry of this session.
+    /// Undoes one past transaction by its revision, however old it is, as a new undo entry of this session.
     ///
-    /// Throws `forbidden` when another session wrote it and `ofAnyone` is false, `revisionDropped` when the journal no longer
-    /// has it.
+    /// Throws `forbidden` if another session wrote it and `ofAnyone` is false, and `revisionDropped` if the journal no
+    /// longer has it.
     public func revert(
         _ revision: Revision,
         ofAnyone: Bool = false,
@@ -46,8 +47,8 @@ extension NestClient {
         )
     }
 
-    /// What an undo, a redo or a revert would do now. Nothing is changed, and nothing promised: the real thing may find
-    /// something else. Throws what that would throw.
+    /// Returns what an undo, a redo or a revert would do now. Changes nothing. The operation itself may find another
+    /// state later. Throws the errors that the operation would throw.
     public func previewUndo(
         _ target: UndoTarget = .undo,
         options: UndoOptions = UndoOptions()
@@ -55,7 +56,7 @@ extension NestClient {
         try await self.ask(PreviewUndo(target, options: options)).preview
     }
 
-    /// What this session can take back and do again now.
+    /// Returns what this session can undo and redo now.
     public func undoState() async throws(NestError) -> UndoState {
         let timeout = self.configuration.requestTimeout
         let reply = try await self.core.request(timeout: timeout) { machine, token in machine.askUndoState(token) }
@@ -63,10 +64,11 @@ extension NestClient {
         return state
     }
 
-    /// The undo state as it is now, and then each newer one, over lost connections: what menu items are labelled with.
+    /// Returns the current undo state and then each newer state, across lost connections. Use it for the titles of menu
+    /// items.
     ///
-    /// Who is slow gets the newest only. The sequence ends, with `NestError`, when the client is closed or the server
-    /// refuses; drop it to stop following.
+    /// A slow consumer receives only the newest state. The sequence ends with a `NestError` if the client is closed or
+    /// the server refuses. To stop, release the sequence.
     public func undoStates() -> AsyncThrowingStream<UndoState, any Error> {
         let core = self.core
         return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
@@ -77,7 +79,7 @@ extension NestClient {
     }
 }
 
-/// One who follows the undo state.
+/// A follower of the undo state.
 final class UndoFollower: Sendable {
     let continuation: AsyncThrowingStream<UndoState, any Error>.Continuation
 

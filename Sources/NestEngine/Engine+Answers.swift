@@ -22,7 +22,7 @@ extension Engine {
         }
     }
 
-    /// Returns `nil` when the reply is among the effects, or comes later.
+    /// Returns `nil` when the reply is among the effects, or follows later.
     private func reply(
         to request: EngineRequest,
         _ requestID: UInt32,
@@ -46,7 +46,8 @@ extension Engine {
             if !self.changeFeeds.unsubscribe(id, view) {
                 try queries.subscriptions.unsubscribe(id, view, now: now)
             }
-            // Not held back on a blocked connection: the next SUBSCRIBE may get the same view, and is answered at once.
+            // Not held back on a blocked connection: the next SUBSCRIBE may get the same view id, and is answered at
+            // once.
             effects.append(.reply(id, requestID: requestID, .done))
             return nil
         case .fetch(let fetch, let atLeast):
@@ -73,7 +74,8 @@ extension Engine {
         }
     }
 
-    /// Connections with the token end, after what they were sent before; so does the one that revokes its own.
+    /// Revokes a token. Ends its connections after everything that they were sent before, also the one that revokes its
+    /// own token.
     private func revokeToken(
         _ number: UInt64,
         _ requestID: UInt32,
@@ -86,13 +88,13 @@ extension Engine {
         self.replies.send(.done, connection.id, requestID, &effects)
         for id in self.connections.ids where self.connections[id]?.token == number {
             effects.append(.end(id, EngineTokens.revoked))
-            // Nothing that it has asked for meanwhile is done any more.
+            // Its later requests are not performed.
             self.disconnect(id, now: now)
         }
     }
 
-    /// Refuses an object that is known to be outside a scope, as one that never was, without reading anything. Returns
-    /// `nil` when it is inside, or when that is not known.
+    /// Returns the refusal of an object that is known to be outside a scope; it is the same as for an object that never
+    /// existed. Reads nothing. Returns `nil` when the object is inside, or when that is not known.
     package func refusal(of object: ObjectID, in scope: AuthorisationScope) -> NestError? {
         guard case .subtree(let grant) = scope, self.scopes.members(grant)?.contains(object) == false else {
             return nil

@@ -14,7 +14,7 @@ extension Engine {
         self.changeFeeds.drained(connection)
         self.admission.drained(connection)
         defer { self.admission.giveTurn(connection) }
-        guard connection.isBlocked else { return self.changeFeeds.goOn(connection, &effects) }
+        guard connection.isBlocked else { return self.changeFeeds.sendNextPages(connection, &effects) }
         self.queries.catchUpPushes.unblock(connection, now: now, &effects)
         self.undoStates.push(to: connection, &effects)
         if !connection.isWaiting { self.replies.release(connection, &effects) }
@@ -32,7 +32,7 @@ extension Engine {
         if !self.connections.isConnected(session: connection.session) { self.sessions.forget(connection.session) }
     }
 
-    /// A standby answered the HELLO of a connection that is refused now.
+    /// Forgets a connection that is refused now, although a standby has answered its HELLO.
     func forgetWelcomed(_ id: ConnectionID, _ session: Identifier128) {
         let number = self.sessions.number(of: session)
         self.sessions.numbers.release(number)
@@ -40,13 +40,13 @@ extension Engine {
         if !self.connections.isConnected(session: number) { self.sessions.forget(number) }
     }
 
-    /// Keeps everything within its bounds as time passes.
+    /// Enforces the limits of time and memory.
     func tick(now: Int64, _ effects: inout [EngineEffect]) {
         self.turns.forgetHalf()
         ProgressMarks(connections: self.connections, store: self.store).push(to: self.connections.ids, &effects)
         self.sessions.tick(now: now)
         do {
-            // More rows than have come since, so that the journal shrinks under any load.
+            // More rows than were added since the last tick, so that the journal shrinks under any load.
             let rowsMax = 256 + 2 * self.counters.takeGroupsSinceTrim()
             if let dropped = try self.store.trimJournal(now: now, rowsMax: rowsMax) {
                 self.sessions.dropJournal(through: dropped)

@@ -3,26 +3,27 @@ import NestStore
 import NestProtocol
 import NestSchema
 
-/// What the I/O layer asks of the engine around its turns.
+/// The interface for the I/O layer, between the engine's turns.
 extension Engine {
     package var model: ManagedObjectModel { self.store.layout.model }
     package var head: Revision { self.store.head }
     package var historyID: Identifier128 { self.store.historyID }
     package var share: EngineShare { self.standby.share }
     package var answerMemory: AnswerMemory { self.admission.memory }
-    /// Bytes of the answers that the last turn has made.
+    /// The bytes of the answers of the last turn.
     package var answerBytes: Int { self.admission.answerBytes }
     /// Set when nothing may be acknowledged any more: the server must stop.
     package var failure: StoreError? { self.health.failure }
-    /// Effects for the I/O layer itself so far: `read` and `tokensChanged`. Counted, so that the caller need not scan,
-    /// and copy, all effects.
+    /// The number of effects so far that are for the I/O layer itself: `read` and `tokensChanged`. Counted, so that the
+    /// caller need not scan, and copy, all effects.
     package var ioEffectCount: Int { self.queries.reads.effectCount + self.tokens.changeCount }
 
-    /// There is work left that no input brings: the engine wants another turn.
+    /// Whether there is work left that no input will start: the engine needs another turn.
     package var hasBacklog: Bool { self.hasResultBacklog || !self.turns.isEmpty || self.scopes.hasBacklog }
     var hasResultBacklog: Bool { self.admission.hasBacklog || self.queries.hasBacklog }
 
-    /// Hands out the effects of a batch, in one step with what a standby knows. `hasWrites`: the batch had writes.
+    /// Hands out the effects of a batch and updates the standby's state, as one atomic step. `hasWrites`: whether the
+    /// batch had writes.
     package func handOut(turn: UInt64, hasWrites: Bool, _ deliver: () -> Void) {
         self.standby.handOut(
             EngineShare.Progress(head: self.store.head, oldestRevision: self.store.oldestBase, turn: turn),
@@ -42,13 +43,13 @@ extension Engine {
     /// Whether `checkpointIfDue` has anything to do.
     package var isCheckpointDue: Bool { self.store.isCheckpointDue }
 
-    /// Moves what was committed into the store's file when there is enough of it. Call it when the effects of a batch
-    /// have been handed out, so that no client waits for it.
+    /// Moves committed changes into the store's file when there are enough. Call it after the effects of a batch have
+    /// been handed out, so that no client waits for it.
     package func checkpointIfDue() {
         do throws(StoreError) { try self.store.checkpointIfDue() } catch { self.health.fail(error) }
     }
 
-    /// Checkpoints and closes the store; leaves alone one that has failed. The last call.
+    /// Checkpoints and closes the store; a store that has failed is abandoned. This must be the last call.
     package func close() throws(StoreError) {
         if let failure { self.store.abandon(failure) } else { try self.store.close() }
     }

@@ -3,10 +3,10 @@ import NestStore
 import NestProtocol
 import NestSchema
 
-/// The deterministic core: every event comes in as an input, everything to be sent goes out as an effect.
+/// The deterministic core: every event is an input, and everything to send is an effect.
 ///
 /// Synchronous; no clock, no randomness, no threads, no sockets. Not Sendable: created and used on one thread. It
-/// conducts the parts that it holds, each of which owns its state.
+/// coordinates its parts, each of which owns its state.
 package final class Engine {
     let store: Store
     let limits: EngineLimits
@@ -21,7 +21,7 @@ package final class Engine {
     let queries: LiveQueries
     /// Writes that wait for their turn.
     var turns = WriteTurns()
-    /// Who may connect.
+    /// The tokens that clients may authenticate with.
     package internal(set) var tokens: EngineTokens
     var health: EngineHealth
     var standby: StandbyUpdates
@@ -70,12 +70,13 @@ package final class Engine {
         self.standby = StandbyUpdates(share, oldest: store.oldestBase, head: store.head)
     }
 
-    /// Takes what has happened, commits the writes among it, and returns what to send. `now`: microseconds since
+    /// Processes a batch of inputs: commits the writes among them, and returns what to send. `now`: microseconds since
     /// 1970-01-01 UTC.
     ///
-    /// Writes run first, in their order and in as few transactions as can be. Then the engine pushes what they changed,
-    /// each diff encoded once; then it sends their replies; then it answers everything else, which sees the new state.
-    /// `answeredByStandby`: called once, after the writes; what it returns is left out of the rest.
+    /// Writes run first, in their order and in as few transactions as possible. Then the engine pushes their changes,
+    /// and encodes each diff once. Then it sends the replies to the writes. Then it answers everything else, which sees
+    /// the new state. `answeredByStandby`: called once, after the writes; the engine does not answer the requests that
+    /// it returns.
     package func perform(
         _ inputs: [EngineInput],
         now: Int64,
@@ -126,7 +127,7 @@ package final class Engine {
         }
     }
 
-    /// Separates the writes of a batch, and takes the inputs that come before them.
+    /// Separates the writes of a batch, and handles the inputs that come before them.
     private func begin(
         _ inputs: [EngineInput],
         now: Int64,
@@ -135,7 +136,7 @@ package final class Engine {
         var writes: [WriteRequest] = []
         var later: [EngineInput] = []
         var drained: Set<ConnectionID> = []
-        // Most are writes.
+        // Most inputs are writes.
         writes.reserveCapacity(inputs.count)
         for input in inputs {
             switch input {
@@ -157,11 +158,11 @@ package final class Engine {
                 )
                 if !isWelcomed { effects.append(.welcome(id, EngineWelcome(self.store, sessionNumber: number))) }
                 self.scopes.retain(scope)
-                // Before the writes of the batch; small scopes are known at once.
+                // Before the writes of the batch, so that small scopes are known at once.
                 self.readScopes()
             case .blocked(let id):
-                // Before the writes, so that what they push is held. One that drained before and is full again: in that
-                // order.
+                // Before the writes, so that their pushes are held. If the connection drained earlier in this batch,
+                // the order of both is kept.
                 if drained.contains(id) { later.append(input) } else { self.block(id) }
             case .request(let id, let requestID, let request):
                 guard let connection = self.connections[id] else {
@@ -184,7 +185,7 @@ package final class Engine {
                 drained.insert(id)
                 later.append(input)
             case .healthSample(let sample):
-                // Before the writes, which it may forbid.
+                // Before the writes, because the sample may forbid them.
                 self.health.take(sample)
             case .disconnected, .tick, .positionTimer, .read:
                 later.append(input)
@@ -193,7 +194,8 @@ package final class Engine {
         return (writes, later)
     }
 
-    /// Commits writes and sends what they changed. Returns how many are done: the others wait for another turn.
+    /// Commits writes and pushes their changes. Returns the number of writes that are done; the others wait for another
+    /// turn.
     private func commit(_ all: [WriteRequest], now: Int64, _ effects: inout [EngineEffect]) -> Int {
         let base = self.store.head
         let live = self.queries.live
@@ -222,7 +224,7 @@ package final class Engine {
         do throws(StoreError) {
             try self.queries.push(commit.changes, bulk, base: base, now: now, &effects)
         } catch {
-            // The commit is durable, but its subscribers can no longer be sent it.
+            // The commit is durable, but can no longer be sent to its subscribers.
             self.health.fail(error)
         }
         self.changeFeeds.push(&effects)
@@ -239,7 +241,7 @@ package final class Engine {
         return done
     }
 
-    /// The connections that write; one that follows itself comes once.
+    /// Returns the connections of the writes, without consecutive duplicates.
     private static func writers(_ writes: [WriteRequest]) -> [ConnectionID] {
         var writers: [ConnectionID] = []
         for index in writes.indices where writers.last != writes[index].connection {
@@ -250,7 +252,7 @@ package final class Engine {
 
     private var progress: ProgressMarks { ProgressMarks(connections: self.connections, store: self.store) }
 
-    /// Takes an input that comes after the writes.
+    /// Handles an input after the writes.
     private func perform(_ input: EngineInput, now: Int64, _ effects: inout [EngineEffect]) {
         switch input {
         case .connected, .healthSample: break
@@ -272,8 +274,8 @@ package final class Engine {
         }
     }
 
-    /// Answers the requests that have waited longest, as far as the work of one turn goes: waiters of completed
-    /// background reads, then one request of each connection in turn. One at least, whatever else the turn had to do.
+    /// Answers the requests that have waited longest, up to the work limit of one turn: waiters of completed background
+    /// reads, then one request of each connection in turn. Answers at least one, whatever else the turn had to do.
     private func admitWaiting(now: Int64, _ effects: inout [EngineEffect]) {
         repeat {
             if self.queries.reads.hasCompleted {
@@ -292,7 +294,7 @@ package final class Engine {
         } while self.admission.hasWorkLeft
     }
 
-    /// Reads on in the scopes whose members are not all known.
+    /// Reads more members of the scopes that are not completely known.
     func readScopes() {
         guard self.scopes.isUnread else { return }
         do throws(StoreError) {

@@ -2,14 +2,14 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// What the engine counts.
+/// The counters of the engine.
 final class EngineCounters {
     var requests = 0
     var writes = 0
     var groups = 0
     /// Objects inserted, updated and deleted.
     var objects = 0
-    /// Rows of which only the sparse position was written.
+    /// Rows that were only renumbered: only their sparse position was written.
     var renumbered = 0
     var diffs = 0
     var netDiffs = 0
@@ -17,7 +17,7 @@ final class EngineCounters {
 
     private var groupsTrimmed = 0
 
-    /// Groups committed since the last call.
+    /// Returns the number of groups committed since the last call.
     func takeGroupsSinceTrim() -> Int {
         defer { self.groupsTrimmed = self.groups }
         return self.groups - self.groupsTrimmed

@@ -3,30 +3,30 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// What the engine wants sent. Effects are in the order in which each connection must get them.
+/// An output of the engine. Each connection must receive its effects in their order.
 package enum EngineEffect: Sendable {
     case welcome(ConnectionID, EngineWelcome)
     case reply(ConnectionID, requestID: UInt32, EngineReply)
-    /// One body, encoded once, for all these connections: a frame whose id is the view.
+    /// A frame for all these connections, encoded once. The id of the frame is the view.
     case push(EnginePush, to: [ConnectionID])
-    /// Run this on a thread that may block, and come back with the input `read`.
+    /// A read to run on a thread that may block. Its outcome comes back as the input `read`.
     case read(BackgroundRead)
     /// All synced subscriptions of these connections are at this revision.
     case progress(Revision, to: [ConnectionID])
-    /// Writes of this connection in the batch, before the diffs that contain them.
+    /// The connection's own writes in the batch. Sent before the diffs that contain them.
     case own([Revision], to: ConnectionID)
     /// The undo state of these connections' session has changed.
     case undoState(UndoState, to: [ConnectionID])
-    /// The connection ends with this error, after what it was sent before.
+    /// Ends the connection with this error, after everything that it was sent before.
     case end(ConnectionID, NestError)
     /// A token was created or revoked; `by`: the token of the connection that did it.
     case tokensChanged(TokenChange, by: UInt64?)
-    /// There is more for the connection: it goes on when `drained` says that everything before has been handed over.
+    /// The engine has more for the connection. It continues when `drained` reports that everything before was written.
     case whenDrained(ConnectionID)
 }
 
 extension EngineEffect {
-    /// The connections that are sent something.
+    /// Calls `body` with each connection that the effect is sent to.
     package func forEachRecipient(_ body: (ConnectionID) -> Void) {
         switch self {
         case .welcome(let id, _), .reply(let id, _, _), .own(_, let id), .end(let id, _), .whenDrained(let id): body(id)
@@ -36,13 +36,13 @@ extension EngineEffect {
     }
 }
 
-/// A change of tokens: the I/O layer lets clients in.
+/// A change of the tokens, by which the I/O layer admits clients.
 package enum TokenChange: Sendable {
     case created(Store.Token)
     case revoked(UInt64)
 }
 
-/// Where the store is, for WELCOME.
+/// The state of the store, for WELCOME.
 package struct EngineWelcome: Equatable, Sendable {
     package var historyID: Identifier128
     package var revision: Revision
@@ -68,14 +68,14 @@ package enum EngineReply: Sendable {
     case receipt(Receipt)
     case subscribed(view: UInt32, first: FirstState, reason: String, projection: [PropertyNumber])
     case done
-    /// A fetch: the head, then bodies of rows frames (none when there are no rows).
+    /// The answer to a fetch: the header, then the bodies of rows frames (none when there are no rows).
     case snapshot(SnapshotHeader, rows: [SharedBytes])
     case object(ObjectDetail)
     case statistics([Statistic])
     case group(UInt64)
     case undoState(UndoState)
     case tokenCreated(UInt64)
-    /// Answers a `query`. `byteCount`: about what it takes.
+    /// The answer to a `query`. `byteCount`: its approximate size.
     case answer(any Message, byteCount: Int)
 }
 
@@ -85,7 +85,7 @@ package struct EnginePush: Sendable {
         case diff([UInt8])
         /// A SNAPSHOT frame's header, then the bodies of its SNAPSHOT_ROWS frames.
         case snapshot(SnapshotHeader, rows: [SharedBytes])
-        /// Where a window is, that shows the same as before.
+        /// The new position of a window that shows the same rows as before.
         case position(WindowPosition, Revision)
         /// The body of a CHANGE_SET frame.
         case changeSet(SharedBytes)

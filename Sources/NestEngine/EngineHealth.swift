@@ -15,13 +15,13 @@ package struct EngineHealth {
         self.freeBytesMin = freeBytesMin
     }
 
-    /// Why nothing may be written now.
+    /// The reason why writes are refused now; `nil` if they are not.
     var refusal: NestError? { self.failure?.nestError ?? self.shortage }
 
     package mutating func fail(_ failure: StoreError?) { self.failure = self.failure ?? failure }
 
-    /// Takes a health sample. A shortage ends when a quarter more than enough is free, so that it does not begin and
-    /// end by turns.
+    /// Applies a health sample. A shortage ends only when the free space exceeds the minimum by a quarter, so that it
+    /// does not begin and end repeatedly.
     package mutating func take(_ sample: StoreHealth.Sample) {
         self.fail(sample.failure)
         self.freeBytes = sample.freeBytes
@@ -32,7 +32,7 @@ package struct EngineHealth {
         }
         self.shortage = NestError(
             .diskFull,
-            "the disk is almost full (\(free >> 20) MiB are left): nothing is written before there is more room"
+            "the disk is almost full (\(free >> 20) MiB left): writes are refused until more space is free"
         )
     }
 }

@@ -17,11 +17,11 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
 
 /// An event from outside. The engine has no other source of events.
 package enum EngineInput: Sendable {
-    /// A client has said HELLO. Answered by the effect `welcome`.
+    /// A client has sent HELLO. The engine answers with the effect `welcome`.
     ///
-    /// `takesCompressed`: the client understands compressed frames. `token`: the one it authenticated with; the engine
-    /// refuses it if it has been revoked meanwhile. `subscriptionsMax`: the connection's limit. `isWelcomed`: a standby
-    /// answered, and holds the session's number for the connection.
+    /// `takesCompressed`: the client understands compressed frames. `token`: the token that it authenticated with; the
+    /// engine refuses it if it has been revoked meanwhile. `subscriptionsMax`: the connection's limit. `isWelcomed`: a
+    /// standby has answered, and holds the session's number for the connection.
     case connected(
         ConnectionID,
         session: Identifier128,
@@ -36,19 +36,19 @@ package enum EngineInput: Sendable {
     case request(ConnectionID, requestID: UInt32, EngineRequest)
     /// Backpressure: bytes for the connection wait in the server. From now on its subscriptions lag.
     case blocked(ConnectionID)
-    /// All bytes that waited have been written, after a block or when `whenDrained` asks for it. The engine brings the
-    /// connection's subscriptions to the head by one net diff each, and sends the next pages.
+    /// All waiting bytes have been written, after a block or when `whenDrained` requests it. The engine brings the
+    /// connection's subscriptions to the head with one net difference each, and sends the next pages.
     case drained(ConnectionID)
-    /// What the effect `read` asked for.
+    /// The outcome of the effect `read`.
     case read(UInt64, Result<BackgroundRead.Rows, NestError>)
     /// The state of the store's file and the free disk space, about once a second.
     case healthSample(StoreHealth.Sample)
     /// Time has passed; sent about once a second.
     case tick
-    /// The same, ten times a second: the engine sends the new positions of windows.
+    /// Time has passed; sent ten times a second. The engine sends the new positions of windows.
     case positionTimer
 
-    /// Asks for one object: such requests come in rows, and are read together.
+    /// Whether the input requests one object. Such requests often arrive in series, and are read together.
     var isObjectRead: Bool {
         if case .request(_, _, .object) = self { true } else { false }
     }

@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// What an engine may do at a time: `Limits`, unless a setting of nestd or a test says otherwise.
+/// The limits of an engine: those of `Limits`, unless a setting of nestd or a test specifies others.
 package struct EngineLimits: Sendable {
     package var differenceRowsMin: Int
     package var relatedTouchesMax: Int
@@ -18,12 +18,12 @@ package struct EngineLimits: Sendable {
     package var writeStepsMax: Int
     package var confinedWriteStepsMax: Int
 
-    /// What a write may cost.
+    /// Returns the steps that a write may take.
     func stepsMax(_ scope: AuthorisationScope) -> Int {
         scope == .everything ? self.writeStepsMax : self.confinedWriteStepsMax
     }
 
-    /// What the preview of an undo may cost.
+    /// Returns the steps that the preview of an undo may take.
     func previewStepsMax(_ scope: AuthorisationScope) -> Int { min(Limits.previewStepsMax, self.stepsMax(scope)) }
 
     package init(

@@ -2,14 +2,14 @@ import NestModel
 import NestProtocol
 import NestStore
 
-/// What a client asks of the engine.
+/// A request of a client to the engine.
 ///
 /// A request that may carry an idempotency key also carries the hash that distinguishes a retry from another request
 /// with the same key. `transaction(_:)`, `undo(key:)` and the other functions of these names compute it, so the thread
 /// that decodes a request hashes it too. See `RequestHash`.
 package enum EngineRequest: Sendable {
     case transaction(WriteTransaction, requestHash: UInt64)
-    /// `expected`: the revision of the entry that the client means.
+    /// `expected`: the revision of the entry that the client expects to undo.
     case undo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
     case redo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
     case revert(key: Identifier128?, UndoOptions, Revision, ofAnyone: Bool, requestHash: UInt64)
@@ -20,23 +20,23 @@ package enum EngineRequest: Sendable {
     case importSubtree(StagedSubtree, requestHash: UInt64)
     case subscribe(ObjectFetchRequest, resume: ResumePoint?, atLeast: Revision)
     case resubscribe(view: UInt32, ObjectFetchRequest)
-    /// `place`: how much of the change set after `since` the client has.
+    /// `place`: the number of parts of the change set after `since` that the client has.
     case subscribeChanges(since: ResumePoint?, place: Int, entities: [EntityNumber])
     case unsubscribe(view: UInt32)
     case fetch(ObjectFetchRequest, atLeast: Revision)
     case object(ObjectID)
     case statistics
-    /// The secret's SHA-256: the secret itself stays with who makes it.
+    /// `secretHash`: the SHA-256 of the secret. The secret itself stays with the client that creates it.
     case createToken(TokenGrant, secretHash: TokenSecret)
     case revokeToken(UInt64)
-    /// Anything else that one message answers.
+    /// Any other request that one message answers.
     case query(any EngineQuery)
 }
 
 extension EngineRequest {
-    /// The row of its kind.
+    /// The request's row in `RequestKind.all`.
     package var kind: RequestKind {
-        // Every type below has a row in `RequestKind.all`; `RequestKindTests` and the generator of meaning look.
+        // Every type below has a row in `RequestKind.all`; `RequestKindTests` and `MeaningWire` check this.
         self.type.request!
     }
 

@@ -2,9 +2,9 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// What operators ask of the engine, between two batches.
+/// Statistics for operators, taken between two batches.
 extension Engine {
-    /// How many subscriptions each connection has, to results and to changes.
+    /// The number of subscriptions of each connection, to results and to changes.
     package var subscriptionCounts: [ConnectionID: Int] {
         self.connections.all.mapValues { $0.views.count + $0.changeSubscriptions.count }
     }

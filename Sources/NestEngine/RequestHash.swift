@@ -15,7 +15,7 @@ enum RequestHash {
         return fnv1a(body.bytes)
     }
 
-    /// The kinds of requests that take earlier writes back. The raw value is part of the hash.
+    /// The kinds of requests that revert earlier writes. The raw value is part of the hash.
     enum Kind: UInt8 {
         case undo = 1
         case redo = 2

@@ -3,9 +3,9 @@ import NestModel
 import NestProtocol
 
 extension Frame {
-    /// The frame as it was before it was compressed; itself, when it was not. `features`: what both sides know.
+    /// Returns the frame decompressed; unchanged if it is not compressed. `features`: those in use on the connection.
     ///
-    /// The size that the body declares is judged before room is made for it.
+    /// Checks the declared size before it allocates memory.
     package func unpacked(_ features: Features) throws(WireError) -> Frame {
         guard self.flags.contains(.compressed) else { return self }
         guard features.contains(.compressedFrames), MessageType(rawValue: self.type)?.mayBeCompressed == true else {

@@ -20,29 +20,30 @@ package struct Frame: Equatable, Sendable {
         self.body = body
     }
 
-    /// Header and body.
+    /// The size of header and body.
     package var byteCount: Int { Self.headerBytes + self.body.readableBytes }
 
     /// Whether a receiver that does not know the type skips it.
     package var isIgnorable: Bool { self.type >= 0x80 }
 }
 
-/// Cuts a stream of bytes into frames. Judges the length from the header, before the bytes are awaited.
+/// Splits a stream of bytes into frames. Checks the length in the header before it waits for the body.
 package struct FrameDecoder: Sendable {
-    /// Small until the handshake is done.
+    /// The limit is small until the handshake is complete.
     package var bodyBytesMax: Int
 
     package init(bodyBytesMax: Int) {
         self.bodyBytesMax = bodyBytesMax
     }
 
-    /// How many bytes the frame has, header included, that begins with these; of a header alone while that is not there.
+    /// Returns the size of the frame that begins with these bytes, header included; the size of a header if the header
+    /// is incomplete.
     package func awaitedBytes(_ buffer: ByteBuffer) -> Int {
         guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return Frame.headerBytes }
         return Frame.headerBytes + min(Int(length), self.bodyBytesMax)
     }
 
-    /// The next frame, or `nil` while its bytes are missing.
+    /// Returns the next frame, or `nil` while it is incomplete.
     package func next(from buffer: inout ByteBuffer) throws(WireError) -> Frame? {
         guard
             let (length, type, flags, reserved, id) = buffer.peekMultipleIntegers(
@@ -53,7 +54,7 @@ package struct FrameDecoder: Sendable {
         guard reserved == 0 else { throw .reservedBits }
         guard buffer.readableBytes >= Frame.headerBytes + Int(length) else { return nil }
         buffer.moveReaderIndex(forwardBy: Frame.headerBytes)
-        // The guard above has seen so many bytes.
+        // The guard above checked the size.
         let body = buffer.readSlice(length: Int(length))!
         return Frame(type: type, flags: Frame.Flags(rawValue: flags), id: id, body: body)
     }

@@ -3,7 +3,7 @@ import NestModel
 import NestProtocol
 
 extension Message {
-    /// The message as the bytes of a whole frame.
+    /// Encodes the message as a whole frame.
     package func frame(id: UInt32, flags: Frame.Flags = []) -> ByteBuffer {
         let body = self.body
         var buffer = ByteBuffer()
@@ -12,7 +12,7 @@ extension Message {
         return buffer
     }
 
-    /// Reads the message from a frame's body.
+    /// Decodes the message from a frame's body.
     package init(body: ByteBuffer) throws(WireError) {
         let result = body.withUnsafeReadableBytes { bytes -> Result<Self, DecodingFailure> in
             var reader = ByteReader(bytes)

@@ -2,7 +2,8 @@ import NIOCore
 import NestProtocol
 
 extension Preface {
-    /// Takes a preface off the front. `nil` while bytes are missing; throws at the first byte that does not fit.
+    /// Reads a preface and removes it from the buffer. Returns `nil` while it is incomplete; throws at the first wrong
+    /// byte.
     package static func read(from buffer: inout ByteBuffer) throws(WireError) -> Preface? {
         let view = buffer.readableBytesView
         guard view.prefix(4).elementsEqual(Self.magic.prefix(view.count)) else { throw .notNest }

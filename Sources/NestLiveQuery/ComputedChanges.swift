@@ -1,8 +1,8 @@
 import NestModel
 import NestSchema
 
-/// What a batch of revisions changed in the rows of a computed result, in the pairs that lead to them and in the
-/// objects that they depend on, and the row changes that follow.
+/// Collects what a batch of revisions changed in the rows of a computed result, in the pairs that lead to them and in
+/// the objects that they depend on, and computes the row changes.
 ///
 /// These objects change separately, in any order and in any of the revisions, and an unchanged object is known only in
 /// its state after the batch. So the batch counts as one step, from the state before it to the state after it. Clients
@@ -21,16 +21,16 @@ package struct ComputedChanges {
 
     package init() {}
 
-    /// How many objects this value remembers.
+    /// The number of objects that this value remembers.
     package var count: Int { self.rows.count + self.pairs.count + self.affected.count + self.renumbered.count }
 
-    /// An object that is, was or may be a row.
-    package mutating func note(row object: TouchedObject) {
+    /// Notes the change of an object that is, was or may become a row.
+    package mutating func note(row object: ChangedRow) {
         self.rows[object.id, default: Change(before: object.before)].after = object.after
     }
 
-    /// A pair that leads from the result's owner, before or after.
-    package mutating func note(pair: TouchedObject) {
+    /// Notes the change of a pair that leads from the result's owner, before or after.
+    package mutating func note(pair: ChangedRow) {
         self.pairs[pair.id, default: Change(before: pair.before)].after = pair.after
     }
 
@@ -38,13 +38,13 @@ package struct ComputedChanges {
         self.affected.insert(id)
     }
 
-    /// A row, or the pair of one, whose sparse position was renumbered.
+    /// Notes that the sparse position of a row, or of a row's pair, was renumbered.
     package mutating func note(renumbered id: ObjectID) {
         self.renumbered.insert(id)
     }
 
-    /// The rows' changes over the batch, ascending by id; `objects` are those at its end. Above `countMax` the change
-    /// is a large one, whose values before are not remembered.
+    /// Returns the rows' changes over the batch, ascending by id; `objects` are those at its end. Above `countMax` the
+    /// change is large and has no values from before.
     package mutating func rowChanges<Objects: RelatedObjects>(
         of result: LiveResult,
         countMax: Int,
@@ -66,8 +66,8 @@ package struct ComputedChanges {
         return (changes, isLarge)
     }
 
-    /// The pairs before and after, by the objects they lead to. A pair may have been renumbered after its last change,
-    /// so it is read again.
+    /// Returns the pairs before and after, by the objects they lead to. A pair may have been renumbered after its last
+    /// change, so it is read again.
     private mutating func takePairing<Objects: RelatedObjects>(_ source: ResultSource, _ objects: Objects)
         throws(Objects.Failure) -> Pairing?
     {
@@ -100,14 +100,14 @@ package struct ComputedChanges {
         var after: [ObjectID: ObjectRow] = [:]
     }
 
-    /// One object on its way through the batch.
+    /// The state of one object in the batch.
     private struct RowState {
         let id: ObjectID
         let known: LiveResult.Member?
         let versions: Change?
         let pairing: Pairing?
 
-        /// `nil` when nothing has changed.
+        /// Returns the row's change; `nil` if nothing changed.
         mutating func change<Objects: RelatedObjects>(
             _ source: ResultSource,
             isLarge: Bool,
@@ -149,7 +149,7 @@ package struct ComputedChanges {
             return isChanged || isLarge ? change : nil
         }
 
-        /// Whether the filter admits it; true when its values do not matter.
+        /// Whether the filter matches the object; true if its values do not matter.
         private func isAdmitted<Objects: RelatedObjects>(
             _ row: ObjectRow?,
             _ source: ResultSource,
@@ -161,20 +161,21 @@ package struct ComputedChanges {
             return try source.admits(self.id, row, objects)
         }
 
-        /// Whether a pair joins it with the owner; true when pairs do not decide the rows.
+        /// Whether a pair connects the object with the owner; true if pairs do not decide the rows.
         private func isPaired<Objects: RelatedObjects>(_ source: ResultSource, _ objects: Objects) throws(Objects
             .Failure) -> Bool
         {
             guard let pairing else { return true }
             if pairing.after[self.id] != nil { return true }
             if pairing.before[self.id] != nil { return false }
-            // The pair did not change. A row has one; another object may have one, and the filter did not admit it.
+            // The pair did not change. A row has a pair; another object may have one too, if the filter did not match
+            // it.
             if self.known != nil { return true }
             guard source.isFiltered else { return false }
             return try objects.pair(source, self.id) != nil
         }
 
-        /// What orders it; `nil` when its values do.
+        /// The stored position that orders the object; `nil` if its values do.
         private func place<Objects: RelatedObjects>(
             _ source: ResultSource,
             _ row: ObjectRow?,

@@ -13,33 +13,34 @@ package struct StructuralDifference {
 
     package init() {}
 
-    /// A section does not come or go without a row.
+    /// Whether nothing differs. Sections appear and disappear only with rows.
     package var isEmpty: Bool {
         self.deletedRows.isEmpty && self.moves.isEmpty && self.insertedRows.isEmpty && self.changedRows.isEmpty
     }
 }
 
-/// The net changes between two states of a result, ready for any view of it. Ordinary commits, paused or slow
-/// subscribers, returning clients and moved windows all use it.
+/// The net difference between two states of a result, ready for any view of it. Ordinary commits, paused or slow
+/// subscribers, resuming clients and moved windows all use it.
 ///
-/// `touching` holds the net change of every row that changed in between, and may hold more. Rows that are not placed
-/// keep their order among themselves and never move; among the placed rows the moves are as few as can be: those that
-/// changed section, and of the others all but a longest increasing sub-sequence of those that kept their gap between
-/// the rest. O(k log n) for k changed rows; each window then O(k) and the rows that enter or leave it at its ends.
+/// `touching` contains the net change of every row that changed in between, and may contain more. Rows that are not
+/// placed keep their order among themselves and never move. Among the placed rows the moves are as few as possible:
+/// those that changed section, and of the others all but a longest increasing subsequence of those that kept their gap
+/// between the rest. O(k log n) for k changed rows; then for each window O(k), plus the rows that enter or leave it at
+/// its ends.
 package struct ResultDelta {
     struct Entry {
         var change: RowChange
-        /// Among all rows; `nil` when it is in none of them.
+        /// The index among all old rows; `nil` if it is not one.
         var oldIndex: Int?
         var newIndex: Int?
-        /// It was inserted, deleted or moved.
+        /// Whether it was inserted, deleted or moved.
         var isPlaced: Bool
     }
 
     package let old: OrderStatisticTree
     let new: OrderStatisticTree
     let entries: [Entry]
-    /// Indexes of the rows that are not stationary for certain; the others are in the same order in both states.
+    /// The indexes of the placed rows. The other rows, the stationary ones, are in the same order in both states.
     let oldPlaced: [Int]
     let newPlaced: [Int]
 
@@ -72,15 +73,15 @@ package struct ResultDelta {
         self.newPlaced = newPlaced.sorted()
     }
 
-    /// Changed rows: an upper bound of what one window costs besides its ends.
+    /// The number of changed rows: an upper bound of the cost of one window, besides its ends.
     package var count: Int { self.entries.count }
 
-    /// The old index of a changed row; `nil` when it was not there, or did not change.
+    /// The old key of a changed row; `nil` if it was not in the result, or did not change.
     package func oldKey(of id: ObjectID) -> RowKey? { self.entries.first { $0.change.id == id }?.change.before }
 
-    /// The index of the row that has come into the place of one that was there and has left; the count of all when
-    /// there is none. Between the same unchanged rows as before, even where those have been renumbered. O(log n).
-    package func place(ofLeft key: RowKey) -> Int {
+    /// Returns the index of the row that took the position of a removed one; the number of rows if there is none. It is
+    /// between the same unchanged rows as before, even if these were renumbered. O(log n).
+    package func position(ofRemoved key: RowKey) -> Int {
         let index = self.old.index(of: key)
         let stationary = index - rank(index, in: self.oldPlaced)
         let low = stationary == 0 ? 0 : self.newIndex(ofStationary: stationary - 1) + 1
@@ -89,7 +90,7 @@ package struct ResultDelta {
         return min(max(self.new.index(of: key), low), high)
     }
 
-    /// Of a row that is not placed, by its rank among those.
+    /// Returns the new index of a stationary row by its rank among these.
     private func newIndex(ofStationary rank: Int) -> Int {
         var low = 0
         var high = self.newPlaced.count
@@ -100,20 +101,20 @@ package struct ResultDelta {
         return rank + low
     }
 
-    /// Nothing of the result is different.
+    /// Whether nothing of the result differs.
     package var isEmpty: Bool { self.entries.isEmpty }
 
-    /// What a view of the whole sees.
+    /// The difference for a view of the whole result.
     package var whole: StructuralDifference { self.difference(0..<self.old.count, 0..<self.new.count) }
 
-    /// What a view sees that showed one range of the old rows and shows another of the new ones.
+    /// Returns the difference for a view that showed one range of the old rows and shows another range of the new rows.
     package func difference(_ oldRange: Range<Int>, _ newRange: Range<Int>) -> StructuralDifference {
         var view = WindowDifference(self, oldRange, newRange)
         return view.take()
     }
 }
 
-/// How many elements of a sorted array are below a value.
+/// Returns how many elements of a sorted array are below a value.
 func rank(_ value: Int, in sorted: [Int]) -> Int {
     var low = 0
     var high = sorted.count
@@ -124,7 +125,7 @@ func rank(_ value: Int, in sorted: [Int]) -> Int {
     return low
 }
 
-/// The difference of two states of a whole result.
+/// Returns the difference of two states of a whole result.
 package func difference(
     from old: OrderStatisticTree,
     to new: OrderStatisticTree,

@@ -1,7 +1,7 @@
 import NestModel
 
-/// The keys of a tree's node, ascending. Tails stand apart, so that a row whose key has none takes 16 bytes, and
-/// finding and copying such rows counts no references.
+/// The keys of a tree's node, ascending. Tails are stored separately, so that a row whose key has none takes 16 bytes,
+/// and finding and copying such rows counts no references.
 struct KeyList {
     private struct Head {
         var prefix: UInt64
@@ -9,7 +9,7 @@ struct KeyList {
     }
 
     private var heads: [Head] = []
-    /// Of each key; empty while no key has one.
+    /// The tail of each key; empty while no key has one.
     private var tails: [KeyTail?] = []
 
     init() {}
@@ -30,7 +30,7 @@ struct KeyList {
 
     func id(at index: Int) -> ObjectID { self.heads[index].id }
 
-    /// Below, at or above zero, as the key at an index is below, the same as or above another.
+    /// Returns a number below 0, 0, or above 0 if the key at an index is below, equal to or above another.
     private func compare(_ index: Int, _ key: RowKey) -> Int {
         let head = self.heads[index]
         if head.prefix != key.sort.prefix { return head.prefix < key.sort.prefix ? -1 : 1 }
@@ -41,7 +41,7 @@ struct KeyList {
         return head.id == key.id ? 0 : (head.id < key.id ? -1 : 1)
     }
 
-    /// How many keys are below this one.
+    /// Returns how many keys are below this one.
     func lowerBound(_ key: RowKey) -> Int {
         var low = 0
         var high = self.count
@@ -52,7 +52,7 @@ struct KeyList {
         return low
     }
 
-    /// How many keys are not above this one.
+    /// Returns how many keys are not above this one.
     func upperBound(_ key: RowKey) -> Int {
         var low = 0
         var high = self.count
@@ -65,7 +65,7 @@ struct KeyList {
 
     func holds(_ key: RowKey, at index: Int) -> Bool { index < self.count && self.compare(index, key) == 0 }
 
-    /// `capacity`: what the node may hold; room is made for that at once, where doubling would make too much.
+    /// `capacity`: the greatest number of keys of the node; reserved at once, because doubling would reserve too much.
     mutating func insert(_ key: RowKey, at index: Int, capacity: Int) {
         if self.heads.count == self.heads.capacity { self.heads.reserveCapacity(capacity) }
         self.heads.insert(Head(prefix: key.sort.prefix, id: key.id), at: index)
@@ -85,7 +85,7 @@ struct KeyList {
         if !self.tails.isEmpty { self.tails.remove(at: index) }
     }
 
-    /// Takes the keys from an index on out.
+    /// Removes and returns the keys from an index on.
     mutating func split(at index: Int) -> KeyList {
         var right = KeyList()
         right.heads = Array(self.heads[index...])
@@ -97,7 +97,7 @@ struct KeyList {
         return right
     }
 
-    /// The keys of both. Those of `next` are above all of these.
+    /// Returns the keys of both lists. Those of `next` are all greater.
     func joined(with next: KeyList) -> KeyList {
         var joined = self
         joined.heads += next.heads
@@ -111,7 +111,7 @@ struct KeyList {
         self.tails.isEmpty ? [KeyTail?](repeating: nil, count: self.count) : self.tails
     }
 
-    /// An estimate of the memory that the keys take beside the list itself.
+    /// The estimated memory of the keys' tails, in bytes.
     var tailByteCount: Int {
         self.tails.reduce(0) { sum, tail in sum + (tail.map { 8 + $0.byteCount } ?? 0) }
     }

@@ -1,15 +1,15 @@
 import NestModel
 import NestSchema
 
-/// The maintained result of a fetch request: its rows in order, and what happened to them.
+/// The maintained result of a fetch request: its rows in order, and the log of their changes.
 ///
-/// Holds ids and keys, and only the values that depend on other objects; the others are read when they are sent. No
+/// Holds ids and keys, and only the values that depend on other objects; other values are read when they are sent. No
 /// I/O.
 package final class LiveResult {
     /// The key and columns of a row of a computed result, which its own values alone do not determine.
     package struct Member {
         package var key: RowKey
-        /// Of the source's columns.
+        /// The values of the source's columns.
         package var columns: [AttributeValue]
 
         package init(key: RowKey, columns: [AttributeValue]) {
@@ -23,13 +23,13 @@ package final class LiveResult {
     /// The revision of the last change.
     package private(set) var revision: Revision
     package private(set) var log: RowLog
-    /// Of a computed result; empty otherwise.
+    /// The rows of a computed result; empty otherwise.
     private var memberTable: [ObjectID: Member] = [:]
 
     /// The key of the one section of a result without a section key.
     package static let wholeSection = AttributeValue.string("")
 
-    /// From the rows of the store at a revision.
+    /// Makes the result from the rows of the store at a revision.
     package init(source: ResultSource, _ state: LiveState, revision: Revision) {
         self.source = source
         self.tree = state.tree
@@ -42,7 +42,7 @@ package final class LiveResult {
         self.init(source: source, LiveState(source, rows), revision: revision)
     }
 
-    /// Begins again with the rows of the store at another revision, without a log of their changes.
+    /// Replaces the rows with those of the store at another revision, and empties the log.
     package func reload(_ state: LiveState, revision: Revision) {
         self.tree = state.tree
         self.memberTable = state.members
@@ -50,8 +50,8 @@ package final class LiveResult {
         self.log = RowLog(base: revision)
     }
 
-    /// With about what an empty result takes where it is kept. A row of a computed result is also in a table, and one
-    /// of a paired result in one of the registry.
+    /// The estimated memory of the result, in bytes, that of an empty one included. A row of a computed result is also
+    /// in a table, and one of a paired result in a table of the registry.
     package var byteCount: Int {
         let each = 128 + self.source.columnCount * 40
         return 1_024 + self.tree.byteCount + self.log.byteCount + each * self.memberTable.count
@@ -62,12 +62,12 @@ package final class LiveResult {
 
     package var state: LiveState { LiveState(tree: self.tree, members: self.memberTable) }
 
-    /// Of a computed result: what is known of a row, `nil` when it is not there.
+    /// Returns the row of a computed result, or `nil` if it is not one.
     package func member(_ id: ObjectID) -> Member? { self.memberTable[id] }
 
-    /// Takes the changes up to a revision, each row at most once.
+    /// Applies the changes up to a revision, each row at most once.
     package func apply(_ changes: [RowChange], at revision: Revision) {
-        // Nothing below depends on a request: commits come once each, in order, with the rows as they were before.
+        // Not caused by a request: each commit arrives once, in order, with the rows as they were before.
         precondition(revision >= self.revision, "revisions only grow: \(self.revision) then \(revision)")
         for change in changes {
             if change.before != change.after {
@@ -88,7 +88,7 @@ package final class LiveResult {
         self.revision = revision
     }
 
-    /// Puts the changes of older revisions, read from the journal, before the log.
+    /// Inserts the changes of older revisions, read from the journal, before the log.
     package func prepend(_ older: RowLog) {
         self.log.prepend(older)
     }
@@ -97,8 +97,8 @@ package final class LiveResult {
 
     package func dropLog(through revision: Revision) { self.log.drop(through: revision) }
 
-    /// The state at an earlier revision that the log still reaches, and the net changes since: the tree of now with the
-    /// changed rows put back where they were. O(k log n); both trees share what did not change.
+    /// Returns the state at an earlier revision that the log still contains, and the net changes since. Moves the
+    /// changed rows of the current tree back. O(k log n); both trees share their unchanged nodes.
     package func state(at base: Revision) -> (tree: OrderStatisticTree, changes: [ObjectID: RowChange]) {
         let changes = self.log.folded(after: base)
         var tree = self.tree
@@ -112,13 +112,13 @@ package final class LiveResult {
     }
 }
 
-/// The rows of a result, put in order: made on any thread, and then used on one.
+/// The rows of a result in order. Any thread makes it; then one thread uses it.
 ///
-/// Unchecked because the nodes of the tree are objects, which the tree changes in place when it alone holds them: the
-/// thread that makes a state gives it away and keeps no part of it.
+/// Unchecked because the nodes of the tree are objects, which a tree that solely owns them changes in place: the thread
+/// that makes a state hands it over and keeps no part of it.
 package struct LiveState: @unchecked Sendable {
     package let tree: OrderStatisticTree
-    /// Of a computed result; empty otherwise.
+    /// The rows of a computed result; empty otherwise.
     package let members: [ObjectID: LiveResult.Member]
 
     init(tree: OrderStatisticTree, members: [ObjectID: LiveResult.Member]) {
@@ -140,15 +140,15 @@ package struct LiveState: @unchecked Sendable {
     }
 }
 
-/// The rows of a result as the store has them.
+/// The rows of a result as read from the store.
 package struct ResultRows {
     /// Ascending.
     package var keys: [RowKey]
-    /// Of a result with columns.
+    /// The columns, if the result has any.
     package var columns: [ObjectID: [AttributeValue]]
-    /// Objects that were looked at to find them.
+    /// The number of objects examined to find the rows.
     package var candidateCount = 0
-    /// About what it took to look at them.
+    /// The estimated time to examine them.
     package var nanoseconds = 0
 
     package init(keys: [RowKey] = [], columns: [ObjectID: [AttributeValue]] = [:]) {

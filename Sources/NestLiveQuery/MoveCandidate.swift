@@ -1,6 +1,6 @@
 import NestModel
 
-/// A placed row that a view shows before and after.
+/// A placed row that a view shows before and after a change.
 struct MoveCandidate {
     var before: RowKey
     var after: RowKey
@@ -9,15 +9,15 @@ struct MoveCandidate {
     var changesSection: Bool
 }
 
-/// The candidates that must move, ascending by their new index. `common`: the stationary rows that are in the window
-/// before and after, by their ranks among the stationary rows.
+/// Returns the candidates that must move, ascending by their new index. `common`: the stationary rows that are in the
+/// window before and after, by their ranks among the stationary rows.
 func movesOf(_ candidates: [MoveCandidate], _ delta: ResultDelta, common: Range<Int>) -> [MoveCandidate] {
-    /// How many of the common rows stand before an index.
+    /// Returns how many of the common rows are before an index.
     func commonBefore(_ index: Int, _ placed: [Int]) -> Int {
         min(max(index - rank(index, in: placed), common.lowerBound), common.upperBound)
     }
     let sorted = candidates.sorted { $0.newIndex < $1.newIndex }
-    // A candidate may stay only if as many stationary rows stand before it in the new state as in the old one.
+    // A candidate may stay only if equally many stationary rows are before it in the new state and in the old one.
     let staying = sorted.indices.filter { index in
         let candidate = sorted[index]
         return !candidate.changesSection

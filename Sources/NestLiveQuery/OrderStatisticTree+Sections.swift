@@ -2,7 +2,7 @@ import NestModel
 
 /// Sections as ranges of the tree's keys.
 extension OrderStatisticTree {
-    /// Section and row of a key. O(log n).
+    /// Returns the section and row of a key. O(log n).
     package func path(of key: RowKey) -> RowPosition {
         guard let sectioning else { return RowPosition(0, self.index(of: key)) }
         let start = sectioning.start(of: key.sort)
@@ -18,15 +18,15 @@ extension OrderStatisticTree {
         return index < self.count && self.sectioning?.start(of: self.key(at: index).sort) == start
     }
 
-    /// A section of a range of rows.
+    /// The rows of one section within a range of rows.
     package struct SectionRows: Equatable {
-        /// The section's name.
+        /// The section's key.
         package var key: AttributeValue
         /// Indexes among all rows.
         package var rows: Range<Int>
     }
 
-    /// The sections that rows of a range are in, with those of their rows that are in it. O(s log n) for s sections.
+    /// Returns the sections of a range of rows, each with its rows in the range. O(s log n) for s sections.
     package func sections(of range: Range<Int>) -> [SectionRows] {
         guard let sectioning else { return [SectionRows(key: LiveResult.wholeSection, rows: range)] }
         var sections: [SectionRows] = []
@@ -34,7 +34,7 @@ extension OrderStatisticTree {
         while first < range.upperBound {
             let start = sectioning.start(of: self.key(at: first).sort)
             func isSame(_ index: Int) -> Bool { sectioning.start(of: self.key(at: index).sort) == start }
-            // Doubling steps, then halving: a short section is passed quickly, a long one too.
+            // First double the step, then halve it: both short and long sections are passed quickly.
             var low = first
             var step = 1
             while low + step < range.upperBound, isSame(low + step) {

@@ -1,9 +1,9 @@
 import NestModel
 
-/// An ordered set of rows that knows the index of each and the digest of all, and whose copies share what they have in
-/// common: holding an old version costs only the nodes that have been replaced since.
+/// An ordered set of rows that knows the index of each row and the digest of all. Copies share their nodes: keeping an
+/// old version costs only the nodes replaced since.
 ///
-/// A B-tree whose nodes carry counts and digests. Index of a row, row at an index, insertion, removal, digest: O(log
+/// A B-tree whose nodes store counts and digests. Index of a row, row at an index, insertion, removal, digest: O(log
 /// n). Loading from sorted input: O(n). A row whose key is a number takes 16 bytes in a leaf of at most 64, about 24
 /// with its share of the nodes; one whose key is a short text about 80. (Bayer and McCreight, 1972; counts in nodes:
 /// Cormen et al., "Augmenting data structures".)
@@ -11,17 +11,17 @@ package struct OrderStatisticTree {
     private var root: TreeNode
     private let rule: SectionRule
 
-    /// `sectioning`: `nil` when all rows are in one section.
+    /// `sectioning`: `nil` if all rows are in one section.
     package init(sectioning: Sectioning? = nil) {
         self.rule = SectionRule(sectioning)
         self.root = TreeNode(leaf: KeyList(), rule: self.rule)
     }
 
-    /// From keys in ascending order, each once. O(n).
+    /// Makes the tree of distinct keys in ascending order. O(n).
     package init(sorted keys: [RowKey], sectioning: Sectioning? = nil) {
         let rule = SectionRule(sectioning)
         self.rule = rule
-        // Three quarters full, so that the next insertions split nothing.
+        // Fill nodes to three quarters, so that the next insertions split none.
         let fill = TreeNode.leafMax * 3 / 4
         var level = stride(from: 0, to: keys.count, by: fill).map { start in
             TreeNode(leaf: KeyList(keys[start..<min(start + fill, keys.count)]), rule: rule)
@@ -42,10 +42,10 @@ package struct OrderStatisticTree {
 
     package var sectioning: Sectioning? { self.rule.sectioning }
 
-    /// A result without sections has one, with or without rows.
+    /// The number of sections. A result without a section key has one, with or without rows.
     package var sectionCount: Int { self.sectioning == nil ? 1 : self.root.sections?.count ?? 0 }
 
-    /// How many keys are below this one: the index of the row, when it is in the tree.
+    /// Returns how many keys are below this one: the index of the row, if it is in the tree.
     package func index(of key: RowKey) -> Int {
         var node = self.root
         var index = 0
@@ -63,7 +63,7 @@ package struct OrderStatisticTree {
         return node.keys.holds(key, at: node.keys.lowerBound(key))
     }
 
-    /// How many sections are before the one with this start. O(log n).
+    /// Returns how many sections are before the one with this start. O(log n).
     package func sectionIndex(of start: SortKey) -> Int {
         guard let sectioning else { return 0 }
         let bound = RowKey(start, id: ObjectID(0))
@@ -81,9 +81,9 @@ package struct OrderStatisticTree {
         return before?.count ?? 0
     }
 
-    /// The key at an index. Precondition: 0 ..< count.
+    /// Returns the key at an index. Precondition: 0 ..< count.
     package func key(at index: Int) -> RowKey {
-        // Callers cut what a request says to the rows there are (`View.range`, `successor`, places by index).
+        // Callers limit the ranges of requests to the existing rows (`View.range`, `successor`).
         precondition(index >= 0 && index < self.count, "index \(index) of \(self.count) rows")
         var node = self.root
         var index = index
@@ -98,7 +98,7 @@ package struct OrderStatisticTree {
         return node.keys[index]
     }
 
-    /// Puts a key in; false when it was there.
+    /// Inserts a key; returns false if it was there.
     @discardableResult
     package mutating func insert(_ key: RowKey) -> Bool {
         Self.makeUnique(&self.root)
@@ -107,7 +107,7 @@ package struct OrderStatisticTree {
         return isNew
     }
 
-    /// Takes a key out; false when it was not there.
+    /// Removes a key; returns false if it was not there.
     @discardableResult
     package mutating func remove(_ key: RowKey) -> Bool {
         Self.makeUnique(&self.root)
@@ -133,7 +133,7 @@ package struct OrderStatisticTree {
         }
     }
 
-    /// Calls `body` with the keys of a range of indexes, in order. O(log n) and their number.
+    /// Calls `body` with the keys of a range of indexes, in order. O(log n + k) for k keys.
     package func forEach(in range: Range<Int>, _ body: (RowKey) throws -> Void) rethrows {
         precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "rows \(range) of \(self.count)")
         var stack = [(node: self.root, skip: range.lowerBound)]
@@ -156,7 +156,7 @@ package struct OrderStatisticTree {
         }
     }
 
-    /// The digest of a range of rows. O(log n).
+    /// Returns the digest of a range of rows. O(log n).
     package func digest(of range: Range<Int>) -> ResultsDigest {
         precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "rows \(range) of \(self.count)")
         var digest = ResultsDigest.empty
@@ -182,10 +182,10 @@ package struct OrderStatisticTree {
         return digest
     }
 
-    /// An estimate of the memory of a tree that shares nothing.
+    /// The estimated memory of a tree that shares no nodes, in bytes.
     package var byteCount: Int { 24 * self.count + self.root.tailByteCount + 128 }
 
-    /// Traps when a count, an order or a digest of a node is not what its rows say. For tests.
+    /// Traps if a count, an order or a digest of a node is wrong for its rows. For tests.
     package func validate() {
         _ = self.root.validate(self.rule, isRoot: true)
     }

@@ -17,8 +17,8 @@ extension ResultSource {
         return try filter.admits(id, row, objects)
     }
 
-    /// The key of a row that is known to be in the result. `place` is that of the pair or the object, `related` are the
-    /// values of the source's.
+    /// Returns the key of a row that is known to be in the result. `place` is the stored position of the pair or the
+    /// object, `related` the values of the source's `related`.
     package func key(
         _ id: ObjectID,
         _ row: ObjectRow?,
@@ -30,7 +30,7 @@ extension ResultSource {
         return place.map { RowKey(position: $0.position, id: id) } ?? RowKey(.none, id: id)
     }
 
-    /// The key of an object in a result that is not computed, or `nil` when it is not in it.
+    /// Returns the key of an object in a result that is not computed, or `nil` if it is not in the result.
     package func key(_ id: ObjectID, _ row: ObjectRow?, _ writer: inout SortKeyWriter) -> RowKey? {
         guard let row, self.hasKind(row.entity) else { return nil }
         switch self.membership {
@@ -39,15 +39,15 @@ extension ResultSource {
         case .owned(let slot, _, let owner):
             guard row.values[slot].referenceValue == owner else { return nil }
         case .paired:
-            // Paired results are computed: callers look among the members instead.
+            // Paired results are computed: callers use the result's members instead.
             preconditionFailure("pairs decide the rows of a paired result")
         }
         guard self.filter?.admits(id, row) ?? true else { return nil }
         return self.key(id, row, place: self.orderingPlace.map { row.places[$0] }, [], &writer)
     }
 
-    /// The row change that a changed object causes in a result that is not computed; `nil`: none.
-    package func rowChange(_ object: TouchedObject) -> RowChange? {
+    /// Returns the row change that a changed object causes in a result that is not computed, or `nil`.
+    package func rowChange(_ object: ChangedRow) -> RowChange? {
         var writer = SortKeyWriter()
         let before = self.key(object.id, object.before, &writer)
         let after = self.key(object.id, object.after, &writer)
@@ -72,7 +72,7 @@ extension ResultSource {
 }
 
 extension RelatedObjects {
-    /// The pair of a paired result that leads to an object.
+    /// Returns the pair of a paired result that leads to an object.
     func pair(_ source: ResultSource, _ target: ObjectID) throws(Failure) -> ObjectRow? {
         guard case .paired(let join, let ownerSlot, let targetSlot, _, let owner) = source.membership else {
             return nil
@@ -82,8 +82,8 @@ extension RelatedObjects {
 }
 
 extension RowChange {
-    /// Keeps the old values of the row's object that have changed; for a row that leaves all of them, because it may
-    /// come back with values whose changes the result does not see.
+    /// Records the old values of the row's object that changed. For a row that leaves the result it records all of
+    /// them, because the row may return with values whose changes the result does not see.
     mutating func noteValues(from old: ObjectRow?, to new: ObjectRow?) {
         guard let old, self.before != nil else { return }
         if self.after == nil {
@@ -95,7 +95,7 @@ extension RowChange {
         }
     }
 
-    /// The same for columns.
+    /// Does the same for columns.
     mutating func noteColumns(from old: [AttributeValue]) {
         guard self.before != nil else { return }
         for (index, value) in old.enumerated() where self.after == nil || self.columns[index] != value {

@@ -8,14 +8,14 @@ package struct RowChange: Sendable {
     package var before: RowKey?
     /// `nil`: not in the result after.
     package var after: RowKey?
-    /// A request moved the row, or it entered or left. A row that is only re-keyed (its neighbourhood was
-    /// renumbered) is not placed: it counts as unchanged.
+    /// Whether a request moved the row, or it entered or left. A row that is only re-keyed, because neighbouring
+    /// positions were renumbered, is not placed: it counts as unchanged.
     package var isPlaced: Bool
-    /// The row's object is gone, not just out of the result.
+    /// Whether the row's object was deleted, rather than only leaving the result.
     package var isDeleted: Bool
-    /// Values that changed, as they were before; by slot, those of columns by `EntityLayout.columnSlot`.
+    /// The values before the change, of those that changed; by slot, for columns by `EntityLayout.columnSlot`.
     package var changed: [(slot: Int, before: AttributeValue)]
-    /// Of a row that is in the result after: its columns.
+    /// The columns of a row that is in the result after.
     package var columns: [AttributeValue] = []
 
     package init(
@@ -34,7 +34,7 @@ package struct RowChange: Sendable {
         self.changed = changed
     }
 
-    /// Takes a later change of the same row: the state before stays, the state after is the later one.
+    /// Merges a later change of the same row: the state before stays, the state after becomes the later one.
     package mutating func merge(_ later: RowChange) {
         self.after = later.after
         self.isPlaced = self.isPlaced || later.isPlaced
@@ -57,8 +57,8 @@ package struct RowChange: Sendable {
     }
 }
 
-/// The changes of a result's rows, revision by revision, as far back as they are kept: the source of the net
-/// differences for lagging and returning clients.
+/// The changes of a result's rows, revision by revision, as far back as they are kept. Lagging and resuming clients get
+/// their net differences from it.
 package struct RowLog {
     private struct Entry {
         var revision: Revision
@@ -67,7 +67,7 @@ package struct RowLog {
     }
 
     private var entries: Deque<Entry> = []
-    /// Everything after this revision is in the log.
+    /// The log contains all changes after this revision.
     package private(set) var base: Revision
     package private(set) var byteCount = 0
 
@@ -82,7 +82,7 @@ package struct RowLog {
         self.byteCount += bytes
     }
 
-    /// Forgets the oldest revision; false when there is none.
+    /// Drops the oldest revision; returns false if there is none.
     package mutating func dropOldest() -> Bool {
         guard let entry = self.entries.popFirst() else { return false }
         self.base = entry.revision
@@ -90,13 +90,13 @@ package struct RowLog {
         return true
     }
 
-    /// Forgets everything up to a revision.
+    /// Drops all revisions up to one.
     package mutating func drop(through revision: Revision) {
         while let first = self.entries.first, first.revision <= revision { _ = self.dropOldest() }
         self.base = max(self.base, revision)
     }
 
-    /// Puts older revisions, read from the journal, before what is there.
+    /// Inserts older revisions, read from the journal, before the present ones.
     package mutating func prepend(_ older: RowLog) {
         precondition(older.entries.last.map { $0.revision <= self.base } ?? true, "the log is in order of revisions")
         self.entries.prepend(contentsOf: older.entries)
@@ -104,12 +104,13 @@ package struct RowLog {
         self.base = older.base
     }
 
-    /// Rows changed after a revision, counted with repetition: an upper bound of the work of folding them.
+    /// Returns the number of changed rows after a revision, counted with repetition: an upper bound of the work of
+    /// folding them.
     package func changeCount(after base: Revision) -> Int {
         self.entries.reversed().prefix { $0.revision > base }.reduce(0) { $0 + $1.changes.count }
     }
 
-    /// The net change of each row after `base`: the first before, the last after.
+    /// Returns the net change of each row after `base`: the first state before, the last state after.
     package func folded(after base: Revision) -> [ObjectID: RowChange] {
         // `Engine.delta` rebuilds the log, or sends a snapshot, when a client resumes from before it.
         precondition(base >= self.base, "the log begins at \(self.base), not at \(base)")
@@ -125,9 +126,9 @@ package struct RowLog {
 }
 
 extension [ObjectID: RowChange] {
-    /// Adds a change that is later than those there.
+    /// Merges a change that is later than the present ones.
     package mutating func merge(_ change: RowChange) {
-        // Taken out while it is changed, so that its values are not copied.
+        // Removed during the change, so that its values are not copied.
         if var net = self.removeValue(forKey: change.id) {
             net.merge(change)
             self[change.id] = net
@@ -138,7 +139,7 @@ extension [ObjectID: RowChange] {
 }
 
 extension RandomAccessCollection {
-    /// The first index whose element is past the boundary, in a collection that is partitioned by it.
+    /// Returns the first index whose element is past the boundary, in a collection partitioned by it.
     fileprivate func partitioningIndex(_ isPast: (Element) -> Bool) -> Index {
         var low = self.startIndex
         var count = self.count

@@ -6,18 +6,18 @@ struct SectionSummary: Equatable {
     var first: SortKey
     var last: SortKey
 
-    /// Of two neighbours: a section may go on from one to the other.
+    /// Joins the summaries of two neighbours; a section may continue from one to the other.
     static func joined(_ a: SectionSummary?, _ b: SectionSummary?) -> SectionSummary? {
         guard let a, let b else { return a ?? b }
         return SectionSummary(count: a.count + b.count - (a.last == b.first ? 1 : 0), first: a.first, last: b.last)
     }
 }
 
-/// How the rows of a tree are in sections, and what those add to the digest. A class, because every step through the
-/// tree hands it on.
+/// How the rows of a tree are sectioned, and the sections' part of the digest. A class, because every step through the
+/// tree passes it on.
 final class SectionRule: Sendable {
     let sectioning: Sectioning?
-    /// That of the only section.
+    /// The hash of the only section.
     private let hash = ResultsDigest.sectionHash(LiveResult.wholeSection)
 
     init(_ sectioning: Sectioning?) {

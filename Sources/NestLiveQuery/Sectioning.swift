@@ -2,15 +2,15 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// Reads from sort keys which sections their rows are in. A section is a range of keys: named by the least key it could
-/// have, its start.
+/// Determines the sections of rows from their sort keys. A section is a range of keys, identified by the least possible
+/// key in it, its start.
 package struct Sectioning: Hashable, Sendable {
     private let function: SectionKey.Function
     private let term: SortTerm
-    /// The term is the whole key.
+    /// Whether the term is the whole key.
     private let isAlone: Bool
 
-    /// `nil` for a result with one section. Precondition: the function fits the first term.
+    /// Returns `nil` for a result with one section. Precondition: the function fits the first term.
     package init?(_ source: ResultSource) {
         guard let function = source.section, let term = source.sort.first else { return nil }
         self.function = function
@@ -18,18 +18,18 @@ package struct Sectioning: Hashable, Sendable {
         self.isAlone = source.sort.count == 1
     }
 
-    /// Functions that sections can be of, for an order that begins with values of this type.
+    /// Returns the section functions for an order that begins with values of this type.
     package static func functions(of type: AttributeType) -> [SectionKey.Function] {
         switch type {
         case .string, .uri: [.value, .firstCharacter]
         case .date: [.value, .year, .month, .day]
         case .integer, .integer16, .integer32, .double, .float, .boolean, .uuid: [.value]
-        // Their keys cannot be read back, or are no names.
+        // Their keys cannot be decoded, or are unsuitable as names.
         case .decimal, .data: []
         }
     }
 
-    /// O(1) but for sections by whole texts, whose bytes are looked through.
+    /// Returns the start of a key's section. O(1), except for sections by whole texts, whose bytes are read.
     package func start(of key: SortKey) -> SortKey {
         var reader = SortKeyReader(key, self.term)
         switch self.function {
@@ -57,7 +57,7 @@ package struct Sectioning: Hashable, Sendable {
         }
     }
 
-    /// What a section is called: distinct for distinct starts. Null for rows without a value.
+    /// Returns the key of a section, distinct for distinct starts. Null for rows without a value.
     package func name(of start: SortKey) -> AttributeValue {
         var reader = SortKeyReader(start, self.term)
         switch self.function {
@@ -69,7 +69,8 @@ package struct Sectioning: Hashable, Sendable {
         }
     }
 
-    /// Upper-cased, when the order does not tell case apart and nothing else is shown so.
+    /// Returns the upper-cased text if the order ignores case and the text folds back to the same; otherwise the text
+    /// itself.
     private func shown(_ folded: String) -> String {
         guard self.term.folding.contains(.caseInsensitive) else { return folded }
         let upper = folded.uppercased()

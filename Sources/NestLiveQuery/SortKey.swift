@@ -1,10 +1,10 @@
 import NestModel
 
-/// The position of a row in a result's order, as bytes that are compared one by one. Those of a result are prefix-free:
-/// none begins another.
+/// The position of a row in a result's order, as bytes that compare in that order. The keys of a result are
+/// prefix-free: none is a prefix of another.
 ///
-/// The first eight bytes are held as a number, zeros after the end; what does not fit goes into a tail. Most keys are
-/// numbers and have none: comparing them follows no pointer.
+/// The first eight bytes are stored as a number, padded with zeros; further bytes are in a tail. Most keys are numbers
+/// and have none, so comparing them follows no pointer.
 package struct SortKey: Hashable, Comparable, Sendable {
     let prefix: UInt64
     let tail: KeyTail?
@@ -14,13 +14,13 @@ package struct SortKey: Hashable, Comparable, Sendable {
         self.tail = tail
     }
 
-    /// Bytes that the key takes beside itself.
+    /// The estimated memory of the tail, in bytes.
     package var tailBytes: Int { self.tail?.byteCount ?? 0 }
 
-    /// Of an order by ids alone.
+    /// The key in an order by ids alone.
     package static let none = SortKey(prefix: 0, tail: nil)
 
-    /// Of a number that is always there: a sparse position.
+    /// Makes the key of a number that is never null: a sparse position.
     package init(position: Int64) {
         self.init(prefix: UInt64(bitPattern: position) ^ (1 << 63), tail: nil)
     }
@@ -34,7 +34,7 @@ package struct SortKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// A key of a result's order: the sort key, completed with the object id so that the order is total.
+/// A key of a result's order: the sort key and the object id, which makes the order total.
 package struct RowKey: Hashable, Comparable, Sendable {
     package var sort: SortKey
     package var id: ObjectID
@@ -55,8 +55,8 @@ package struct RowKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// A key's bytes after the eighth: sixteen more as two numbers, so that a short text takes one small object; then the
-/// rest.
+/// The bytes of a key after the eighth: sixteen more as two numbers, so that a short text takes one small object; then
+/// the rest.
 final class KeyTail: Hashable, Sendable {
     let first: UInt64
     let second: UInt64
@@ -74,7 +74,7 @@ final class KeyTail: Hashable, Sendable {
         return bytes.isEmpty ? 0 : number << UInt64(8 * (8 - bytes.count))
     }
 
-    /// Below, at or above zero, as the first is below, the same as or above the second.
+    /// Returns a number below 0, 0, or above 0 if the first is below, equal to or above the second.
     static func compare(_ a: KeyTail?, _ b: KeyTail?) -> Int {
         guard let a, let b, a !== b else { return a === b ? 0 : (a == nil ? -1 : 1) }
         if a.first != b.first { return a.first < b.first ? -1 : 1 }
@@ -96,6 +96,6 @@ final class KeyTail: Hashable, Sendable {
         hasher.combine(self.rest)
     }
 
-    /// An estimate of the memory it takes.
+    /// The estimated memory, in bytes.
     var byteCount: Int { 48 + (self.rest.isEmpty ? 0 : 48 + self.rest.count) }
 }

@@ -1,12 +1,12 @@
 import NestModel
 import NestSchema
 
-/// Reads the first term of a sort key back: the inverse of `SortKeyWriter`.
+/// Decodes the first term of a sort key: the inverse of `SortKeyWriter`.
 struct SortKeyReader {
     private let key: SortKey
     private let form: SortTerm.Form
     private let turn: UInt8
-    /// Bytes read or skipped.
+    /// The number of bytes read or skipped.
     private(set) var count = 0
 
     init(_ key: SortKey, _ term: SortTerm) {
@@ -26,7 +26,7 @@ struct SortKeyReader {
         return number
     }
 
-    /// Passes over the term.
+    /// Skips the term.
     mutating func skip() {
         switch self.form {
         case .wideInteger, .double: self.count = 8
@@ -36,12 +36,12 @@ struct SortKeyReader {
             let first = Int(self.next())
             if first > 0 { self.count += first >= 128 ? first - 128 : 127 - first }
         case .text: if self.next() > 1 { while self.next() > 1 {} }
-        // `Sectioning.functions` has none for them, and `RequestOrder.section` refuses what is not among them.
-        case .decimal, .data: preconditionFailure("no sections are of such values")
+        // `Sectioning.functions` has no functions for these, and `RequestOrder.section` refuses all others.
+        case .decimal, .data: preconditionFailure("values of this form have no sections")
         }
     }
 
-    /// The term's value; a number is a date when that is what the term is of.
+    /// Reads the term's value; `isDate`: a number is a date.
     mutating func read(isDate: Bool) -> AttributeValue {
         func whole(_ number: Int64) -> AttributeValue { isDate ? .date(number) : .integer(number) }
         switch self.form {
@@ -68,7 +68,7 @@ struct SortKeyReader {
             return self.text().map { .string($0) } ?? .null
         case .decimal, .data:
             // As in `skip`.
-            preconditionFailure("no sections are of such values")
+            preconditionFailure("values of this form have no sections")
         }
     }
 
@@ -85,13 +85,13 @@ struct SortKeyReader {
 
     // MARK: The first scalar of a text
 
-    /// Passes over the first scalar: over the whole term, when it is null or empty.
+    /// Skips the first scalar, or the whole term if it is null or empty.
     mutating func skipFirstScalar() {
         let first = self.next()
         if first > 1 { self.count = Self.length(first - 1) }
     }
 
-    /// `nil` for null; empty for the empty text.
+    /// Reads the first scalar; `nil` for null, empty for the empty text.
     mutating func firstScalar() -> String? {
         let first = self.next()
         if first == 0 { return nil }
@@ -101,7 +101,7 @@ struct SortKeyReader {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Of a scalar in UTF-8, by its first byte.
+    /// Returns the length of a scalar in UTF-8, by its first byte.
     private static func length(_ first: UInt8) -> Int {
         first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
     }
@@ -114,7 +114,7 @@ extension SortKey {
         return self.tail?[byte: index - 8] ?? 0
     }
 
-    /// So many of its bytes: the least key that begins with them.
+    /// Returns the first `count` bytes: the least key with this prefix.
     func prefix(_ count: Int) -> SortKey {
         guard count > 8 else {
             let mask: UInt64 = count == 8 ? .max : ~(.max >> UInt64(8 * count))

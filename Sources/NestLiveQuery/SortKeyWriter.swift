@@ -1,17 +1,17 @@
 import NestModel
 import NestSchema
 
-/// Writes values as bytes that are in the order of the values, one term of a sort key after the other.
+/// Encodes values as bytes that sort in the order of the values, one term of a sort key after the other.
 ///
-/// Null is below everything. Each term is prefix-free, so that terms can follow one another, and the bytes of a
-/// descending term are turned round one by one. `SortKeyReader` reads the first back.
+/// Null sorts below every value. Each term is prefix-free, so that terms can be concatenated. The bytes of a descending
+/// term are inverted one by one. `SortKeyReader` decodes the first term.
 ///
 ///     text            each byte of UTF-8 and 1, then 1; null is 0 (values hold no NUL)
 ///     decimal         `DecimalText.orderKey`, its first byte and 1, then 0; null is 0
-///     integer, date   128 and the number of bytes that follow, or 127 less it for one below zero; then the lowest bytes of
-///                     the two's complement; null is 0
-///     the same, wide  eight bytes, the sign turned round
-///     double          eight bytes, the sign turned round, all turned round for one below zero; null is zeros, which
+///     integer, date   128 and the number of bytes that follow, or 127 less that number for one below zero; then the
+///                     lowest bytes of the two's complement; null is 0
+///     the same, wide  eight bytes, the sign inverted
+///     double          eight bytes, the sign inverted, all bits inverted for one below zero; null is zeros, which
 ///                     would be a NaN
 ///     boolean         1 or 2; null is 0
 ///     data            1, the bytes with 255 after each zero, two zeros; null is 0
@@ -19,14 +19,14 @@ import NestSchema
 package struct SortKeyWriter {
     private var prefix: UInt64 = 0
     private var count = 0
-    /// After the first eight bytes.
+    /// The bytes after the first eight.
     private var rest: [UInt8] = []
     /// 255 in a descending term.
     private var turn: UInt8 = 0
 
     package init() {}
 
-    /// The key of what has been written; the writer is empty again.
+    /// Returns the key of the written terms and empties the writer.
     package mutating func take() -> SortKey {
         let key = SortKey(prefix: self.prefix, tail: self.rest.isEmpty ? nil : KeyTail(self.rest[...]))
         self.prefix = 0
@@ -35,7 +35,7 @@ package struct SortKeyWriter {
         return key
     }
 
-    /// The key of a row's values in an order. `related`: those of `ResultSource.related`.
+    /// Returns the key of a row's values in an order. `related`: the values of `ResultSource.related`.
     package mutating func key(_ terms: [SortTerm], _ row: ObjectRow, _ related: [AttributeValue]) -> SortKey {
         for term in terms {
             switch term.operand {
@@ -65,7 +65,7 @@ package struct SortKeyWriter {
             self.write(wide: id.high)
             self.write(wide: id.low)
         case (_, .null): self.write(byte: 0)
-        // Attributes hold values of their type only, for which `SortTerm.Form` is made.
+        // Attributes contain only values of their type, for which `SortTerm.Form` is made.
         default: preconditionFailure("a value of the kind \(value.typeName) in an order of the form \(term.form)")
         }
     }

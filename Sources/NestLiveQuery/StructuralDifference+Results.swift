@@ -1,9 +1,9 @@
 import NestModel
 
-/// The difference between two trees in the form that subscribers receive.
+/// Differences between two trees in the form that subscribers receive.
 extension StructuralDifference {
-    /// From a range of one result to a range of another that has its rows in the same order: rows leave and come, none
-    /// move. O(r log n) for r rows of the ranges.
+    /// Makes the difference from a range of one result to a range of another with the same order: rows leave and enter,
+    /// none move. O(r log n) for r rows of the ranges.
     package init(
         from old: OrderStatisticTree,
         _ oldRange: Range<Int>,

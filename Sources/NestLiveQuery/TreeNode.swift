@@ -1,17 +1,17 @@
 import NestModel
 
-/// A node of the tree. Changed in place only by the one tree that holds it alone (`makeUnique` before every change);
-/// shared nodes never change, which is what makes a tree a value.
+/// A node of the tree. Only a tree that solely owns a node changes it in place (`makeUnique` before every change).
+/// Shared nodes never change, which gives a tree value semantics.
 final class TreeNode {
     static let leafMax = 64
     static let childrenMax = 32
 
-    /// Of a leaf: its rows. Otherwise the least key of each child but the first: a key goes into the last child whose
-    /// separator is not above it.
+    /// The rows of a leaf. In other nodes, the least key of each child but the first: a key belongs in the last child
+    /// whose separator is not above it.
     private(set) var keys: KeyList
     var children: [TreeNode]
     private(set) var count: Int
-    /// What the rows' keys take beside the leaves.
+    /// The memory of the rows' keys outside the leaves, in bytes.
     private(set) var tailByteCount: Int
     private(set) var digest: ResultsDigest
     /// `nil`: no rows, or they are in one section.
@@ -77,7 +77,7 @@ final class TreeNode {
 
     func childIndex(for key: RowKey) -> Int { self.keys.upperBound(key) }
 
-    /// Precondition: this node is held by one tree alone. Answers the right half when the node had to split.
+    /// Inserts a key. Precondition: one tree solely owns this node. Returns the right half if the node was split.
     func insert(_ key: RowKey, _ rule: SectionRule) -> (isNew: Bool, split: TreeNode?) {
         if self.isLeaf {
             let index = self.keys.lowerBound(key)
@@ -87,7 +87,8 @@ final class TreeNode {
                 self.summarizeLeaf(rule)
                 return (true, nil)
             }
-            // Appending splits off little, so that a list that grows at its end fills its leaves.
+            // A split after appending leaves the left node nearly full, so that a list that grows at its end fills its
+            // leaves.
             let middle = index == self.keys.count - 1 ? self.keys.count * 7 / 8 : self.keys.count / 2
             let right = TreeNode(leaf: self.keys.split(at: middle), rule: rule)
             self.summarizeLeaf(rule)
@@ -112,7 +113,7 @@ final class TreeNode {
         return (isNew, right)
     }
 
-    /// Precondition: this node is held by one tree alone.
+    /// Removes a key. Precondition: one tree solely owns this node.
     func remove(_ key: RowKey, _ rule: SectionRule) -> Bool {
         if self.isLeaf {
             let index = self.keys.lowerBound(key)
@@ -124,17 +125,17 @@ final class TreeNode {
         let index = self.childIndex(for: key)
         OrderStatisticTree.makeUnique(&self.children[index])
         guard self.children[index].remove(key, rule) else { return false }
-        self.mend(index, rule)
+        self.mergeSmallChild(index, rule)
         self.summarize()
         return true
     }
 
-    /// Joins a child that has become small with a neighbour, when both fit in one.
-    private func mend(_ index: Int, _ rule: SectionRule) {
+    /// Merges a child that became small with a neighbour, if both fit in one node.
+    private func mergeSmallChild(_ index: Int, _ rule: SectionRule) {
         guard self.children.count > 1 else { return }
         let child = self.children[index]
         if child.count == 0 {
-            // Nothing to join: the child goes.
+            // An empty child is removed.
             self.children.remove(at: index)
             self.keys.remove(at: max(index - 1, 0))
             return

@@ -1,11 +1,11 @@
 import NestModel
 
-/// Works out what one view sees of a delta: which rows enter and leave its window, and which rows inside it move.
+/// Computes the difference for one view: the rows that enter and leave its window, and those that move inside it.
 struct WindowDifference {
     private let delta: ResultDelta
     private let old: WindowFrame
     private let new: WindowFrame
-    /// Stationary rows in the window before and after, counted among the stationary rows alone.
+    /// The stationary rows in the window before and after, by rank among the stationary rows.
     private let oldRanks: Range<Int>
     private let newRanks: Range<Int>
     private var difference = StructuralDifference()
@@ -54,7 +54,7 @@ struct WindowDifference {
                 self.difference.changedRows.append((self.new.path(of: after), change.id, change.changed))
             }
         } else if entry.isPlaced {
-            // A stationary row that enters or leaves does so at an end.
+            // A stationary row enters or leaves only at an end of the window.
             if isInOld, let before = change.before {
                 let reason: LeaveReason = change.after != nil ? .outOfWindow : change.isDeleted ? .deleted : .unmatched
                 self.leave(before, reason)
@@ -93,7 +93,8 @@ struct WindowDifference {
 
     // MARK: The ends of the window
 
-    /// Stationary rows that the window covered and no longer does, or the other way round: up to two runs each.
+    /// Adds the stationary rows that the window covered and no longer does, or the other way round: up to two runs
+    /// each.
     private mutating func takeEnds() {
         for ranks in Self.subtracting(self.newRanks, from: self.oldRanks) {
             Self.forEach(ranks, self.delta.old, self.delta.oldPlaced) { self.leave($0, .outOfWindow) }
@@ -110,7 +111,7 @@ struct WindowDifference {
         return [low, high].filter { !$0.isEmpty }
     }
 
-    /// The stationary rows with these ranks among themselves.
+    /// Calls `body` with the stationary rows of these ranks.
     private static func forEach(
         _ ranks: Range<Int>,
         _ tree: OrderStatisticTree,
@@ -138,11 +139,11 @@ struct WindowDifference {
     }
 }
 
-/// A range of a result's rows, in whose own coordinates a view's paths are.
+/// A range of a result's rows; a view's paths are relative to it.
 struct WindowFrame {
     let tree: OrderStatisticTree
     let range: Range<Int>
-    /// Where the first row is in the whole.
+    /// The position of the first row in the whole result.
     let start: RowPosition
 
     init(_ tree: OrderStatisticTree, _ range: Range<Int>) {

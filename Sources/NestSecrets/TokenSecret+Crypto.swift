@@ -15,8 +15,8 @@ extension TokenSecret {
         return .random(using: &generator)
     }
 
-    /// The hash that the server stores instead of the secret. A secret has 256 random bits, so nobody can guess it: one
-    /// round of SHA-256 without salt is enough.
+    /// The hash that the server stores instead of the secret. A secret has 256 random bits and cannot be guessed, so
+    /// one round of SHA-256 without salt is enough.
     package var sha256: TokenSecret {
         var writer = ByteWriter()
         writer.write(tokenSecret: self)

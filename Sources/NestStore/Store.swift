@@ -4,17 +4,17 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// What the migration of a store on opening has done.
+/// The result of the migration of a store.
 package struct MigrationReport: Sendable {
     /// The differences between the old model and the new one, in words.
     package var differences: [String]
-    /// The store as it was.
+    /// The path of the copy of the store from before the migration.
     package var copyPath: String
 }
 
 /// A store: the object graph in one SQLite file, and the only connection that writes it.
 ///
-/// Synchronous and not Sendable: created, used and closed on one thread. Others read through `reader`.
+/// Synchronous and not Sendable: created, used and closed on one thread. Other threads read through `reader`.
 package final class Store {
     package struct Configuration: Sendable {
         package enum Location: Sendable, Equatable {
@@ -25,18 +25,19 @@ package final class Store {
 
         package var location: Location
         package var model: ManagedObjectModel
-        /// Objects of a bulk write from which on they are streamed to the journal. For tests.
+        /// The number of changed objects that a bulk write keeps in memory; it streams the others to the journal. For
+        /// tests.
         package var streamedFrom = 4_096
-        /// What a bulk write holds in memory of each thing that it must remember. For tests.
+        /// The largest number of entries that each collection of a bulk write keeps in memory. For tests.
         package var bulkObjectsInMemoryMax = Limits.bulkObjectsInMemoryMax
-        /// Change sets above this go into blocks, so that a group's row of the journal stays small. For tests.
+        /// Larger change sets are stored in blocks, so that a group's journal row stays small. For tests.
         package var inlineBytesMax = 64 << 10
-        /// The distance of the sparse positions of objects that are appended. For tests.
+        /// The distance between the sparse positions of appended objects. For tests.
         package var orderStep: Int64 = 1 << 32
-        /// Pages in the write-ahead log at which it is checkpointed: more of them are written once for many changes,
-        /// and it takes longer. For tests.
+        /// The number of pages in the write-ahead log at which it is checkpointed. With a larger number a page that
+        /// changes often is written to the file less often, but a checkpoint takes longer. For tests.
         package var checkpointPages = 2_000
-        /// Larger relationships are not counted each time. For tests.
+        /// The object counts of relationships of at least this size are cached. For tests.
         package var countedFrom = OwnedCounts.countMin
         /// Ends the writer's work early.
         package var stopSignal = StopSignal()
@@ -49,14 +50,14 @@ package final class Store {
 
     package let path: String
     package let layout: ModelLayout
-    /// The history id: a new store has a new one, and revisions count within it.
+    /// The history id. Each new store gets a new one; revisions are numbered within a history.
     package let historyID: Identifier128
     /// The newest durable revision.
     package internal(set) var head: Revision
     /// Revisions after this one are in the journal.
     package internal(set) var oldestBase: Revision
     package internal(set) var nextObjectID: Int64
-    /// What was migrated when the store was opened.
+    /// The report of the migration when the store was opened; `nil`: there was none.
     package let migration: MigrationReport?
 
     let connection: Connection
@@ -68,7 +69,7 @@ package final class Store {
     let orderStep: Int64
     private let checkpointPages: Int
     let tables: [EntityTable]
-    /// Reads the current state; inside a transaction, with its changes.
+    /// Reads the current state, including the changes of an open transaction.
     package let objects: ObjectReader
     var journalBytes: Int64
     var ownedCounts: OwnedCounts
@@ -77,7 +78,8 @@ package final class Store {
     private var lock: StoreLock?
     private let volatileDirectory: String?
 
-    /// Opens the store, or creates it when there is no file; `newHistoryID` is used for a new one.
+    /// Opens the store, or creates it if its file does not exist. A new store, or a copy that is opened for the first
+    /// time, gets the history id `newHistoryID`.
     package init(_ configuration: Configuration, newHistoryID: Identifier128) throws(StoreError) {
         let faults = configuration.model.faults
         guard faults.isEmpty else { throw .invalidModel(faults) }
@@ -98,7 +100,7 @@ package final class Store {
         self.ownedCounts = OwnedCounts(countMin: configuration.countedFrom)
         try StoreFile.checkKind(self.path)
         self.lock = try StoreLock(storePath: self.path)
-        // Left by a process that was killed.
+        // A killed process may have left partial backups.
         for name in StoreReader.backupNames(self.path) { StoreFile.removePartial(name) }
         do {
             switch try StoreFile.check(self.path) {
@@ -182,8 +184,9 @@ package final class Store {
         path: String
     ) throws(StoreError) -> Opened {
         let stored = try self.storedModel(connection, path: path)
-        // What a process has left in the log whose last fsync failed may be in memory only, and seem to be whole:
-        // nothing may be written behind it. Without room the log stays, and reading goes on.
+        // After a failed fsync the end of the log may exist only in the kernel's memory and still look complete.
+        // Nothing may be appended after it: move the log into the file first. If the disk is full the log stays, and
+        // reads still work.
         do throws(StoreError) {
             try connection.checkpointAll()
         } catch {
@@ -201,38 +204,38 @@ package final class Store {
         return try Opened(connection, wanted, path: path, migration: report)
     }
 
-    /// The directory that a store is in, as its path says.
+    /// Returns the directory part of a store's path.
     package static func directory(of path: String) -> String {
         let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         return directory.isEmpty ? "/" : directory
     }
 
-    /// Reads while the writer goes on, from any thread.
+    /// Reads the store while the writer works, on any thread.
     package var reader: StoreReader {
         StoreReader(path: self.path, layout: self.layout, spoolDirectory: self.bulkMemory.directory)
     }
 
-    /// Samples the health of the file, from any thread.
+    /// Takes health samples of the store's file, on any thread.
     package var health: StoreHealth { StoreHealth(path: self.path, directory: self.reader.spoolDirectory) }
 
-    /// The SQLite library in use, like "3.40.1".
+    /// The version of the SQLite library in use, such as "3.40.1".
     package static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
 
-    /// Does a batch of work on the writer's connection.
+    /// Runs a batch of work on the writer's connection.
     package func access<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try self.connection.access(body)
     }
 
-    /// Moves committed pages into the file when there are enough of them. Call it now and then, outside a group, when
-    /// no request waits. After a failure the store must not be written any more.
+    /// Moves committed pages from the write-ahead log into the file if the log is long enough. Call it regularly,
+    /// outside a group, when no request is waiting. After a failure do not write to the store any more.
     package func checkpointIfDue() throws(StoreError) {
         let pages = self.checkpointPages
         try self.access { () throws(StoreError) in try self.connection.checkpoint(from: pages) }
     }
 
-    /// Whether the writer must end early: no transaction may begin.
+    /// Whether the stop signal is raised: no new transaction may begin.
     package var isStopping: Bool { self.stopSignal.isRaised }
-    /// Whether `checkpointIfDue` would move anything.
+    /// Whether the log is long enough for `checkpointIfDue`.
     package var isCheckpointDue: Bool { self.connection.hasLogPages(self.checkpointPages) }
 
     /// Moves everything from the write-ahead log into the file and closes it. The last call.
@@ -249,7 +252,7 @@ package final class Store {
         self.lock = nil
     }
 
-    /// `false`: the stop signal came before it was done.
+    /// Returns `false` if the stop signal interrupted the checkpoint.
     private func checkpointAllUnlessStopped() throws(StoreError) -> Bool {
         do throws(StoreError) {
             try self.checkpointAll()
@@ -262,7 +265,7 @@ package final class Store {
         }
     }
 
-    /// The connection stays open until the process ends, because SQLite would move the log when it closes it.
+    /// Leaves the connection open until the process ends, because closing it would make SQLite checkpoint the log.
     private func leaveLog() {
         self.stopSignal.detach()
         self.lock = nil
@@ -273,18 +276,18 @@ package final class Store {
         try self.access { () throws(StoreError) in try self.connection.checkpointAll() }
     }
 
-    /// Leaves a failed store as it is until the process ends: SQLite's work on closing might look like a success. The
-    /// last call.
+    /// Leaves a failed store open until the process ends: the checkpoint on closing could make a failed write look like
+    /// a success. The last call.
     package func abandon(_ failure: StoreError) {
         if case .replaced = failure {
-            // The log lies next to the new file: emptied it does no harm, and its content goes into the old file,
-            // wherever that is now.
+            // The log is next to the new file. The checkpoint moves its content into the old file, wherever that is
+            // now, and an empty log does no harm to the new one.
             try? self.checkpointAll()
         }
         _ = Unmanaged.passRetained(self)
     }
 
-    /// The error that opening a store reports for an SQLite error.
+    /// Returns the error that opening a store reports for an SQLite error.
     package static func openingError(_ error: StoreError, path: String) -> StoreError {
         guard case .sqlite(let code, let message) = error else { return error }
         switch code & 0xff {

@@ -2,24 +2,24 @@ import GRDBSQLite
 import Glibc
 import NestModel
 
-/// Why the store did not do what it was asked to: the one error type of this target.
+/// The error type of this target: why the store refused a request or failed.
 ///
-/// Almost every function of the object graph can both refuse a request and fail, so one type has both: Swift converts
-/// no error into another on its way up, and each call would need a `do` of its own.
+/// Almost every function of the object graph can both refuse a request and fail, so one type covers both. Swift
+/// converts no error type into another when it rethrows: with two types each call would need its own `do`.
 package enum StoreError: Error, Sendable, CustomStringConvertible {
     /// The request is wrong, or the state of the store forbids it. The store itself is sound.
     case refused(NestError)
     /// A request failed after it had written without a savepoint, or SQLite rolled back the whole group. Roll the group
     /// back and run each of its requests in a group of its own.
     indirect case retryIndividually(cause: StoreError)
-    /// Another process has the store.
+    /// Another process has the store open.
     case locked(path: String, pid: Int32?)
-    /// The file is not a store of nest, or one of another version.
+    /// The file is not a store of nest.
     case notAStore(path: String, reason: String)
     case corrupt(path: String, reason: String)
     /// The store has a format that this program does not read.
     case otherFormat(path: String, reason: String)
-    /// Next to the store is a log of another store, or there is a log without a store.
+    /// Next to the store is a log of another store, or there is a log without its store.
     case strayLog(log: String, reason: String)
     /// The file was removed or replaced while the store was open.
     case replaced(path: String, reason: String)
@@ -30,24 +30,24 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
     /// SQLite failed: its extended result code and message.
     case sqlite(code: Int32, message: String)
     case io(operation: String, errno: Int32)
-    /// A request takes more steps than it may; nothing else is wrong.
+    /// A request takes more steps than allowed.
     case overBudget(steps: Int)
-    /// The server stops: what was under way is rolled back.
+    /// The server is stopping: the open transaction is rolled back.
     case stopping
-    /// Nothing is wrong, but it is not done now. Whoever asked catches it: no client sees this.
+    /// The work must be done later or in another way. The caller catches this error: it never reaches a client.
     case postponed(Postponement)
 
-    /// Why something is done later, or in another way.
+    /// The reason why work is postponed.
     package enum Postponement: Sendable {
         /// The members of sub-trees must be read first.
         case unreadSubtrees
-        /// The rows of a result take too long to find between two commits: read them in the background.
+        /// Finding the rows of a result takes too long between two commits: read them in the background.
         case resultTooDear
-        /// A snapshot is too large to make between two commits: read it in the background.
+        /// A snapshot is too large to build between two commits: read it in the background.
         case snapshotTooLarge
-        /// A write takes more steps than are left in this turn of the engine: it begins the next.
+        /// A write needs more steps than are left in this turn of the engine: run it at the start of the next turn.
         case nextTurn
-        /// So many changes have happened meanwhile that reading the result anew costs less.
+        /// So many changes have happened since then that reading the result again costs less than applying them.
         case tooManyChanges
     }
 
@@ -63,14 +63,14 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         case .notAStore(let path, let reason):
             "\(path) is not a store of nest: \(reason)"
         case .corrupt(let path, let reason):
-            "the store \(path) is damaged: \(reason). Restore a backup; to rescue what can be read: sqlite3 "
+            "the store \(path) is damaged: \(reason). Restore a backup; to rescue the readable data: sqlite3 "
                 + "\(path) .recover"
         case .otherFormat(let path, let reason):
             "the store \(path) has another format: \(reason)"
         case .strayLog(let log, let reason):
-            "there is a log, \(log), \(reason); nothing was changed"
+            "the log \(log) \(reason); nothing was changed"
         case .replaced(let path, let reason):
-            "the store \(path) \(reason) while nestd had it open: stop nestd before files are moved"
+            "the store \(path) \(reason) while nestd had it open: stop nestd before you move its files"
         case .modelDiffers(let path, let differences):
             "the store \(path) was made with another model and cannot be migrated to this one; nothing was changed: "
                 + differences.joined(separator: "; ")
@@ -83,11 +83,11 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         case .io(let operation, let number):
             "\(operation): \(String(cString: strerror(number)))"
         case .overBudget(let steps):
-            "the request looks at or changes more than it may (\(steps) steps): do it in parts"
+            "the request reads or changes too much (more than \(steps) steps): split it into smaller requests"
         case .stopping:
-            "the server is stopping: nothing of the request was done"
+            "the server is stopping: the request was not performed"
         case .postponed(let reason):
-            "the engine has not caught that it must wait (\(reason)); this is a defect of nest"
+            "the engine did not handle postponed work (\(reason)): this is a bug in nest"
         }
     }
 
@@ -106,12 +106,12 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         if case .retryIndividually = self { self } else { .retryIndividually(cause: self) }
     }
 
-    /// The refusal, when the request was refused and nothing failed.
+    /// The refusal; `nil` for a failure.
     package var refusal: NestError? {
         if case .refused(let error) = self { error } else { nil }
     }
 
-    /// After a fatal error the server must not acknowledge any write: it is unknown what has reached the disk.
+    /// Whether the server must not acknowledge any more writes, because it is unknown what has reached the disk.
     package var isFatal: Bool {
         switch self {
         case .retryIndividually(let cause): cause.isFatal
@@ -121,7 +121,7 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The file itself is damaged: a restart does not help.
+    /// Whether the file itself is damaged, so that a restart does not help.
     package var isDamage: Bool {
         switch self {
         case .retryIndividually(let cause): cause.isDamage
@@ -131,7 +131,7 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The one place where an error of the store becomes an error of the protocol.
+    /// The error that clients receive. All store errors are converted to protocol errors here.
     package var nestError: NestError {
         switch self {
         case .refused(let error):

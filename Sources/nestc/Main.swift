@@ -2,7 +2,7 @@ import ArgumentParser
 import NestDocuments
 import UnixSignals
 
-/// Runs the command, and turns what comes of it into messages and the exit code: the only place that does.
+/// Runs the command, and turns its outcome into messages and an exit code. No other code in nestc does that.
 @main
 enum Main {
     private enum Outcome: Sendable {
@@ -11,18 +11,19 @@ enum Main {
         case tooLate
     }
 
-    /// Time for a command to put the terminal in order after Ctrl-C.
+    /// The time that a command gets to restore the terminal after Ctrl-C.
     private static let unwindingMicroseconds: UInt32 = 500_000
 
     static func main() async {
-        // Writing to a pipe that nobody reads is an error of `write`, not the end of the process.
+        // Makes writing to a closed pipe an error of `write` instead of the end of the process.
         signal(SIGPIPE, SIG_IGN)
-        // They are read from /proc; help, and status 0, is no answer to words that are lost.
+        // The arguments are read from /proc. If they are lost, do not print the help and exit with 0.
         guard !CommandLine.arguments.isEmpty else {
-            tell("the command line cannot be read: is /proc mounted?")
+            printMessage("cannot read the command line: is /proc mounted?")
             exit(ExitStatus.configuration.rawValue)
         }
-        // Dispatch asks for priorities that only root may have, and tells the system's log each time that it did not get one.
+        // Dispatch requests priorities that only root may have, and writes to the system's log each time that it does
+        // not get one.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let code = await withTaskGroup(of: Outcome.self) { group in
@@ -77,11 +78,11 @@ enum Main {
             if let report, inJSON {
                 try? writeAll(report.json.bytes + [UInt8(ascii: "\n")], to: STDERR_FILENO)
             } else if let report {
-                tell(report.text)
+                printMessage(report.text)
             }
             return status
         }
-        // The parser's: help that was asked for, or what is wrong with the command line.
+        // An error of the parser: help that the user requested, or a fault of the command line.
         let isHelp = Nestc.exitCode(for: error) == .success
         let text = Nestc.fullMessage(for: error)
         try? writeAll(

@@ -4,21 +4,28 @@ import ArgumentParser
 struct Nestc: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestc",
-        abstract: "Look at, edit and follow the objects that a nestd serves: an outline, or any model.",
+        abstract: "View, edit and follow the objects that a nestd server holds.",
         usage: "nestc [--server HOST:PORT] COMMAND …",
         discussion: """
             Examples:
               nestc add Milk Bread
               nestc tree
-              nestc subscribe                 follow the top of the outline; edit it in another terminal
+              nestc subscribe                 follow the top of the outline
               nestc undo
               nestc insert User name=Ann
               nestc fetch --entity User --sort name
               nestc import notes.opml
 
-            Environment: NEST_SERVER (HOST:PORT), NEST_CONTEXT (see 'nestc help context'), NEST_TOKEN_FILE (see \
-            'nestc help token'), NEST_SESSION (32 hex digits), NEST_GROUP (see 'nestc help group'), NO_COLOR. \
-            Data goes to standard output, messages to standard error; 'nestc help exit-codes' lists what it ends with.
+            Environment:
+              NEST_SERVER       the server, HOST:PORT
+              NEST_CONTEXT      the context: see 'nestc help context'
+              NEST_TOKEN_FILE   the file with the token: see 'nestc help token'
+              NEST_SESSION      the session, 32 hex digits: see 'nestc help session'
+              NEST_GROUP        the group: see 'nestc help group'
+              NO_COLOR          if set, output has no colours
+
+            nestc writes data to standard output and messages to standard error. 'nestc help exit-codes' lists the \
+            exit codes.
             """,
         version: "nestc 0.1.0",
         subcommands: [
@@ -33,14 +40,15 @@ struct Nestc: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    /// Whether Ctrl-C is for the command that this one runs, which gets it too and may go on: an editor, a shell.
+    /// Whether nestc leaves Ctrl-C to the command that it runs, such as an editor or a shell. That command receives the
+    /// signal too, and may continue.
     static func leavesInterrupt(_ arguments: some Collection<String>) -> Bool {
         self.movingGlobalOptions(Array(arguments)).first == RunGroup.configuration.commandName
     }
 
     private static let valueOptions = ConnectOptions.valueOptions + ["--session", "--timeout"]
 
-    /// Options that stand before the command's name are the command's: they are moved behind it.
+    /// Moves options that precede the command's name behind it, where the parser accepts them.
     static func movingGlobalOptions(_ arguments: [String]) -> [String] {
         var moved: [String] = []
         var rest = arguments[...]
@@ -58,7 +66,7 @@ struct Nestc: AsyncParsableCommand {
                 moved.append(argument)
                 rest = rest.dropFirst()
             default:
-                // Not a command: leave the parser to say what is wrong.
+                // Not a command: let the parser report the error.
                 if argument.hasPrefix("-") || argument == "help" { return arguments }
                 return [argument] + moved + rest.dropFirst()
             }

@@ -1,8 +1,7 @@
 import NestServer
 import NestStore
 
-/// With which status nestd ends.
-// Exit statuses as in sysexits(3).
+// The exit statuses of nestd, as in sysexits(3).
 
 extension ServerError {
     var exitStatus: Int32 {
@@ -31,7 +30,7 @@ extension StoreError {
 }
 
 extension Store.Configuration.Location {
-    /// As the start line names it.
+    /// The location as the start line prints it.
     var description: String {
         switch self {
         case .file(let path): path

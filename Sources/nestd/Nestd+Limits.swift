@@ -2,9 +2,9 @@ import Foundation
 import NestModel
 import NestProtocol
 
-/// What `--print-limits` prints: the table of `Limits.all`, for people or for programs.
+/// The output of `--print-limits`: the table of `Limits.all`, as text or as JSON.
 extension Nestd {
-    /// One line for each limit: name, value, what becomes of what goes beyond, and what it is.
+    /// Returns one line for each limit: its name, its value, the effect of exceeding it, and its description.
     static func limitsText() -> String {
         let name = Limits.all.map(\.name.count).max() ?? 0
         let value = Limits.all.map { String($0.value).count }.max() ?? 0
@@ -16,7 +16,7 @@ extension Nestd {
         }.joined(separator: "\n")
     }
 
-    /// One JSON object a line.
+    /// Returns one JSON object a line.
     static func limitsJSON() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -2,9 +2,10 @@ import Logging
 import NestModel
 import NestDocuments
 
-/// The model that nestd is told to serve.
+/// The model that nestd serves.
 extension Nestd {
-    /// The model at a path, or the nested list. What is wrong with it goes to standard error, one thing a line.
+    /// Returns the model at a path, or the nested list if there is no path. Prints the model's faults to standard
+    /// error, one a line.
     static func readModel(_ path: String?, _ logger: Logger) throws -> ManagedObjectModel {
         guard let path else { return .nestedList }
         do {

@@ -5,9 +5,9 @@ import NestOperations
 import NestServer
 import NestStore
 
-/// What nestd is told, from the command line, the environment and the configuration file.
+/// The settings of nestd, from the command line, the environment and the configuration file.
 extension Nestd {
-    /// Reads all places; ends with 78 and every fault when something is wrong.
+    /// Reads the settings from all sources. If they have faults, prints every fault and ends with status 78.
     func readSettings() throws -> ServiceSettings {
         do throws(SettingFaults) {
             return try self.settings()
@@ -16,7 +16,7 @@ extension Nestd {
         }
     }
 
-    /// The same, for when the answer is not the end of the process.
+    /// Reads the settings from all sources. Throws faults instead of ending the process.
     func settings() throws(SettingFaults) -> ServiceSettings {
         let environment = ProcessInfo.processInfo.environment
         let path = self.config ?? environment["NESTD_CONFIG"]
@@ -36,7 +36,7 @@ extension Nestd {
         return settings
     }
 
-    /// What the command line says.
+    /// The settings that the command line specifies.
     private var flags: [Setting: SettingValue] {
         let values: [(Setting, SettingValue?)] = [
             (.port, self.port.map { .integer(Int($0)) }),
@@ -74,7 +74,7 @@ extension ServiceSettings {
     var level: Logger.Level { self.text(.logLevel).flatMap(Logger.Level.init(rawValue:)) ?? .info }
 
     var liveLimits: Server.LiveLimits {
-        // Each has a default, so that none is missing.
+        // Each has a default, so none is missing.
         Server.LiveLimits(
             connectionsMax: self.integer(.connectionsMax)!,
             outputBytesMax: self.integer(.outputBytesMax)!,

@@ -3,7 +3,7 @@ import Logging
 import NestServer
 import NestStore
 
-/// What nestd says of itself.
+/// The versions of nestd.
 extension Nestd {
     static var versionText: String {
         """
@@ -14,10 +14,11 @@ extension Nestd {
         """
     }
 
-    /// From this version on SQLite itself copes with two connections that checkpoint one write-ahead log.
+    /// From this version on, SQLite itself handles two connections that checkpoint one write-ahead log.
     private static let checkpointSafeVersion = [3, 51, 3]
 
-    /// For information only: nest lets exactly one connection checkpoint, which is safe with every version.
+    /// Logs an old version of SQLite, for information only: nest lets exactly one connection checkpoint, which is safe
+    /// with every version.
     static func logSQLiteVersion(_ logger: Logger) {
         let version = Store.sqliteVersion.split(separator: ".").compactMap { Int($0) }
         guard version.lexicographicallyPrecedes(Self.checkpointSafeVersion) else { return }

@@ -9,43 +9,44 @@ import ServiceLifecycle
 import UnixSignals
 import NestProtocol
 
-/// The server: flags in, one service group, an exit code out.
+/// The command `nestd`: reads flags, runs one service group, and ends with an exit status.
 struct Nestd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestd",
         abstract: "Serves a live object graph over TCP.",
         discussion: """
-            The store is one SQLite file, created when it is missing. While nestd runs nobody else may open it: a lock \
-            file beside it (the store's name with .lock) says who has it.
+            The store is one SQLite file, created when it is missing. While nestd runs, no other program may open it: \
+            a lock file beside it (the store's name with .lock) states which process has it.
 
             Examples:
               nestd                                   serve nest.sqlite on 127.0.0.1:7000
               nestd --port 7100 --store notes.sqlite
               nestd --memory --port 0                 a store for this run only
-              nestd --model Shop.xcdatamodeld         objects of your own kinds
+              nestd --model Shop.xcdatamodeld         objects of your own model
               nestd token create me > me.token        now clients need a token
               nestd --host 0.0.0.0 --tls-cert nest.crt --tls-key nest.key
-              nestd --host 0.0.0.0 --insecure         for everyone who can connect
-              nestd --check --store notes.sqlite      look at all of it
+              nestd --host 0.0.0.0 --insecure         open to every client that can connect
+              nestd --check --store notes.sqlite      check the whole store
               nestd --config /etc/nest/nestd.json --check-config
 
-            What a flag says can also be said in the environment (NESTD_LOG_LEVEL) or in a file ({"log": {"level": …}}); \
-            flags go before the environment, which goes before the file.
+            The environment (NESTD_LOG_LEVEL) and a file ({"log": {"level": …}}) can specify the same settings as \
+            flags. Flags take precedence over the environment, and the environment over the file.
 
-            On this machine, and without tokens in the store, everybody who can connect may do everything. An address that others \
-            can reach needs TLS, and a token from each client (or, with --tls-client-ca, a certificate), or --insecure.
+            On a loopback address, and without tokens in the store, every client is an administrator. An address that \
+            other machines can reach needs TLS and a token from each client (or, with --tls-client-ca, a \
+            certificate), or --insecure.
 
-            SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0. SIGHUP reads the \
-            configuration, certificate and key again.
+            SIGTERM or Ctrl-C stops nestd: it notifies the clients, finishes requests in flight, and exits with 0. \
+            SIGHUP makes it read the configuration, certificate and key again.
 
-            Exit status: 64 usage, 65 the store is damaged or not one of nest, 69 the port is in use, 74 reading or \
-            writing failed, 75 another nestd has the store, 78 configuration: also a store that may not be opened or is \
-            of another version.
+            Exit status: 64 usage, 65 the store is damaged or not a nest store, 69 the port is in use, 74 reading or \
+            writing failed, 75 another nestd has the store open, 78 the configuration is wrong, or the store cannot be \
+            opened or has another version.
             """,
         version: Self.versionText
     )
 
-    @Option(help: "The port to listen on; 0 for any free one. (default: 7000)")
+    @Option(help: "The port to listen on; 0 for any free port. (default: 7000)")
     var port: UInt16?
 
     @Option(help: "The address to listen on. (default: 127.0.0.1)")
@@ -67,41 +68,46 @@ struct Nestd: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "No write is taken while fewer MiB are left on the disk of the store; reading goes on. (default: 64)",
+            "Refuse writes while fewer MiB are free on the store's disk; reads continue. (default: 64)",
             valueName: "MiB"
         )
     )
     var minFree: Int?
 
-    @Option(help: ArgumentHelp("The least severe messages to log. (default: info)", valueName: "level"))
+    @Option(help: ArgumentHelp("The lowest severity of messages to log. (default: info)", valueName: "level"))
     var logLevel: Logger.Level?
 
-    @Option(help: "How the log is written: \(LogFormat.allValueStrings.joined(separator: " or ")). (default: text)")
+    @Option(help: "The format of the log: \(LogFormat.allValueStrings.joined(separator: " or ")). (default: text)")
     var logFormat: LogFormat?
 
     @Option(
         help: ArgumentHelp(
-            "Show /metrics, /livez and /readyz by HTTP on this port of 127.0.0.1; 0 for any free one.",
+            "Serve /metrics, /livez and /readyz over HTTP on this port of 127.0.0.1; 0 for any free port.",
             valueName: "port"
         )
     )
     var metricsPort: UInt16?
 
-    @Option(help: ArgumentHelp("Read settings from this JSON file; flags and NESTD_… go before it.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Read settings from this JSON file; flags and NESTD_… variables take precedence.",
+            valueName: "file"
+        )
+    )
     var config: String?
 
-    @Flag(help: "Say what is wrong with the configuration, and end: 0 when it is good, 78 when not.")
+    @Flag(help: "Check the configuration, print its faults, and exit: 0 if it is valid, 78 if not.")
     var checkConfig = false
 
-    @Flag(help: "Print the configuration in force, as a file that says the same, and end.")
+    @Flag(help: "Print the configuration in force as a configuration file, and exit.")
     var printConfig = false
 
-    @Flag(help: "Check the store, which nobody may serve meanwhile, print what is wrong with it, and end.")
+    @Flag(help: "Check the store, which no nestd may have open, print its problems, and exit.")
     var check = false
 
     @OptionGroup var security: SecurityOptions
 
-    @Flag(help: "Print every limit of the server and of the protocol, and end.")
+    @Flag(help: "Print every limit of the server and of the protocol, and exit.")
     var printLimits = false
 
     @Flag(help: "With --print-limits: one JSON object a line.")
@@ -112,11 +118,15 @@ struct Nestd: AsyncParsableCommand {
             throw ValidationError("--memory and --store exclude each other")
         }
         guard (0...Setting.minFreeMax).contains(self.minFree ?? 0) else {
-            throw ValidationError("--min-free is a number of MiB")
+            throw ValidationError("--min-free must be a number of MiB from 0 to \(Setting.minFreeMax)")
         }
-        guard !(self.memory && self.check) else { throw ValidationError("--check is of a store in a file") }
+        guard !(self.memory && self.check) else {
+            throw ValidationError("--check needs a store in a file, not in memory")
+        }
         guard self.store != "" else { throw ValidationError("--store needs the name of a file") }
-        guard !self.json || self.printLimits else { throw ValidationError("--json goes with --print-limits") }
+        guard !self.json || self.printLimits else {
+            throw ValidationError("--json can only be used with --print-limits")
+        }
         guard self.model != "" else { throw ValidationError("--model needs the name of a file") }
         guard self.config != "" else { throw ValidationError("--config needs the name of a file") }
     }
@@ -125,13 +135,15 @@ struct Nestd: AsyncParsableCommand {
         if self.printLimits { return print(self.json ? try Self.limitsJSON() : Self.limitsText()) }
         let settings = try self.readSettings()
         if self.check {
-            guard let path = settings.storePath else { throw Self.failure(64, "--check is of a store in a file") }
+            guard let path = settings.storePath else {
+                throw Self.failure(64, "--check needs a store in a file, not in memory")
+            }
             return try self.checkStore(path)
         }
         if self.printConfig { return print(settings.json) }
-        // A reader that goes away must not end the server: writing to it fails instead.
+        // A reader that closes its end must not end the server: writing to it must fail instead.
         signal(SIGPIPE, SIG_IGN)
-        // Until the configuration can be read again there is nothing that this could mean.
+        // Ignore SIGHUP until the configuration can be read again.
         signal(SIGHUP, SIG_IGN)
         let operations = Operations(settings)
         let logger = Logger(label: "nestd")
@@ -152,10 +164,10 @@ struct Nestd: AsyncParsableCommand {
     ) async throws {
         let location = settings.location
         if case .file(let path) = location {
-            // Unless the user wants them elsewhere, SQLite's temporary files are on the disk of the store.
+            // SQLite's temporary files are on the store's disk, unless the user specifies another directory.
             setenv("SQLITE_TMPDIR", Store.directory(of: path), 0)
         }
-        // All have a default, so that none is missing.
+        // All have a default, so none is missing.
         let (host, port) = (settings.text(.host)!, settings.integer(.port)!)
         var configuration = ServerConfiguration(
             host: host,
@@ -187,9 +199,9 @@ struct Nestd: AsyncParsableCommand {
         let reloader = Reloader(settings, steps: operations.reloadSteps(server), logger: logger) {
             try self.settings()
         }
-        let beside: [any Service]
+        let otherServices: [any Service]
         do {
-            beside = try await operations.services(
+            otherServices = try await operations.services(
                 server,
                 port: settings.integer(.metricsPort),
                 reloader: reloader,
@@ -199,7 +211,7 @@ struct Nestd: AsyncParsableCommand {
             let port = settings.integer(.metricsPort) ?? 0
             throw Self.failure(
                 69,
-                "cannot listen on port \(port) for metrics: \(LogText.reason(error)); --metrics-port takes another number"
+                "cannot listen on port \(port) for metrics: \(LogText.reason(error)); specify another --metrics-port"
             )
         }
         let serverService = ServiceGroupConfiguration.ServiceConfiguration(
@@ -210,8 +222,8 @@ struct Nestd: AsyncParsableCommand {
         groupLogger.logLevel = .warning
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                // In the order in which they begin; they end in the opposite one.
-                services: beside.map { .init(service: $0) } + [serverService],
+                // The services start in this order and stop in the reverse order.
+                services: otherServices.map { .init(service: $0) } + [serverService],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: groupLogger
             )
@@ -224,19 +236,20 @@ struct Nestd: AsyncParsableCommand {
         }
     }
 
-    /// What was most likely forgotten.
+    /// Returns the most likely cause of an error.
     private static func advice(_ error: ServerError, isBuiltIn: Bool) -> String {
         guard isBuiltIn, case .store(.modelDiffers) = error else { return "" }
-        return ". No model is named, so it is the nested list: --model FILE names another"
+        return ". No model is specified, so it is the nested list: specify another with --model FILE"
     }
 
-    /// SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.
+    /// Returns the path of a store. SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a
+    /// name like any other.
     static func path(ofStore name: String) -> String {
         name.hasPrefix("file:") ? "./" + name : name
     }
 
     static func failure(_ status: Int32, _ message: String) -> any Error {
-        self.tell(message)
+        self.printMessage(message)
         return ExitCode(status)
     }
 }

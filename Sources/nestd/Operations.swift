@@ -5,7 +5,7 @@ import NestOperations
 import NestServer
 import ServiceLifecycle
 
-/// What operators meet around the server: logs, metrics, health, systemd.
+/// The operators' interfaces of the server: logs, metrics, health, systemd.
 struct Operations {
     let levelSwitch: LogLevelSwitch
     let board = HealthBoard()
@@ -14,7 +14,7 @@ struct Operations {
     private let registry = MetricRegistry()
     private let process: ProcessMetrics
 
-    /// Sets up logs and metrics for the whole process: to be called once, before anything logs or counts.
+    /// Sets up logs and metrics for the whole process. Call it once, before anything logs or counts.
     init(_ settings: ServiceSettings) {
         let levelSwitch = LogLevelSwitch(settings.level)
         let gate = LogGate()
@@ -31,7 +31,8 @@ struct Operations {
         self.process = ProcessMetrics(storePath: settings.storePath)
     }
 
-    /// The services beside the server, which begin before it and end after it. Listens at once, when it is to listen.
+    /// Returns the services that start before the server and stop after it. Begins to listen at once if there is a
+    /// port.
     func services(_ server: Server, port: Int?, reloader: Reloader, status: String) async throws -> [any Service] {
         var services: [any Service] = []
         if let port { services.append(try await self.listen(on: port, server)) }
@@ -70,7 +71,7 @@ struct Operations {
         return listener
     }
 
-    /// What follows the configuration while the server runs.
+    /// Returns the steps that apply a new configuration while the server runs.
     func reloadSteps(_ server: Server) -> [ReloadStep] {
         let levelSwitch = self.levelSwitch
         return [
@@ -80,13 +81,13 @@ struct Operations {
         ]
     }
 
-    /// The server takes requests.
+    /// Reports that the server accepts requests.
     func ready(status: String) {
         self.board.set(.ready)
         self.notifier?.send(.ready(status: status))
     }
 
-    /// The server takes no more, because it was asked to stop or because of a failure.
+    /// Reports that the server accepts no more requests, because it was asked to stop or because of a failure.
     func stopping(failure: String?) {
         self.board.set(failure.map { .failed($0) } ?? .draining)
         self.notifier?.send(.stopping)

@@ -2,18 +2,18 @@ import NestOperations
 import ServiceLifecycle
 import UnixSignals
 
-/// Reads the configuration again on SIGHUP, and tells systemd when that begins and ends.
+/// Reads the configuration again on SIGHUP, and notifies systemd when that begins and ends.
 struct ReloadOnSignal: Service {
     let reloader: Reloader
     let board: HealthBoard
     let notifier: ServiceNotifier?
-    /// How systemd shows the service.
+    /// The status that systemd shows.
     let status: String
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             for await _ in await UnixSignalsSequence(trapping: .sighup) {
-                // What is applied to a server that does not run yet would be lost.
+                // Settings that are applied before the server runs would be lost.
                 while self.board.health == .starting, !Task.isCancelled {
                     try? await Task.sleep(for: .milliseconds(50))
                 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import NestOperations
 import NestServer
 
-/// Who may connect, and how it is kept from others what they say: what the command line says of it.
+/// The command line's options for tokens and encryption.
 struct SecurityOptions: ParsableArguments {
     /// When a client needs a token.
     enum Authentication: String, ExpressibleByArgument, CaseIterable {
@@ -11,26 +11,26 @@ struct SecurityOptions: ParsableArguments {
 
     @Option(
         help: """
-            When clients need a token: required, none, or auto: when the store has one, and always on an address that others can \
-            reach. (default: auto)
+            When clients need a token: required (always), none (never), or auto: if the store has a token, and always \
+            on an address that other machines can reach. (default: auto)
             """
     )
     var auth: Authentication?
 
-    @Option(help: ArgumentHelp("Encrypt: the server's certificate and its chain, in PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("Use TLS with this certificate and its chain, in PEM.", valueName: "file"))
     var tlsCert: String?
 
     @Option(help: ArgumentHelp("The key of --tls-cert, in PEM.", valueName: "file"))
     var tlsKey: String?
 
-    @Option(help: ArgumentHelp("Let in only clients with a certificate of this authority, in PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("Accept only clients with a certificate of this authority, in PEM.", valueName: "file"))
     var tlsClientCa: String?
 
-    @Flag(help: "Listen on an address that others can reach though they can read what is sent, or do everything.")
+    @Flag(help: "Listen on an address that other machines can reach even without TLS or tokens.")
     var insecure = false
 }
 
-/// The same as it is in force.
+/// The security settings in force.
 struct Security {
     private let host: String
     private let isInsecure: Bool
@@ -48,10 +48,13 @@ struct Security {
         self.clientAuthority = settings.text(.tlsClientCA)
     }
 
-    /// What would open the store to the world by accident, and what does not belong together.
+    /// The faults of the settings: options that do not belong together, and options that would open the store to other
+    /// machines by accident.
     var faults: [String] {
         var faults: [String] = []
-        if (self.certificate == nil) != (self.key == nil) { faults.append("--tls-cert and --tls-key belong together") }
+        if (self.certificate == nil) != (self.key == nil) {
+            faults.append("--tls-cert and --tls-key must be specified together")
+        }
         if self.clientAuthority != nil, self.certificate == nil {
             faults.append("--tls-client-ca needs --tls-cert and --tls-key")
         }
@@ -60,12 +63,12 @@ struct Security {
         if self.certificate == nil {
             wants = "nothing would be encrypted: add --tls-cert and --tls-key"
         } else if self.authentication == .none, self.clientAuthority == nil {
-            wants = "everybody could do everything: leave --auth none out, or add --tls-client-ca"
+            wants = "every client would be an administrator: omit --auth none, or add --tls-client-ca"
         } else {
             return faults
         }
-        let advice = "Or use --host 127.0.0.1, or add --insecure if that is what you want"
-        faults.append("refused: \(self.host) can be reached by others, and \(wants). \(advice)")
+        let advice = "Or use --host 127.0.0.1, or add --insecure to allow it"
+        faults.append("refused: other machines can reach \(self.host), and \(wants). \(advice)")
         return faults
     }
 

@@ -2,9 +2,9 @@ import NestHistory
 import NestModel
 import Testing
 
-/// Every rule rejects what breaks it, and nothing else is rejected.
+/// Every rule rejects histories that break it and no others.
 struct HistoryCheckerTests {
-    @Test func goodHistoryIsAccepted() {
+    @Test func aCorrectHistoryIsAccepted() {
         #expect(HistoryChecker.violations(in: SmallHistory.make()) == [])
         #expect(HistoryChecker.violations(in: History()) == [])
     }
@@ -15,7 +15,7 @@ struct HistoryCheckerTests {
         return HistoryChecker.violations(in: history).map(\.rule)
     }
 
-    @Test func ordered() {
+    @Test func orderedRejectsOlderRevisions() {
         #expect(Self.rules { $0.subscriptions[0].events.append(.progress(Revision(4))) } == [.ordered])
         #expect(
             Self.rules { $0.subscriptions[0].events.append(SmallHistory.inserting(SmallHistory.row(9, "Z"))) } == [
@@ -28,9 +28,9 @@ struct HistoryCheckerTests {
         #expect(Self.rules { $0.followers[0].events.append(.progress(Revision(2))) } == [.ordered])
     }
 
-    @Test func unique() {
+    @Test func uniqueRejectsRepeatedChanges() {
         #expect(Self.rules { $0.subscriptions[0].events.insert(SmallHistory.renaming, at: 3) } == [.unique])
-        // The same once more, as if it came later.
+        // The same change again at a later revision.
         let again = SmallHistory.diff(2, 4, total: 2) {
             $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.title, .string("Cara"))])]
         }
@@ -43,8 +43,8 @@ struct HistoryCheckerTests {
         #expect(Self.rules { $0.followers[0].events.insert(.changes(SmallHistory.audit[2]), at: 3) } == [.unique])
     }
 
-    @Test func reliable() {
-        // A change that is left out, and says so by its revisions or not.
+    @Test func reliableRejectsMissingChanges() {
+        // A missing change, with and without a gap in the revisions.
         #expect(Self.rules { $0.subscriptions[0].events.remove(at: 1) } == [.reliable])
         let silent = SmallHistory.diff(1, 3, total: 2) {
             $0.insertedRows = [
@@ -64,7 +64,7 @@ struct HistoryCheckerTests {
         #expect(Self.rules { $0.fetches[0].state = SmallHistory.state(4, []) } == [.reliable])
     }
 
-    @Test func atomic() {
+    @Test func atomicRejectsPartialTransactions() {
         let half = SmallHistory.inserting(SmallHistory.row(3, "Ann"))
         #expect(Self.rules { $0.subscriptions[0].events[1] = half } == [.atomic])
         let halfPart = SmallHistory.part(2, "both", [SmallHistory.object(.inserted, SmallHistory.ann)])
@@ -76,7 +76,7 @@ struct HistoryCheckerTests {
                 $0.fetches[0].state = SmallHistory.state(2, both)
             } == [.atomic]
         )
-        // The store itself has only half.
+        // The store itself has only half of the transaction.
         #expect(
             Self.rules {
                 $0 = History()
@@ -87,7 +87,7 @@ struct HistoryCheckerTests {
         )
     }
 
-    @Test func resumable() {
+    @Test func resumableRejectsGapsAfterAReconnect() {
         #expect(Self.rules { $0.subscriptions[0].events[5] = .resumed(Revision(2)) } == [.resumable])
         #expect(Self.rules { $0.subscriptions[0].events.remove(at: 5) } == [.resumable])
         let gap = SmallHistory.diff(4, 5, total: 2) {
@@ -100,18 +100,18 @@ struct HistoryCheckerTests {
         #expect(Self.rules { $0.followers[0].since?.revision = Revision(0) } == [.resumable])
     }
 
-    @Test func bookmarkable() {
+    @Test func bookmarkableRejectsFalseProgress() {
         #expect(Self.rules { $0.subscriptions[0].events[6] = .progress(Revision(5)) } == [.bookmarkable])
         #expect(Self.rules { $0.subscriptions[0].events[5] = .resumed(Revision(4)) } == [.bookmarkable])
         #expect(Self.rules { $0.followers[0].events.insert(.progress(Revision(4)), at: 5) } == [.bookmarkable])
     }
 
-    @Test func readYourWrites() {
-        #expect(Self.rules { $0.writes[2].sights[0].arrived = Revision(2) } == [.readYourWrites])
+    @Test func readYourWritesRejectsStaleReads() {
+        #expect(Self.rules { $0.writes[2].observations[0].arrived = Revision(2) } == [.readYourWrites])
         #expect(Self.rules { $0.fetches[0].atLeast = Revision(5) } == [.readYourWrites])
     }
 
-    @Test func atMostOnce() {
+    @Test func atMostOnceRejectsRepeatedExecution() {
         let again = SmallHistory.part(6, "mark", [])
         func twice(_ history: inout History) {
             history.audit.append(again)
@@ -126,26 +126,26 @@ struct HistoryCheckerTests {
         #expect(Self.rules { $0.writes[4].answers = [.unknown, .refused(.busy)] } == [])
         let nothing = Write.Answer.receipt(Receipt(revision: Revision(5), isChanged: false))
         #expect(Self.rules { $0.writes[4].answers = [nothing] } == [.atMostOnce])
-        // It changed nothing, and asked again it did.
+        // The first attempt changed nothing and the second did.
         #expect(Self.rules { $0.writes[4].answers.insert(nothing, at: 0) } == [])
         #expect(Self.rules { $0.writes.remove(at: 4) }.contains(.atMostOnce))
     }
 
-    @Test func durable() {
-        // Acknowledged, and gone after the crash; and who was told it noticed.
+    @Test func durableRejectsLostWrites() {
+        // A write that was acknowledged and received is lost after the crash.
         func forget(_ history: inout History) { history.audit.removeLast() }
         #expect(Self.rules(forget) == [.durable, .durable, .durable])
         #expect(Self.rules { $0.writes[6].answers = [SmallHistory.receipt(6)] } == [.durable])
         let gone = SmallHistory.part(6, "mark", [])
         #expect(Self.rules { $0.followers[0].events.append(.changes(gone)) } == [.durable])
         #expect(Self.rules { $0.fetches[0].state.revision = Revision(6) } == [.durable])
-        // Another transaction has taken its place.
+        // Another transaction has its revision.
         let other = SmallHistory.part(5, "lost", [SmallHistory.object(.updated, SmallHistory.ann, [ListModel.title])])
         #expect(Self.rules { $0.audit[4] = other }.contains(.durable))
     }
 
-    /// Each kind of request, worked out by hand.
-    @Test func queriesFindWhatTheyShould() throws {
+    /// Compares the result of each kind of query with a result computed by hand.
+    @Test func eachKindOfQueryHasTheExpectedResult() throws {
         var world = ListWorld()
         let list = ObjectID(2)
         _ = try world.apply([ListModel.insert("L", under: ListModel.root)], inserted: [list])
@@ -164,7 +164,7 @@ struct HistoryCheckerTests {
             try world.apply([ListModel.rename(ObjectID(9), "x")], inserted: [])
         }
         #expect(
-            try world.apply([ListModel.move(ObjectID(5), under: list, .first)], inserted: []).replaced == [ObjectID(5)]
+            try world.apply([ListModel.move(ObjectID(5), under: list, .first)], inserted: []).unmoved == [ObjectID(5)]
         )
         #expect(try world.apply([.delete(.object(list))], inserted: []).deleted.count == 5)
     }

@@ -2,14 +2,16 @@ import NestHistory
 import NestModel
 import Testing
 
-/// A history in two pieces is judged as it is in one, wherever it is cut.
+/// The checker finds the same violations in a history of two pieces as in one piece, wherever it is cut.
 struct HistoryPiecesTests {
-    /// The revision at which each write was executed; of those that never were, one at which they may have been tried.
+    /// The revision at which each write was executed; for writes that were never executed, a possible revision of the
+    /// attempt.
     private static let revisions: [String: UInt64] = [
         "list": 1, "both": 2, "rename": 3, "delete": 4, "mark": 5, "never": 5, "lost": 5,
     ]
 
-    /// Everything up to a revision, and the rest. The diff from 3 to 5 cannot be cut: who has it is told 4 and 5 one by one.
+    /// Returns the history up to a revision and the rest. A diff from 3 to 5 cannot be cut, so this subscription gets 4
+    /// and 5 separately.
     private static func pieces(cutAfter last: UInt64, _ change: (inout History) -> Void = { _ in }) -> [History] {
         var whole = SmallHistory.make()
         whole.subscriptions[0].events = [
@@ -34,7 +36,7 @@ struct HistoryPiecesTests {
         first.writes = whole.writes.filter { Self.revisions[$0.name]! <= last }
         second.writes = whole.writes.filter { Self.revisions[$0.name]! > last }
         (first.fetches, second.fetches) = last < 4 ? ([], whole.fetches) : (whole.fetches, [])
-        // One event is told with each revision.
+        // Each revision has one event.
         first.subscriptions[0].events = Array(whole.subscriptions[0].events.prefix(count))
         second.subscriptions[0].events = Array(whole.subscriptions[0].events.dropFirst(count))
         first.followers[0].events = Array(whole.followers[0].events.prefix(count))
@@ -47,52 +49,52 @@ struct HistoryPiecesTests {
         return pieces.map { checker.check($0).map(\.rule) }
     }
 
-    @Test(arguments: 1...4 as ClosedRange<UInt64>) func goodPiecesAreAccepted(last: UInt64) {
+    @Test(arguments: 1...4 as ClosedRange<UInt64>) func correctPiecesAreAccepted(last: UInt64) {
         #expect(Self.rules(Self.pieces(cutAfter: last)) == [[], []])
-        // And a last one in which nothing happens.
+        // A last piece without events is accepted too.
         #expect(Self.rules(Self.pieces(cutAfter: last) + [History()]) == [[], [], []])
     }
 
-    /// What was held and known at the end of a piece counts in the next.
-    @Test(arguments: 1...4 as ClosedRange<UInt64>) func whatGoesOnIsJudged(last: UInt64) {
+    /// The state at the end of a piece is the starting state of the next.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>) func recordsAreCheckedAcrossPieces(last: UInt64) {
         var pieces = Self.pieces(cutAfter: last)
         pieces[1].subscriptions[0].events.removeFirst()
         pieces[1].followers[0].events.removeFirst()
         #expect(Self.rules(pieces) == [[], [last == 1 ? .resumable : .reliable, .reliable]])
 
-        // It was told again what it had been told.
+        // The follower gets a change set again.
         pieces = Self.pieces(cutAfter: last)
         pieces[1].followers[0].events.insert(.changes(SmallHistory.audit[Int(last) - 1]), at: 0)
         #expect(Self.rules(pieces) == [[], [.unique]])
 
-        // Its first mistake is told once.
+        // Only the first violation of a record is reported.
         pieces = Self.pieces(cutAfter: last)
         pieces[0].subscriptions[0].events.removeLast()
         #expect(Self.rules(pieces) == [[.reliable], []])
     }
 
-    /// Who missed the end of a piece is not there to the end.
-    @Test func endOfAPieceIsWaitedFor() {
+    /// A complete record must reach the end of its piece.
+    @Test func aCompleteRecordMustReachTheEndOfItsPiece() {
         var pieces = Self.pieces(cutAfter: 3)
         pieces[0].followers[0].events.removeLast()
         #expect(Self.rules(pieces) == [[.reliable], []])
-        // It had ended: another begins under its name.
+        // The record ended, so another record begins under its name.
         pieces = Self.pieces(cutAfter: 3)
         pieces[0].subscriptions[0].isComplete = false
         #expect(Self.rules(pieces)[1] == [.reliable])
     }
 
-    @Test func whatWasAcknowledgedInAPieceIsThere() {
+    @Test func acknowledgedWritesMustBeInTheAuditOfTheirPiece() {
         var pieces = Self.pieces(cutAfter: 3)
         pieces[0].audit.removeLast()
         #expect(Self.rules(pieces)[0].contains(.durable))
-        // The next goes on where the audit of the one before has ended.
+        // The audit of a piece must begin where the previous audit ended.
         pieces = Self.pieces(cutAfter: 3)
         pieces[1].audit.removeFirst()
         #expect(Self.rules(pieces)[1].contains(.reliable))
     }
 
-    @Test func revisionsStayWhatTheyWere() {
+    @Test func rereadRevisionsMustBeUnchanged() {
         var checker = HistoryChecker()
         for piece in Self.pieces(cutAfter: 3) { #expect(checker.check(piece) == []) }
         let audit = SmallHistory.audit

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChaosProxy
 
-/// What one way of a connection does with its bytes, without sockets and by a clock of the test's.
+/// One direction of a proxied connection, without sockets and with the test's clock.
 struct ProxyPipeTests {
     private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
@@ -12,7 +12,7 @@ struct ProxyPipeTests {
         ProxyPipe(.toClient, try Faults(text), seed: seed)
     }
 
-    /// Everything that goes on by `milliseconds`, piece by piece; waits are waited for.
+    /// Returns the pieces forwarded up to `milliseconds` after the start, and the next step.
     private static func forwarded(_ pipe: inout ProxyPipe, by milliseconds: Int64 = 1_000_000) -> (
         [String], ProxyPipe.Step
     ) {
@@ -30,7 +30,7 @@ struct ProxyPipeTests {
         for text in texts { pipe.received(ByteBuffer(string: text), now: self.start) }
     }
 
-    @Test func calmForwardsAsItComes() throws {
+    @Test func calmForwardsEveryPieceUnchanged() throws {
         var pipe = try Self.pipe("calm")
         Self.send("hello", "world", to: &pipe)
         #expect(Self.forwarded(&pipe) == (["hello", "world"], .idle))
@@ -39,14 +39,14 @@ struct ProxyPipeTests {
         #expect(pipe.forwardedBytes == 10 && pipe.isOver && !pipe.hasLost)
     }
 
-    @Test func delayHoldsEveryByteBack() throws {
+    @Test func delayPostponesEveryByte() throws {
         var pipe = try Self.pipe("delay=50ms")
         Self.send("hello", to: &pipe)
         #expect(Self.forwarded(&pipe, by: 49) == ([], .wait(until: Self.start + .milliseconds(50))))
         #expect(Self.forwarded(&pipe, by: 50).0 == ["hello"])
     }
 
-    @Test func throttleLetsSoManyBytesASecondThrough() throws {
+    @Test func throttleLimitsBytesPerSecond() throws {
         var pipe = try Self.pipe("throttle=100")
         Self.send(String(repeating: "x", count: 1_000), to: &pipe)
         let bytes = Self.forwarded(&pipe, by: 999).0.joined().count
@@ -54,13 +54,13 @@ struct ProxyPipeTests {
     }
 
     @Test(arguments: [Faults.Break.cut, .reset, .stall, .halfOpen])
-    func breaksComeAfterTheVeryByte(_ kind: Faults.Break) throws {
+    func breaksHappenAfterTheGivenByte(_ kind: Faults.Break) throws {
         var pipe = try Self.pipe("\(kind.rawValue)=7")
         Self.send("hello", "world", to: &pipe)
         let step: ProxyPipe.Step = [.cut: .cut, .reset: .reset][kind] ?? .idle
         #expect(Self.forwarded(&pipe) == (["hello", "wo"], step))
         pipe.ended()
-        // A stall can be mended, half-open cannot: what was swallowed is missing.
+        // A stall can end. Half-open cannot: the discarded bytes are missing.
         pipe.begin(.none)
         switch kind {
         case .stall: #expect(Self.forwarded(&pipe) == (["rld"], .finish))
@@ -83,7 +83,7 @@ struct ProxyPipeTests {
         }
     }
 
-    @Test func memoryIsBounded() throws {
+    @Test func aStalledPipeHoldsALimitedNumberOfBytes() throws {
         var pipe = try Self.pipe("stall")
         var reads = 0
         while pipe.wantsToRead {
@@ -91,13 +91,13 @@ struct ProxyPipeTests {
             reads += 1
         }
         #expect(pipe.heldBytes < ProxyPipe.heldBytesMax + 10_000 && reads > 5)
-        // The other way is not concerned.
+        // The other direction is not affected.
         var other = ProxyPipe(.toServer, try Faults("stall to-client"), seed: 1)
         Self.send("x", to: &other)
         #expect(Self.forwarded(&other).0 == ["x"])
     }
 
-    @Test func faultsAreWrittenAsTheyAreRead() throws {
+    @Test func faultTextsRoundTrip() throws {
         let texts = [
             "calm", "delay=50ms", "delay=1500ms throttle=65536 resegment=random to-server", "cut=10000 to-client",
             "reset=0", "stall=0", "half-open=3", "refuse", "resegment=1",
@@ -109,7 +109,7 @@ struct ProxyPipeTests {
         }
     }
 
-    @Test func plansComeFromScriptsAndSeeds() throws {
+    @Test func plansAreMadeFromScriptsAndSeeds() throws {
         var script = try ProxyPlan(script: "2s calm, 500ms stall to-client")
         let phases = (0..<3).map { _ in script.nextPhase() }
         #expect(phases[0] == phases[2] && phases[0] == .init(milliseconds: 2_000, .none))
@@ -122,7 +122,7 @@ struct ProxyPipeTests {
             return (0..<200).map { _ in plan.nextPhase() }
         }
         #expect(random(1) == random(1) && random(1) != random(2))
-        // Every fault there is comes up.
+        // A random plan contains every kind of fault.
         let faults = random(1).map { "\($0.faults)" }.joined(separator: " ")
         for word in ["calm", "delay", "throttle", "resegment=1", "resegment=random", "refuse"]
             + Faults.Break.allCases.map(\.rawValue)

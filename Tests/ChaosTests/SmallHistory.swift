@@ -1,7 +1,7 @@
 import NestHistory
 import NestModel
 
-/// A history of five transactions, by hand: nothing is wrong with it.
+/// A correct history of five transactions, written by hand.
 enum SmallHistory {
     static let list = ObjectID(2)
     static let (ann, bob) = (ObjectID(3), ObjectID(4))
@@ -78,7 +78,7 @@ enum SmallHistory {
             .unknown,
             self.receipt(3, isReplayed: true)
         )
-        rename.sights = [Sight(subscription: "s", receipt: Revision(3), arrived: Revision(3))]
+        rename.observations = [ReceiptObservation(subscription: "s", receipt: Revision(3), arrived: Revision(3))]
         let both = [ListModel.insert("Ann", under: self.list), ListModel.insert("Bob", under: self.list)]
         return [
             self.write("list", [ListModel.insert("L", under: ListModel.root)], self.receipt(1, self.list)),
@@ -91,7 +91,7 @@ enum SmallHistory {
         ]
     }
 
-    // MARK: Who looks on
+    // MARK: Subscriptions and followers
 
     static func row(_ id: Int64, _ title: String, isDone: Bool = false) -> Row {
         Row(id: ObjectID(id), values: [.string(title), .boolean(isDone), .reference(self.list)])
@@ -123,7 +123,7 @@ enum SmallHistory {
         $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.title, .string("Cara"))])]
     }
 
-    /// From 3 to 5 in one.
+    /// One diff from 3 to 5.
     static let last = Self.diff(3, 5, total: 1) {
         $0.deletedRows = [.init(path: RowPosition(0, 1), id: Self.bob, reason: .deleted)]
         $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.done, .boolean(true))])]

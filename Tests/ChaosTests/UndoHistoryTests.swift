@@ -2,7 +2,7 @@ import NestHistory
 import NestModel
 import Testing
 
-/// Undo and redo take back what they say, and nothing else.
+/// The checker accepts correct undos and redos and finds wrong ones.
 struct UndoHistoryTests {
     private static func part(
         _ revision: UInt64,
@@ -31,7 +31,7 @@ struct UndoHistoryTests {
         return write
     }
 
-    /// Renamed and back and again; deleted and back.
+    /// Returns a history with a rename, its undo and redo, and a deletion and its undo.
     private static func make() -> History {
         var history = History()
         let title = SmallHistory.object(.updated, Self.ann, [ListModel.title])
@@ -115,12 +115,12 @@ struct UndoHistoryTests {
         return HistoryChecker.violations(in: history).map(\.rule)
     }
 
-    @Test func goodUndoIsAccepted() {
+    @Test func correctUndosAndRedosAreAccepted() {
         #expect(HistoryChecker.violations(in: Self.make()) == [])
     }
 
-    @Test func whatComesBackIsWhatWas() {
-        // To the front, though it was second.
+    @Test func undoMustRestoreRowsAndPositions() {
+        // Restored at the front instead of as the second row.
         let front = SmallHistory.diff(6, 7, total: 3) {
             $0.insertedRows = [.init(path: RowPosition(0, 0), row: SmallHistory.row(4, "Bob"))]
         }
@@ -132,8 +132,9 @@ struct UndoHistoryTests {
         #expect(Self.rules { $0.subscriptions[0].events.remove(at: 2) }.contains(.reliable))
     }
 
-    /// Both neighbours are gone: it may be anywhere, but only in one place.
-    @Test func wherePlacesAreLostOnePlaceIsRight() {
+    /// If both old neighbours are deleted, a restored row may be at any position, but all subscriptions must show the
+    /// same one.
+    @Test func withoutNeighboursOneConsistentPositionIsAccepted() {
         func history(_ index: Int, then again: Int) -> History {
             var history = Self.make()
             let gone = [Self.ann, Self.eve].map { SmallHistory.object(.deleted, $0) }
@@ -150,10 +151,10 @@ struct UndoHistoryTests {
                     SmallHistory.receipt(7, ObjectID(6), 2)
                 )
             )
-            history.subscriptions = [index, again].map { place in
-                var record = SubscriptionRecord(name: "at \(place)", query: SmallHistory.query)
+            history.subscriptions = [index, again].map { index in
+                var record = SubscriptionRecord(name: "at \(index)", query: SmallHistory.query)
                 var rows = [SmallHistory.row(6, "F"), SmallHistory.row(7, "G")]
-                rows.insert(SmallHistory.row(4, "Bob"), at: place)
+                rows.insert(SmallHistory.row(4, "Bob"), at: index)
                 record.events = [.snapshot(SmallHistory.state(8, rows))]
                 return record
             }
@@ -165,8 +166,8 @@ struct UndoHistoryTests {
         }
     }
 
-    @Test func reversible() {
-        // It takes back nothing, or something else, or somebody else's, or the same twice.
+    @Test func reversibleRejectsWrongUndos() {
+        // The undo reverts nothing, another object, another session's entry, or the same entry twice.
         func undo(_ objects: [ChangedObject], session: UInt64 = 1, _ reverted: UInt64 = 3) -> (inout History) -> Void {
             {
                 $0.subscriptions = []
@@ -185,7 +186,7 @@ struct UndoHistoryTests {
         #expect(Self.rules(undo([title], session: 2)) == [.reversible])
         #expect(Self.rules(undo([title], 4)) == [.reversible])
         #expect(Self.rules { $0.audit[4] = Self.part(5, "rename", [title], reverting: 3) }.contains(.reversible))
-        // Somebody has renamed it since, and that is lost.
+        // The undo overwrites a later rename by another session.
         func overwriting(_ history: inout History) {
             undo([title])(&history)
             history.audit.insert(Self.part(4, "theirs", [title], session: 2), at: 3)
@@ -198,7 +199,7 @@ struct UndoHistoryTests {
         #expect(Self.rules(overwriting) == [.reversible])
     }
 
-    @Test func oneAnswerForOneUndo() {
+    @Test func eachUndoHasOneRevision() {
         #expect(Self.rules { $0.writes[3].answers = [.unknown, SmallHistory.receipt(6)] } == [.durable])
         #expect(Self.rules { $0.writes[4].answers.append(SmallHistory.receipt(7)) }.contains(.atMostOnce))
         #expect(Self.rules { $0.writes[6].answers = [SmallHistory.receipt(4)] }.contains(.atMostOnce))
@@ -206,7 +207,9 @@ struct UndoHistoryTests {
         #expect(Self.rules { $0.writes[6].answers = [SmallHistory.receipt(9)] } == [.durable])
         #expect(
             Self.rules {
-                $0.writes[4].sights = [Sight(subscription: "s", receipt: Revision(5), arrived: Revision(4))]
+                $0.writes[4].observations = [
+                    ReceiptObservation(subscription: "s", receipt: Revision(5), arrived: Revision(4))
+                ]
             } == [.readYourWrites]
         )
     }

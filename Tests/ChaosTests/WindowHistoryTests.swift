@@ -2,7 +2,7 @@ import NestHistory
 import NestModel
 import Testing
 
-/// A window that is told wrongly is noticed: its rows, its place, what it follows.
+/// The checker finds wrong rows, wrong positions and wrong anchors of windows.
 struct WindowHistoryTests {
     private typealias Event = SubscriptionRecord.Event
 
@@ -50,9 +50,9 @@ struct WindowHistoryTests {
         return HistoryChecker.violations(in: history).map(\.rule)
     }
 
-    // MARK: By rows
+    // MARK: Ranges
 
-    /// The second row: Bob, until he is deleted.
+    /// The events of a window with the second row: Bob, until he is deleted.
     private static let ofSecond: [Event] = [
         Self.snapshot(2, [SmallHistory.row(4, "Bob")], Self.position(2, at: 1)), .progress(Revision(3)),
         Self.diff(2, 4, total: 0, Self.position(1, at: 1)) {
@@ -61,7 +61,7 @@ struct WindowHistoryTests {
         .progress(Revision(5)),
     ]
 
-    @Test func rowsAreThoseOfTheWindow() {
+    @Test func wrongRowsOfAWindowAreFound() {
         #expect(Self.rules(Self.second, Self.ofSecond) == [])
         var events = Self.ofSecond
         events[0] = Self.snapshot(2, [SmallHistory.row(3, "Ann")], Self.position(2, at: 1))
@@ -72,7 +72,7 @@ struct WindowHistoryTests {
             Self.position(2, at: 0)
         )
         #expect(Self.rules(Self.second, events) == [.reliable])
-        // Nobody says that the row has left.
+        // The diff that deletes the row is missing.
         events = Self.ofSecond
         events.remove(at: 2)
         #expect(Self.rules(Self.second, events) == [.bookmarkable])
@@ -83,7 +83,7 @@ struct WindowHistoryTests {
         #expect(Self.rules(Self.second, events) == [.reliable])
     }
 
-    @Test func theWholeIsCounted() {
+    @Test func wrongTotalsAndStartsOfAWindowAreFound() {
         var events = Self.ofSecond
         events[0] = Self.snapshot(2, [SmallHistory.row(4, "Bob")], Self.position(3, at: 1))
         #expect(Self.rules(Self.second, events) == [.reliable])
@@ -94,8 +94,8 @@ struct WindowHistoryTests {
         #expect(Self.rules(Self.second, events) == [.reliable])
     }
 
-    /// The first row's rows are the same from 3 to 4, and there is one fewer in all.
-    @Test func positionsAreTrueInTheirTime() {
+    /// From revision 3 to 4 the window's row stays, and the total decreases by one.
+    @Test func wrongPositionsOfAWindowAreFound() {
         let query = WatchedQuery(.whole, of: SmallHistory.list, window: .range(offset: 0, limit: 1))
         func events(_ position: WindowPosition) -> [Event] {
             [
@@ -136,16 +136,16 @@ struct WindowHistoryTests {
         ]
     }
 
-    @Test func whatIsFollowedIsFollowedUntilItLeaves() {
+    @Test func anAnchorThatChangesBeforeItLeavesIsFound() {
         #expect(Self.rules(Self.around, Self.ofAround()) == [])
         #expect(Self.rules(Self.around, Self.ofAround(at3: SmallHistory.ann)) == [.reliable])
         #expect(Self.rules(Self.around, Self.ofAround(at4: SmallHistory.bob)) == [.reliable])
         #expect(Self.rules(Self.around, Self.ofAround(at4: nil)) == [.reliable])
     }
 
-    // MARK: What becomes something else
+    // MARK: Request changes
 
-    @Test func aChangeLeadsToTheOtherWindow() {
+    @Test func wrongRowsAfterARequestChangeAreFound() {
         let first = WatchedQuery(.whole, of: SmallHistory.list, window: .range(offset: 0, limit: 1))
         func events(_ change: Event) -> [Event] {
             [
@@ -167,7 +167,7 @@ struct WindowHistoryTests {
         #expect(Self.rules(Self.second, events(change(SmallHistory.row(3, "Ann"), at: 0))) == [])
         #expect(Self.rules(Self.second, events(change(SmallHistory.row(3, "Ann"), at: 1))) == [.reliable])
         #expect(Self.rules(Self.second, events(change(SmallHistory.row(3, "Cara"), at: 0))) == [.reliable])
-        // It is said to have changed, and shows what it did.
+        // The request changed, but the rows did not.
         #expect(Self.rules(Self.second, events(.progress(Revision(2)))) == [.bookmarkable])
     }
 }

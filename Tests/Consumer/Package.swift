@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What a program outside this repository writes: only the product `NestClient`. `make consumer` builds it.
+// A package outside this repository that uses only the product `NestClient`. `make consumer` builds it.
 let package = Package(
     name: "Consumer",
     platforms: [.macOS(.v15), .iOS(.v18)],

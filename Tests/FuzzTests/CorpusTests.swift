@@ -3,9 +3,9 @@ import NestFuzzing
 import NestTestSupport
 import Testing
 
-/// What fuzzing has found worth keeping is taken or refused, as it is and changed a little.
+/// Every input of the fuzzing corpus, unchanged or mutated, is accepted or refused without a trap.
 @Suite struct CorpusTests {
-    /// The files of a target, in the order of their names.
+    /// Returns the corpus files of `target`, sorted by name.
     private static func inputs(_ target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
         let directory = Repository.root.appending(path: "Tests/Fixtures/Corpus/\(target.rawValue)")
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path()).sorted()
@@ -13,16 +13,16 @@ import Testing
     }
 
     @Test(arguments: FuzzTarget.allCases)
-    func everyInputIsTakenOrRefused(_ target: FuzzTarget) throws {
+    func everyInputIsAcceptedOrRefused(_ target: FuzzTarget) throws {
         let inputs = try Self.inputs(target)
         #expect(!inputs.isEmpty)
         for (name, bytes) in inputs { #expect(throws: Never.self, "\(name)") { try target.run(bytes) } }
     }
 
     @Test(arguments: FuzzTarget.allCases)
-    func neighboursOfInputsAreTakenOrRefused(_ target: FuzzTarget) throws {
+    func mutatedInputsAreAcceptedOrRefused(_ target: FuzzTarget) throws {
         let inputs = try Self.inputs(target)
-        // About as much work for each target, whatever the size of what it has.
+        // Each target gets about the same amount of work, whatever the size of its corpus.
         var left = 1 << 18
         var seed: UInt64 = 0
         while left > 0 {
@@ -33,7 +33,7 @@ import Testing
             do {
                 try target.run(bytes)
             } catch {
-                // One is enough to look at.
+                // Stop at the first failure.
                 Issue.record("\(error): seed \(seed), from \(name): \(bytes)")
                 return
             }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import nestbench
 
-/// What `nestbench attack` takes on its command line.
+/// Command line arguments of `nestbench attack`.
 @Suite struct AttackCommandTests {
     private func parsed(_ arguments: [String]) throws -> AttackCommand {
         try #require(try NestBench.parseAsRoot(["attack"] + arguments) as? AttackCommand)
     }
 
-    @Test func attacksAreNamedAndEveryExampleIsTaken() throws {
+    @Test func attackNamesAndEveryExampleAreAccepted() throws {
         #expect(try self.parsed([]).attacks.isEmpty)
         #expect(try self.parsed(["held-replies", "crash"]).attacks == [.heldReplies, .crash])
         let help = AttackCommand.configuration.discussion
@@ -29,12 +29,12 @@ import Testing
         ["--levels", "\(Limits.depthMax + 1)"], ["--patterns", "\(Limits.subscriptionsPerConnectionMax + 1)"],
         ["--json", "--markdown"], ["--server", "127.0.0.1:7000"],
     ])
-    func whatIsOutOfBoundsIsRefused(_ arguments: [String]) {
+    func argumentsOutOfRangeAreRefused(_ arguments: [String]) {
         #expect(throws: (any Error).self) { try self.parsed(arguments) }
     }
 
-    /// A few bytes are as many rows as a chunk may have.
-    @Test func aRowBombIsSmallAndWhole() throws {
+    /// A few bytes unpack to the maximum number of rows in a chunk.
+    @Test func aRowBombUnpacksToTheMaximumOfRows() throws {
         let bomb = RowBombs.chunk()
         #expect(bomb.count < 64)
         var reader = SubtreeChunkReader(valueCount: 1)
@@ -42,8 +42,8 @@ import Testing
         #expect(try reader.rows(of: unpacked).count == Limits.chunkRowsMax)
     }
 
-    /// Every subscription of the mass is to another result, and within the limits.
-    @Test func eachPatternIsAnotherAndAllowed() throws {
+    /// Every subscription of the attack has a different request, and each request is within the limits.
+    @Test func predicateMassRequestsAreDistinctAndAllowed() throws {
         let count = 4 * Limits.subscriptionsPerConnectionMax
         let requests = try (0..<count).map { try PredicateMass.request($0) }
         #expect(Set(requests).count == count)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import nestbench
 
-/// The figures of an attack, and how they are printed.
+/// The figures of an attack and their printed form.
 @Suite struct AttackFigureTests {
     private func waits(_ milliseconds: [Int]) -> Waits {
         var waits = Waits()
@@ -20,15 +20,15 @@ import Testing
         }
         figures.attacked[.commit]?.refused = 3
         figures.memory = AttackFigures.Memory(before: 20_000_000, peak: 5_400_000_000, after: 30_000_000)
-        figures.tally.add(.refused(.busy))
-        figures.tally.sent = 960
+        figures.counts.add(.refused(.busy))
+        figures.counts.sent = 960
         figures.attackSeconds = 10
         figures.terminationSeconds = 0.25
         return figures
     }
 
-    /// One that waits for a second stands for a hundred that would have asked meanwhile.
-    @Test func aLongWaitCountsForAllWhoWouldHaveWaited() throws {
+    /// A wait of one second counts as the hundred requests that would have been sent in that second.
+    @Test func aLongWaitCountsForTheRequestsItDelayed() throws {
         let short = try #require(Percentiles(self.waits(Array(repeating: 1, count: 900))))
         #expect(short.p50 == short.max)
         let percentiles = try #require(Percentiles(self.waits(Array(repeating: 1, count: 900) + [1_000])))
@@ -37,7 +37,7 @@ import Testing
         #expect((990_000...1_010_000).contains(percentiles.max))
     }
 
-    @Test func aWaitThatGoesOnCountsWhenItIsLong() {
+    @Test func anUnfinishedWaitCountsWhenItIsLong() {
         var waits = Waits()
         waits.addUnfinished(.milliseconds(900))
         #expect(Percentiles(waits) == nil)
@@ -46,21 +46,21 @@ import Testing
         #expect(Percentiles(nil) == nil)
     }
 
-    @Test func talliesAddUpAndSayWhatHappened() {
-        var tally = AttackTally()
-        #expect(tally.text == "nothing")
+    @Test func attackCountsAddUpAndDescribeTheOutcomes() {
+        var counts = AttackCounts()
+        #expect(counts.text == "nothing")
         for outcome in [
             AttackConnection.Outcome.refused(.busy), .refused(.busy), .refused(.limitExceeded), .late, .ended,
         ] {
-            tally.add(outcome)
+            counts.add(outcome)
         }
-        var twice = tally
-        twice.add(tally)
+        var twice = counts
+        twice.add(counts)
         #expect(twice.refused == ["BUSY": 4, "LIMIT_EXCEEDED": 2] && twice.late == 2 && twice.ended == 2)
-        #expect(tally.text == "2 BUSY, 1 LIMIT_EXCEEDED, 1 not answered, 1 ended with their connection")
+        #expect(counts.text == "2 BUSY, 1 LIMIT_EXCEEDED, 1 not answered, 1 ended with their connection")
     }
 
-    @Test func figuresArePrintedForPeople() throws {
+    @Test func figuresArePrintedAsText() throws {
         let lines = AttackReport.lines(self.figures)
         #expect(lines[1] == "bulk: an import of a million rows")
         #expect(lines[3].hasPrefix("  commit     2.00 2.00 2.00             8.0"))
@@ -72,7 +72,7 @@ import Testing
         #expect(AttackReport.row(self.figures).hasSuffix(" | 20, 5400, 30 | 0.25 s |"))
     }
 
-    @Test func aDeathIsPrintedInEveryForm() throws {
+    @Test func aCrashIsPrintedInEveryFormat() throws {
         var figures = self.figures
         figures.died = .signal(4)
         figures.terminationSeconds = nil
@@ -93,7 +93,7 @@ import Testing
         #expect((json["memoryBytes"] as? [String: Int])?["peak"] == 5_400_000_000)
     }
 
-    @Test func whatWasNotEndedBySIGTERMIsSaid() {
+    @Test func aServerThatIgnoresSIGTERMIsReported() {
         var figures = self.figures
         figures.terminationSeconds = nil
         #expect(AttackReport.lines(figures).last?.hasSuffix("SIGTERM did not end it") == true)

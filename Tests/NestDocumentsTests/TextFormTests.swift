@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 @Suite struct DateTextTests {
-    @Test func knownDates() {
+    @Test func knownDatesAreReadAndWritten() {
         let known: [(Int64, String)] = [
             (0, "1970-01-01T00:00:00.000000Z"), (-1, "1969-12-31T23:59:59.999999Z"),
             (951_782_400_000_000, "2000-02-29T00:00:00.000000Z"),
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func shorterFormsAndZones() {
+    @Test func shorterFormsAndTimeZonesAreRead() {
         #expect(DateText.microseconds("1970-01-02") == 86_400_000_000)
         #expect(DateText.microseconds("1970-01-01T00:01") == 60_000_000)
         #expect(DateText.microseconds("1970-01-01 00:00:01.5") == 1_500_000)
@@ -25,7 +25,7 @@ import Testing
         #expect(DateText.microseconds("1969-12-31T23:30:00-0030") == 0)
     }
 
-    @Test func textThatIsNoDateIsRefused() {
+    @Test func otherTextIsRefused() {
         for text in [
             "", "1970", "1970-13-01", "1970-02-29", "1900-02-29", "1970-01-01T24:00", "1970-01-01T00:60",
             "1970-01-01T00:00:00.", "1970-01-01T00:00:00Zx", "1970-1-1", "x970-01-01", "1970-01-01T",
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func textIsReadBack() {
+    @Test func datesRoundTrip() {
         for seed in 0..<2_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             // The years 1 to 9999.
@@ -44,7 +44,7 @@ import Testing
             )
             #expect(DateText.microseconds(DateText.text(microseconds: microseconds)) == microseconds, "seed \(seed)")
         }
-        // Dates beyond have a text too; nothing traps.
+        // Dates outside these years have a text too and do not trap.
         #expect(DateText.text(microseconds: .min).hasSuffix("Z"))
         #expect(DateText.text(microseconds: .max).hasSuffix("Z"))
     }
@@ -52,7 +52,7 @@ import Testing
 
 @Suite struct Base64Tests {
     /// RFC 4648, section 10.
-    @Test func knownTexts() {
+    @Test func knownTextsAreReadAndWritten() {
         let known = [
             "": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=",
             "foobar": "Zm9vYmFy",
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func textIsReadBack() {
+    @Test func bytesRoundTrip() {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let bytes = (0..<random.below(40)).map { _ in UInt8(random.below(256)) }
@@ -82,7 +82,7 @@ import Testing
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    @Test func valuesHaveTheirForms() {
+    @Test func valuesAreWrittenAsJSON() {
         #expect(text(.null) == "null")
         #expect(text(.boolean(true)) == "true")
         #expect(text(.integer(.min)) == "-9223372036854775808")

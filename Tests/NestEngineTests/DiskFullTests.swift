@@ -5,8 +5,9 @@ import Testing
 @testable import NestStore
 
 @Suite struct DiskFullTests {
-    /// A request for which there is no room on the disk fails alone: others of its commit are done, and all goes on.
-    @Test func aRequestWithoutRoomFailsAlone() throws {
+    /// A request that does not fit on the disk fails alone. The other requests of its commit succeed, and so do later
+    /// ones.
+    @Test func aRequestThatDoesNotFitOnTheDiskFailsAlone() throws {
         let fixture = try EngineFixture()
         let small = try fixture.connect(session: 1)
         let large = try fixture.connect(session: 2)

@@ -5,10 +5,10 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// What the engine says of writes while the disk fails is true: acknowledged ones are there afterwards, whatever happened;
-/// refused ones are not; and after a failure that leaves it open nothing more is acknowledged.
+/// The engine's answers are correct while the disk fails. An acknowledged write is stored, a refused one is not, and
+/// after a failure with an unknown outcome the engine acknowledges nothing more.
 @Suite struct EngineFaultTests {
-    /// An engine whose disk is watched, and three connections.
+    /// An engine on a disk that can fail, with three connections.
     private final class Scene {
         let directory = TemporaryDirectory(inMemory: true)
         let disk: FaultyDisk
@@ -35,7 +35,7 @@ import Testing
             }
         }
 
-        /// Has several writes done as one batch; what is answered, by title.
+        /// Performs several writes as one batch. Returns the answers by title.
         func write(_ titles: [String], key: Identifier128? = nil) -> [String: EngineReply] {
             var titleOfRequest: [UInt32: String] = [:]
             let inputs = titles.enumerated().map { index, title -> EngineInput in
@@ -73,7 +73,7 @@ import Testing
             )
         }
 
-        /// The titles that the next process finds, after this one has stopped as it is.
+        /// Returns the titles that the next process would find if this one stopped now.
         func titlesAfterwards() throws -> Set<String> {
             let copy = TemporaryDirectory(inMemory: true)
             for name in ["nest.sqlite", "nest.sqlite-wal"] where FileBytes.exists("\(self.directory.path)/\(name)") {
@@ -102,7 +102,7 @@ import Testing
             ([.sync], .inputOutput, false), ([.sync], .inputOutput, true), ([.sharedMemory], .inputOutput, false),
         ]
 
-    @Test func whatIsSaidOfWritesIsTrue() throws {
+    @Test func answersToWritesAreCorrectWhileTheDiskFails() throws {
         var refusedCount = 0
         var failedCount = 0
         for (operations, effect, isLasting) in Self.faults {
@@ -134,7 +134,7 @@ import Testing
                 scene.disk.set(nil)
                 let comment: Comment = "\(effect) of \(operations), the \(number)th, lasting: \(isLasting)"
                 if scene.engine.failure == nil {
-                    // By itself it goes on.
+                    // The engine continues without intervention.
                     write(["d"])
                     #expect(acknowledged.contains("d"), comment)
                     refusedCount += refused.count
@@ -147,15 +147,16 @@ import Testing
                 #expect(acknowledged.subtracting(titles) == [], comment)
                 #expect(refused.intersection(titles) == [], comment)
                 if scene.engine.failure == nil { #expect(titles == acknowledged, comment) }
-                // As the server does; what is left open goes with the test.
+                // Closes the engine as the server does. After a failure the test discards it.
                 if scene.engine.failure == nil { try scene.engine.close() }
             }
         }
         #expect(refusedCount > 10 && failedCount > 10)
     }
 
-    /// Little room: nothing is written, what was written before is answered, and it is enough only when it is more than enough.
-    @Test func whenRoomIsShortNothingIsWritten() throws {
+    /// With too little free space no write is accepted, but a retry of an earlier write is answered. Writes are
+    /// accepted again only when a quarter more than the minimum is free.
+    @Test func writesAreRefusedWhileFreeSpaceIsLow() throws {
         let scene = try Scene()
         let key = Identifier128(high: 5, low: 5)
         guard case .receipt? = scene.write(["a"], key: key)["a"] else { throw NestError(.internalError, "not written") }
@@ -169,14 +170,14 @@ import Testing
             #expect(code("\(free)") == expected, "\(free)")
         }
         guard case .receipt(let receipt)? = scene.write(["a"], key: key)["a"] else {
-            throw NestError(.internalError, "a retry of what was written is not a write")
+            throw NestError(.internalError, "a retry of an earlier write was not answered with its receipt")
         }
         #expect(receipt.isReplayed)
         _ = scene.perform([.healthSample(.init(freeBytes: nil))])
-        #expect(code("nobody can tell") == nil)
-        // A replaced file is the end.
+        #expect(code("unknown") == nil)
+        // A replaced file is a failure.
         _ = scene.perform([.healthSample(.init(freeBytes: 1, failure: .replaced(path: "x", reason: "is gone")))])
         #expect(scene.engine.failure != nil && code("late") == .storageFailure)
-        #expect(try scene.titlesAfterwards() == ["a", "1250", "1000", "nobody can tell"])
+        #expect(try scene.titlesAfterwards() == ["a", "1250", "1000", "unknown"])
     }
 }

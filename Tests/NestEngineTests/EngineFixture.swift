@@ -6,7 +6,7 @@ import Testing
 import NestProtocol
 import NestSchema
 
-/// An engine on a store of its own, and clients that check what they are sent.
+/// An engine on a store of its own, with clients that check what they receive.
 final class EngineFixture {
     private let directory = TemporaryDirectory()
     private let model: ManagedObjectModel
@@ -22,11 +22,11 @@ final class EngineFixture {
     static let root = ObjectID(1)
 
     private let limits: EngineLimits
-    /// Background reads wait for the test; otherwise they are done at once.
+    /// Whether background reads wait for the test. Otherwise they run at once.
     var holdsReads = false
     var reads: [BackgroundRead] = []
 
-    /// `isVolatile`: the store is in memory, for tests that do not restart the engine.
+    /// `isVolatile`: whether the store is in memory, for tests that do not restart the engine.
     init(
         model: ManagedObjectModel = .nestedList,
         isVolatile: Bool = false,
@@ -100,7 +100,7 @@ final class EngineFixture {
         try Engine(store: self.store, limits: self.limits)
     }
 
-    /// One transaction of one client, committed alone.
+    /// Performs a client's transaction, which is committed alone.
     @discardableResult
     func write(_ client: SimulatedClient, _ mutations: [Mutation]) throws -> Receipt {
         let (id, input) = client.request(.transaction(WriteTransaction(mutations: mutations)))
@@ -124,7 +124,7 @@ final class EngineFixture {
         return ids
     }
 
-    /// The import of items side by side.
+    /// Returns an import of items that are siblings.
     func imported(_ titles: [String], under owner: ObjectID, by client: SimulatedClient) throws -> EngineInput {
         try self.imported(titles.map { (0, $0) }, under: owner, by: client)
     }
@@ -177,7 +177,7 @@ extension EngineReply {
 
     var isDone: Bool { if case .done = self { true } else { false } }
 
-    /// The message that answers a query.
+    /// Returns the message that answers a query.
     func message<Answer: Message>(_ type: Answer.Type) -> Answer? {
         if case .answer(let message, _) = self { message as? Answer } else { nil }
     }

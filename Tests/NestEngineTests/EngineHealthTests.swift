@@ -4,7 +4,7 @@ import NestStore
 import Testing
 
 @Suite struct EngineHealthTests {
-    @Test func aShortageEndsWhenAQuarterMoreThanEnoughIsFree() {
+    @Test func aShortageEndsWithAQuarterMoreThanTheMinimumFree() {
         var health = EngineHealth(freeBytesMin: 1_000)
         health.take(.init(freeBytes: 1_000))
         #expect(health.shortage == nil)
@@ -16,7 +16,7 @@ import Testing
         #expect(health.shortage == nil && health.freeBytes == 1_250)
     }
 
-    @Test func aSampleWithoutFreeSpaceIsNoShortage() {
+    @Test func aSampleWithUnknownFreeSpaceIsNoShortage() {
         var health = EngineHealth(freeBytesMin: 1_000)
         health.take(.init(freeBytes: 1))
         health.take(.init(freeBytes: nil))

@@ -3,9 +3,9 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// A bitmap holds the same ids as a set that is changed in the same way, and takes back what it has logged.
+/// A bitmap holds the same ids as a set with the same changes, and rolls back logged changes.
 @Suite struct ObjectBitmapTests {
-    @Test func itEqualsASet() {
+    @Test func aBitmapEqualsASet() {
         for seed in 0..<40 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             var bitmap = ObjectBitmap()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// An import of a million makes a run of a million ids.
+    /// An import of a million objects inserts a run of a million ids.
     @Test func denseIDsTakeLessThanAByteEach() {
         var bitmap = ObjectBitmap()
         bitmap.insert(5...1_000_004)

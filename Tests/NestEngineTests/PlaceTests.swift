@@ -3,8 +3,8 @@ import NestModel
 import Testing
 
 @Suite struct PlaceTests {
-    /// Whoever asks for places among the objects of owners that do not exist makes the server keep nothing.
-    @Test func noResultIsKeptForAnOwnerThatIsNotThere() throws {
+    /// An insert at an index under an owner that does not exist keeps no result in memory.
+    @Test func noResultIsKeptForAMissingOwner() throws {
         let fixture = try EngineFixture()
         let client = try fixture.connect(session: 1)
         for owner in 100..<110 as Range<Int64> {
@@ -19,8 +19,9 @@ import Testing
         #expect(statistics.first { $0.name == "live_results" }?.value == 0)
     }
 
-    /// An undo waits for the commit before it, so a batch may be several commits; live results see them only at its end.
-    @Test func anIndexCountsWhatEarlierCommitsOfTheBatchDid() throws {
+    /// An undo waits for the commit before it, so a batch may have several commits. Live results are updated only at
+    /// the end of the batch.
+    @Test func anIndexCountsEarlierCommitsOfTheBatch() throws {
         let fixture = try EngineFixture()
         let clients = try (1...3).map { try fixture.connect(session: $0) }
         let ids = try fixture.write(clients[0], ["q", "a", "b"].map { EngineFixture.insert($0) }).insertedIDs

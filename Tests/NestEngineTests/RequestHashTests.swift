@@ -4,7 +4,7 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Stores keep the hash of a request with its idempotency key: a server of a later version must compute the same.
+/// A store keeps the hash of each request with its idempotency key, so later versions must compute the same hashes.
 @Suite struct RequestHashTests {
     private static let key = Identifier128(high: 1, low: 2)
 
@@ -28,7 +28,7 @@ import Testing
         )
     }
 
-    /// FNV-1a of the canonical body, which these bytes spell out by hand.
+    /// The hash is FNV-1a of the canonical body. The test writes the body by hand.
     @Test func theHashOfATransactionStaysTheSame() throws {
         let body: [UInt8] =
             [4] + Array("Plan".utf8) + [1, 7, 0x41, 0x2c, 2]

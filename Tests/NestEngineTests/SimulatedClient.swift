@@ -4,7 +4,7 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// A client of the engine without a socket: applies what it is sent, checks what it holds.
+/// A client of the engine without a socket. It applies what it receives and checks its state.
 final class SimulatedClient {
     let session: Identifier128
     private(set) var connection: ConnectionID
@@ -12,58 +12,59 @@ final class SimulatedClient {
     private(set) var historyID: Identifier128?
 
     struct Subscription {
-        /// Counts the client's subscriptions.
+        /// The number of the subscription, in the order in which the client made them.
         let number: Int
         var view: UInt32?
         var state: SectionedSnapshot?
         var projection: [PropertyNumber] = []
-        /// How often the server counts it.
+        /// The number of UNSUBSCRIBE requests that end it.
         var holds = 1
-        /// What a window around an object may follow, and whether it has been named only since the last batch.
+        /// The objects that a window around an object may follow.
         var followed: Set<ObjectID?> = []
+        /// Whether the subscription began in this batch.
         var isNew = true
-        /// What it was resumed from.
+        /// The anchor and the revision from which the subscription was resumed.
         var resumed: (anchor: ObjectID?, revision: Revision)?
-        /// The server said why it is not told the difference: it may not know the places of then.
-        var hasLostPlace = false
-        /// It was told in this batch where its window is.
-        var isPositionTold = false
+        /// Whether the server gave a reason why it sends no difference. It may then not know the anchor's old position.
+        var hasLostPosition = false
+        /// Whether the server has sent the position of the window in this batch.
+        var isPositionSent = false
     }
 
     var subscriptions: [ObjectFetchRequest: Subscription] = [:]
     private var subscriptionCount = 0
-    /// Effects that wait because the connection does not drain.
+    /// Whether the connection is blocked.
     private(set) var isBlocked = false
     private(set) var replies: [UInt32: EngineReply] = [:]
     private(set) var pendingSubscriptions: [UInt32: ObjectFetchRequest] = [:]
-    /// Views that it has given up by requests that are not answered: frames may still come.
+    /// The views of unanswered UNSUBSCRIBE requests, by request: the server may still push to them.
     private var leaving: [UInt32: UInt32] = [:]
-    /// Changes of subscriptions that have not been answered.
+    /// The changes of subscriptions that are not answered yet.
     var pendingChanges: [UInt32: (old: ObjectFetchRequest, new: ObjectFetchRequest)] = [:]
-    /// How those were answered since it was emptied last.
+    /// The answers to changes of subscriptions in this batch.
     var changeAnswers: [(old: ObjectFetchRequest, new: ObjectFetchRequest, reply: EngineReply)] = []
-    /// What was held when the server said that everything up to a revision had been sent.
+    /// The client's states each time the server reported that it had sent everything up to a revision.
     var claims: [(revision: Revision, states: [ObjectFetchRequest: SectionedSnapshot])] = []
-    /// Diffs applied, and moves in them.
+    /// The number of applied diffs, and of the moves in them.
     private(set) var diffs = 0
     private(set) var moves = 0
     private(set) var sectionChanges = 0
-    /// The last answer that was one.
+    /// The last error that answered a request.
     private(set) var refusal: NestError?
-    /// What it was told last of its undo state, without asking.
+    /// The last undo state that the server has pushed.
     private(set) var undoState: UndoState?
     /// Called with each diff and the states before and after it.
     var onDiff: ((ObjectFetchRequest, ResultsDiff, _ old: SectionedSnapshot, _ new: SectionedSnapshot) -> Void)?
-    /// The highest revision named by a receipt, for which the subscriptions must already be up to date.
+    /// The highest revision of a receipt. The subscriptions must be up to date with it when the receipt arrives.
     private(set) var acknowledged = Revision(0)
     var progress = Revision(0)
-    /// What the connection was told of its own writes, and the revisions that diffs have spanned.
+    /// The revisions that the server has reported as the connection's own, and the revisions that diffs have spanned.
     private var own: Set<Revision> = []
     private var spans: [Range<UInt64>] = []
-    /// Own revisions that receipts have named. Once no answer is owed, all that the connection was told of are among them.
+    /// The own revisions that receipts have named. Once all requests are answered, they include all reported ones.
     private var confirmed: Set<Revision> = []
-    var toldOfForeignWrites: Bool { !self.own.isSubset(of: self.confirmed) }
-    /// Diffs with own writes, and with those of others only.
+    var hasUnconfirmedOwnWrites: Bool { !self.own.isSubset(of: self.confirmed) }
+    /// The number of diffs with own writes, and of those with other sessions' writes only.
     private(set) var ownDiffs = 0
     private(set) var otherDiffs = 0
 
@@ -72,7 +73,7 @@ final class SimulatedClient {
         self.connection = connection
     }
 
-    /// Of the token that it connects with.
+    /// The scope of the token with which the client connects.
     var scope = AuthorisationScope.everything
 
     func connect(as connection: ConnectionID) -> EngineInput {
@@ -97,7 +98,7 @@ final class SimulatedClient {
         return (self.nextRequest, .request(self.connection, requestID: self.nextRequest, request))
     }
 
-    /// The children of an item of the nested list.
+    /// Returns a request for the children of an item of the nested list.
     static func children(of parent: ObjectID, _ projection: [PropertyNumber] = []) -> ObjectFetchRequest {
         ObjectFetchRequest(
             entity: EntityNumber(1),
@@ -108,7 +109,7 @@ final class SimulatedClient {
 
     func state(_ parent: ObjectID) -> SectionedSnapshot? { self.subscriptions[Self.children(of: parent)]?.state }
 
-    /// Subscribes again to all that it holds, from where it is.
+    /// Resumes all subscriptions from the revisions that the client holds.
     func resumeAll() -> [EngineInput] {
         self.subscriptions.sorted { $0.value.number < $1.value.number }
             .map { self.subscribe($0.key, resuming: true) }
@@ -132,7 +133,7 @@ final class SimulatedClient {
         return input
     }
 
-    /// Gives its oldest subscription up.
+    /// Ends the client's oldest subscription.
     func unsubscribe() -> [EngineInput] {
         guard let (fetch, oldest) = self.subscriptions.min(by: { $0.value.number < $1.value.number }),
             let view = oldest.view, !self.pendingChanges.values.contains(where: { $0.old == fetch })
@@ -150,14 +151,14 @@ final class SimulatedClient {
         return .blocked(self.connection)
     }
 
-    /// Subscriptions that the server has ended for want of memory.
+    /// The errors of the subscriptions that the server has ended because of too little memory.
     private(set) var ended: [NestError] = []
-    /// It was given much: the engine goes on when it has taken that.
-    private(set) var owesDrain = false
+    /// Whether the engine waits until the connection has drained before it sends more.
+    private(set) var awaitsDrain = false
 
     func drain() -> EngineInput {
         self.isBlocked = false
-        self.owesDrain = false
+        self.awaitsDrain = false
         return .drained(self.connection)
     }
 
@@ -175,7 +176,7 @@ final class SimulatedClient {
             try self.take(push, what)
         case .own(let revisions, let to):
             guard to == self.connection else { return }
-            #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions ascend")
+            #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions not ascending")
             self.own.formUnion(revisions)
         case .read, .tokensChanged:
             break
@@ -184,7 +185,7 @@ final class SimulatedClient {
         case .undoState(let state, let to):
             if to.contains(self.connection) { self.undoState = state }
         case .whenDrained(let id):
-            if id == self.connection { self.owesDrain = true }
+            if id == self.connection { self.awaitsDrain = true }
         case .progress(let revision, let to):
             guard to.contains(self.connection) else { return }
             self.progress = revision
@@ -200,7 +201,7 @@ final class SimulatedClient {
         #expect(self.replies[requestID] == nil, "\(what): two replies to request \(requestID)")
         self.replies[requestID] = reply
         if self.leaving.removeValue(forKey: requestID) != nil {
-            return #expect(reply.isDone, "\(what): a subscription is not ended: \(reply)")
+            return #expect(reply.isDone, "\(what): UNSUBSCRIBE failed: \(reply)")
         }
         switch reply {
         case .receipt(let receipt):
@@ -208,7 +209,7 @@ final class SimulatedClient {
             self.claim(receipt.revision)
             guard receipt.isChanged, !receipt.isReplayed else { break }
             let wasSpanned = self.spans.contains { $0.contains(receipt.revision.rawValue) }
-            #expect(!wasSpanned || self.own.contains(receipt.revision), "\(what): an own write that was not told apart")
+            #expect(!wasSpanned || self.own.contains(receipt.revision), "\(what): an own write not reported as own")
             self.confirmed.insert(receipt.revision)
             self.own.insert(receipt.revision)
         case .subscribed(let view, let first, let reason, let projection):
@@ -219,7 +220,7 @@ final class SimulatedClient {
             self.subscriptions[fetch]!.projection = projection
             self.subscriptions[fetch]!.followed = [self.named(fetch).window?.object]
             self.subscriptions[fetch]!.isNew = true
-            self.subscriptions[fetch]!.hasLostPlace = !reason.isEmpty
+            self.subscriptions[fetch]!.hasLostPosition = !reason.isEmpty
             if case .current(let revision) = first { self.subscriptions[fetch]!.state!.revision = revision }
             if case .snapshot = first { self.subscriptions[fetch]!.state = nil }
             if first == .alreadySubscribed {
@@ -253,11 +254,11 @@ final class SimulatedClient {
                 return diff
             }
             #expect(!diff.isEmpty || diff.window != nil || diff.from == diff.to, "\(what): an empty diff")
-            #expect((diff.window != nil) == (fetch.window != nil), "\(what): where a window is, of a view without")
+            #expect((diff.window != nil) == (fetch.window != nil), "\(what): a wrong or missing window position")
             self.sectionChanges += diff.deletedSections.count + diff.insertedSections.count
             let held = self.subscriptions[fetch]!.state
             var state = try #require(held, "\(what): a diff before the snapshot")
-            // What it was made from is exact at the revision at which it was changed.
+            // The diff of a changed subscription starts from a state that is exact at the revision of the change.
             if diff.from == diff.to { state.revision = max(state.revision, diff.from) }
             let span = (state.revision.rawValue + 1)..<(diff.to.rawValue + 1)
             if self.own.contains(where: { span.contains($0.rawValue) }) {
@@ -276,12 +277,12 @@ final class SimulatedClient {
                 Issue.record("\(what): \(error) applying \(diff)")
                 return
             }
-            #expect(state.digest == diff.digest, "\(what): the digest after a diff")
-            #expect(state == expected, "\(what): a diff applied the obvious way")
+            #expect(state.digest == diff.digest, "\(what): wrong digest after a diff")
+            #expect(state == expected, "\(what): the naive applier gives another state")
             self.check(diff, from: old, to: state, what)
             self.onDiff?(fetch, diff, old, state)
             self.subscriptions[fetch]!.state = state
-            self.subscriptions[fetch]!.isPositionTold = true
+            self.subscriptions[fetch]!.isPositionSent = true
         case .snapshot(let header, let bodies):
             var rows: [Row] = []
             for body in bodies {
@@ -289,14 +290,14 @@ final class SimulatedClient {
                     try reader.rows(valueCount: count)
                 }
             }
-            #expect(rows.count == header.rowCount, "\(what): a snapshot's rows")
+            #expect(rows.count == header.rowCount, "\(what): wrong row count of a snapshot")
             if fetch.window == nil {
                 let whole = WindowPosition(
                     total: rows.count,
                     sectionTotal: header.sections.count,
                     start: WindowStart()
                 )
-                #expect(header.window == whole, "\(what): where the rows of a whole are")
+                #expect(header.window == whole, "\(what): wrong position without a window")
             }
             let state = SectionedSnapshot(
                 revision: header.revision,
@@ -304,13 +305,13 @@ final class SimulatedClient {
                 sections: header.sections(of: rows),
                 window: fetch.window == nil ? nil : header.window
             )
-            #expect(state.digest == header.digest, "\(what): the digest of a snapshot")
+            #expect(state.digest == header.digest, "\(what): wrong digest of a snapshot")
             self.subscriptions[fetch]!.state = state
-            self.subscriptions[fetch]!.isPositionTold = true
+            self.subscriptions[fetch]!.isPositionSent = true
         case .position(let position, let revision):
             try self.take(position, revision, for: fetch, what)
         case .changeSet:
-            Issue.record("\(what): it follows no changes")
+            Issue.record("\(what): a change set for a client that follows no changes")
         case .end(let code, let message):
             guard code == .busy else {
                 Issue.record("\(what): subscription ended: \(code) \(message)")
@@ -321,30 +322,30 @@ final class SimulatedClient {
         }
     }
 
-    /// At most one structural event and one update for each row, no event without an effect.
+    /// Checks that each row has at most one structural event and one update, and that each event has an effect.
     private func check(_ diff: ResultsDiff, from old: SectionedSnapshot, to new: SectionedSnapshot, _ what: String) {
         var before: [ObjectID: Row] = [:]
         for row in old.sections.flatMap(\.rows) { before[row.id] = row }
         let moved = diff.moves.map { old[$0.from].id }
         let structural = moved + diff.deletedRows.map(\.id) + diff.insertedRows.map(\.row.id)
-        #expect(Set(structural).count == structural.count, "\(what): two structural events of a row")
-        #expect(zip(diff.moves, moved).allSatisfy { new[$0.to].id == $1 }, "\(what): a move to another's place")
+        #expect(Set(structural).count == structural.count, "\(what): two structural events for a row")
+        #expect(zip(diff.moves, moved).allSatisfy { new[$0.to].id == $1 }, "\(what): a move to a wrong position")
         #expect(Set(diff.updates.map(\.path)).count == diff.updates.count, "\(what): two updates of a row")
         for update in diff.updates {
             let id = new[update.path].id
-            #expect(!update.values.isEmpty, "\(what): an update of nothing")
+            #expect(!update.values.isEmpty, "\(what): an update without values")
             for (property, value) in update.values {
                 let slot = new.projection.firstIndex(of: property)!
                 #expect(before[id].map { $0.values[slot] != value } ?? false, "\(what): an update that changes nothing")
             }
         }
         let names = new.sections.map(\.key)
-        #expect(Set(names).count == names.count, "\(what): two sections have one name")
+        #expect(Set(names).count == names.count, "\(what): two sections with the same name")
     }
 }
 
 extension SnapshotHeader {
-    /// The rows in their sections.
+    /// Returns the rows in their sections.
     func sections(of rows: [Row]) -> [ResultsSection] {
         var rest = rows[...]
         return self.sections.map { section in

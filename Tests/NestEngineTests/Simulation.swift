@@ -6,43 +6,47 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// The whole core by seed: several sessions write at random, several clients subscribe, lag, leave and return, the engine is
-/// restarted; after every batch everybody's state equals a fresh fetch and the outline kept the obvious way.
+/// A random history of the whole core by seed. Several sessions write, several clients subscribe, lag, disconnect and
+/// reconnect, and the engine is restarted. After every batch the state of each client equals a fresh fetch and a naive
+/// outline.
 final class Simulation {
     private let seed: UInt64
-    private var random: SeededRandom
+    var random: SeededRandom
     private let directory = TemporaryDirectory()
     private var configuration: Store.Configuration
     private let differenceRowsMin: Int
     private var engine: Engine
     private var store: Store
-    private var outline = NaiveOutline()
+    var outline = NaiveOutline()
     private var clients: [SimulatedClient] = []
     private var nextConnection: UInt64 = 1
-    /// Years after what a clock says that has lost its battery.
+    /// Many years later than a clock without battery power would show.
     private var now: Int64 = 1_000_000_000_000_000
     private(set) var step = 0
     private(set) var undone = 0
     private(set) var refusedUndos = 0
     private(set) var restarts = 0
 
-    /// The last session that set each value: what an undo by another must not change.
-    private var lastWriter: [ObjectID: [Int: Identifier128]] = [:]
+    /// The last session that set each value, by object and slot. An undo of another session must not change the value.
+    var lastWriter: [ObjectID: [Int: Identifier128]] = [:]
 
-    private struct Written: Hashable {
+    struct Written: Hashable {
         var session: Identifier128
         var id: ObjectID
         var slot: Int
         var value: AttributeValue
     }
 
-    private var written: Set<Written> = []
+    var written: Set<Written> = []
+
+    /// The id of the next inserted object. Requests that are refused or change nothing use no ids.
+    var nextID: Int64 = 2
 
     init(seed: UInt64, clients: Int) throws {
         self.seed = seed
         self.random = SeededRandom(seed: seed)
         let history = Identifier128.random(using: &self.random)
-        // Small limits, with which bulk writes are streamed and large changes are snapshots, or those of a server.
+        // Either small limits, so that bulk writes are streamed and large changes are sent as snapshots, or a server's.
         let isSmall = !seed.isMultiple(of: 4)
         self.configuration = Store.Configuration(
             location: .file(self.directory.path + "/nest.sqlite"),
@@ -52,7 +56,7 @@ final class Simulation {
             self.configuration.streamedFrom = self.random.below(5)
             self.configuration.bulkObjectsInMemoryMax = self.configuration.streamedFrom
             self.configuration.inlineBytesMax = self.random.below(400)
-            // Gaps run out all the time.
+            // Small gaps, so that rows are renumbered often.
             self.configuration.orderStep = Int64(self.random.below(4) + 2)
         }
         self.differenceRowsMin = isSmall ? self.random.below(12) : Limits.differenceRowsMin
@@ -74,13 +78,13 @@ final class Simulation {
     }
 
     private func perform(_ inputs: [EngineInput]) throws {
-        // The wall clock jumps, both ways, by less than what is forgotten after a time is kept.
+        // The wall clock jumps in both directions, by less than the time after which anything is forgotten.
         self.now += self.random.oneIn(40) ? Int64(self.random.below(7_200) - 3_600) * 1_000_000 : 1_000
         let effects = self.engine.perform(inputs, now: self.now)
         #expect(self.engine.failure == nil, "\(self.what)")
         for client in self.clients {
             for effect in effects { try client.take(effect, self.what) }
-            #expect(client.isBlocked || !client.toldOfForeignWrites, "\(self.what)")
+            #expect(client.isBlocked || !client.hasUnconfirmedOwnWrites, "\(self.what)")
         }
     }
 
@@ -106,16 +110,16 @@ final class Simulation {
         try self.engine.close()
     }
 
-    private func anyItem() -> ObjectID {
-        // Mostly few parents, so that lists grow and meet.
+    func anyItem() -> ObjectID {
+        // The root is chosen often, so that its list grows.
         if self.random.oneIn(3) { return ObjectID(1) }
         return self.outline.items.keys.sorted().randomElement(using: &self.random)!
     }
 
     private func anyClient() -> SimulatedClient { self.clients[self.random.below(self.clients.count)] }
 
-    /// Requests of several clients in one batch, so that they share a group commit; sometimes with an undo at the end, which
-    /// may be of what the batch has just done.
+    /// Sends requests of several clients in one batch, so that they share a group commit. Sometimes an undo follows,
+    /// which may revert a write of the same batch.
     private func writeBatch(without absent: SimulatedClient? = nil) throws {
         var expectations: [(client: SimulatedClient, id: UInt32, expected: Expectation)] = []
         var inputs: [EngineInput] = []
@@ -164,10 +168,10 @@ final class Simulation {
         }
     }
 
-    /// Requests with a key that have been done, and what they inserted.
+    /// The requests with a key that have succeeded, and the objects that they inserted.
     private var answers: [(session: Identifier128, transaction: WriteTransaction, inserted: [ObjectID])] = []
 
-    /// The same request again, or another under its key.
+    /// Sends the same request again, or another with the same key.
     private func retry(
         _ answer: (session: Identifier128, transaction: WriteTransaction, inserted: [ObjectID]),
         _ client: SimulatedClient,
@@ -182,7 +186,8 @@ final class Simulation {
         }
     }
 
-    /// A random transaction, at times with a precondition; `head` when nothing of the batch comes before it.
+    /// Returns a random transaction, sometimes with a precondition if it is the first of its batch. `head` is `nil` if
+    /// it is not.
     private func transaction(_ session: Identifier128, _ head: Revision?) throws -> (WriteTransaction, Expectation) {
         guard let head, self.random.oneIn(5) else { return self.randomTransaction(session) }
         let id = self.anyItem()
@@ -200,7 +205,7 @@ final class Simulation {
         return (transaction, expected)
     }
 
-    /// Answers that wait until their connection drains.
+    /// Requests that are answered when their connection drains.
     private var unanswered: [(client: SimulatedClient, id: UInt32, expected: Expectation, step: Int)] = []
 
     private func drain(_ client: SimulatedClient) throws {
@@ -231,131 +236,6 @@ final class Simulation {
         }
     }
 
-    // MARK: Random transactions, and what they should do
-
-    /// Performs one or several mutations on the naive outline and answers the transaction that asks the same of the engine.
-    private func randomTransaction(_ session: Identifier128) -> (WriteTransaction, Expectation) {
-        let before = (self.outline, self.lastWriter)
-        var transaction = WriteTransaction(mutations: [])
-        if self.random.oneIn(6) { transaction.name = "step \(self.step)" }
-        let count = self.random.oneIn(4) ? self.random.below(10) + 1 : 1
-        var inserted: [ObjectID] = []
-        for _ in 0..<count {
-            let (mutation, refusal) = self.randomMutation(&inserted, session)
-            transaction.mutations.append(mutation)
-            if let refusal {
-                (self.outline, self.lastWriter) = before
-                return (transaction, .refused(refusal))
-            }
-        }
-        // Who sets a value there and back in one transaction has not written it.
-        for (id, writers) in self.lastWriter {
-            for (slot, writer) in writers where writer != before.1[id]?[slot] {
-                guard let old = before.0.items[id], old.values[slot] == self.outline.items[id]?.values[slot] else {
-                    continue
-                }
-                self.lastWriter[id]![slot] = before.1[id]?[slot]
-            }
-        }
-        let isChanged = self.outline != before.0
-        if isChanged { self.nextID += Int64(inserted.count) }
-        return (transaction, .done(inserted: isChanged ? inserted : [], isChanged: isChanged))
-    }
-
-    /// The id that the engine will give next: requests that are refused, or change nothing in the end, use none up.
-    private var nextID: Int64 = 2
-
-    private func randomMutation(_ inserted: inout [ObjectID], _ session: Identifier128) -> (Mutation, ErrorCode?) {
-        func reference(_ id: ObjectID, _ inserted: [ObjectID]) -> ObjectReference {
-            inserted.firstIndex(of: id).map { .inserted($0 + 1) } ?? .object(id)
-        }
-        switch self.random.below(10) {
-        case 0..<4:
-            let parent = self.anyItem()
-            let (place, index) = self.randomPlace(parent, moving: nil, inserted)
-            let title = "t\(self.random.below(50))"
-            let id = ObjectID(self.nextID + Int64(inserted.count))
-            let mutation = Mutation.insert(
-                entity: EntityNumber(1),
-                values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))],
-                placements: [
-                    Placement(relationship: PropertyNumber(5), owner: reference(parent, inserted), place: place)
-                ]
-            )
-            guard let index else { return (mutation, .indexOutOfRange) }
-            self.outline.insert(id, .init(title: .string(title)), under: parent, at: index)
-            inserted.append(id)
-            return (mutation, nil)
-        case 4..<6:
-            let id = self.anyItem()
-            let title = AttributeValue.string("u\(self.random.below(6))")
-            let done = AttributeValue.boolean(self.random.oneIn(2))
-            self.note(id, 0, title, session)
-            self.note(id, 2, done, session)
-            self.outline.items[id]!.title = title
-            self.outline.items[id]!.done = done
-            return (
-                .update(
-                    reference(id, inserted),
-                    values: [
-                        PropertyAssignment(PropertyNumber(1), .value(title)),
-                        PropertyAssignment(PropertyNumber(3), .value(done)),
-                    ]
-                ), nil
-            )
-        case 6..<9:
-            let id = self.anyItem()
-            let parent = self.anyItem()
-            let (place, index) = self.randomPlace(parent, moving: id, inserted)
-            let mutation = Mutation.move(
-                reference(id, inserted),
-                Placement(relationship: PropertyNumber(5), owner: reference(parent, inserted), place: place)
-            )
-            if id == ObjectID(1) { return (mutation, .rootObject) }
-            if self.outline.isInside(parent, id) { return (mutation, .cycle) }
-            guard let index else { return (mutation, .indexOutOfRange) }
-            let item = self.outline.items[id]!
-            self.outline.detach(id)
-            self.outline.items[id] = item
-            self.outline.insert(id, item, under: parent, at: index)
-            return (mutation, nil)
-        default:
-            let id = self.anyItem()
-            if id == ObjectID(1) { return (.delete(.object(id)), .rootObject) }
-            // Deleting near the root too often would keep the outline small.
-            if self.outline.items.count > 30 || self.random.oneIn(3) {
-                self.outline.delete(id)
-                return (.delete(reference(id, inserted)), nil)
-            }
-            let missing = ObjectID(1_000_000)
-            return (.delete(.object(missing)), .notFound)
-        }
-    }
-
-    private func note(_ id: ObjectID, _ slot: Int, _ value: AttributeValue, _ session: Identifier128) {
-        self.written.insert(Written(session: session, id: id, slot: slot, value: value))
-        if self.outline.items[id]!.values[slot] != value { self.lastWriter[id, default: [:]][slot] = session }
-    }
-
-    /// A place among a parent's children, and the index it means when `moving` is taken out; `nil` when it is out of range.
-    private func randomPlace(_ parent: ObjectID, moving: ObjectID?, _ inserted: [ObjectID]) -> (Place, Int?) {
-        func reference(_ id: ObjectID) -> ObjectReference {
-            inserted.firstIndex(of: id).map { .inserted($0 + 1) } ?? .object(id)
-        }
-        let siblings = self.outline.items[parent]!.children.filter { $0 != moving }
-        switch self.random.below(6) {
-        case 0: return (.first, 0)
-        case 1, 2: return (.last, siblings.count)
-        case 3:
-            let index = self.random.below(siblings.count + 2)
-            return (.at(index), index <= siblings.count ? index : nil)
-        default:
-            guard let index = siblings.indices.randomElement(using: &self.random) else { return (.last, 0) }
-            let sibling = reference(siblings[index])
-            return self.random.oneIn(2) ? (.before(sibling), index) : (.after(sibling), index + 1)
-        }
-    }
-
     // MARK: Undo
 
     private func undoOrRedo() throws {
@@ -370,7 +250,7 @@ final class Simulation {
         case .receipt(let receipt):
             self.undone += 1
             self.checkOthersValues(before, client.session)
-            // undo then redo (or redo then undo) alone is the identity on the state.
+            // An undo and its redo, or a redo and its undo, restore the state if nothing happens in between.
             guard receipt.isChanged, self.random.oneIn(2) else { return }
             let after = self.outline
             for request in [
@@ -380,7 +260,7 @@ final class Simulation {
                 try self.perform([input])
                 guard case .receipt = client.replies[again] else {
                     Issue.record(
-                        "\(self.what): taken back at once, refused: \(String(describing: client.replies[again]))"
+                        "\(self.what): refused right after its inverse: \(String(describing: client.replies[again]))"
                     )
                     return
                 }
@@ -402,13 +282,13 @@ final class Simulation {
         }
     }
 
-    /// No value last written by another session has changed. What has changed is from now on nobody's: the value that came
-    /// back may be anyone's.
+    /// Checks that the undo has changed no value that another session wrote last. Forgets the writers of the changed
+    /// values, because any session may have written the restored value.
     private func checkOthersValues(_ before: NaiveOutline, _ session: Identifier128) {
         for (id, writers) in self.lastWriter {
             guard let old = before.items[id]?.values, let new = self.outline.items[id]?.values else { continue }
             for (slot, writer) in writers where old[slot] != new[slot] {
-                // Conflicts compare values: what another has set to the very value that the session had set is no conflict.
+                // Conflicts compare values. If another session set the value that this session had set, there is none.
                 let own = Written(session: session, id: id, slot: slot, value: old[slot])
                 #expect(
                     writer == session || self.written.contains(own),
@@ -419,7 +299,7 @@ final class Simulation {
         }
     }
 
-    /// Takes the outline from the store, where what an undo does is not predicted.
+    /// Reads the outline from the store. The test does not predict the effect of an undo.
     private func reload() throws {
         var fresh = NaiveOutline()
         fresh.items = [:]
@@ -438,7 +318,7 @@ final class Simulation {
             pending += children.map(\.id)
         }
         self.outline = fresh
-        // An undo gives values back that others may have set before: it is the last writer of nothing.
+        // An undo is not the last writer of the values that it restores: others may have set them before.
         for id in self.lastWriter.keys where fresh.items[id] == nil { self.lastWriter[id] = nil }
     }
 
@@ -518,7 +398,7 @@ final class Simulation {
         var inputs = [EngineInput.disconnected(client.connection)]
         self.unanswered.removeAll { $0.client === client }
         try self.perform(inputs)
-        // Others go on meanwhile.
+        // Other clients write meanwhile.
         if self.random.oneIn(2) { try self.writeBatch(without: client) }
         inputs = [client.connect(as: self.newConnection())]
         inputs += client.resumeAll()
@@ -560,7 +440,7 @@ final class Simulation {
                     }
                 }
             }
-            // An owner that is gone has no rows.
+            // An owner that does not exist has no rows.
             if case .failure(let error) = reply, error.code == .notFound { return [] }
         }
         Issue.record("\(self.what): no answer to a fetch")
@@ -570,9 +450,9 @@ final class Simulation {
     private func check() throws {
         for (parent, item) in self.outline.items {
             let rows = try self.fetch(parent)
-            #expect(rows.map(\.id) == item.children, "\(self.what): the children of \(parent)")
+            #expect(rows.map(\.id) == item.children, "\(self.what): wrong children of \(parent)")
             for row in rows {
-                #expect(self.outline.items[row.id]?.values == row.values, "\(self.what): the values of \(row.id)")
+                #expect(self.outline.items[row.id]?.values == row.values, "\(self.what): wrong values of \(row.id)")
             }
         }
         for client in self.clients where !client.isBlocked {
@@ -583,8 +463,8 @@ final class Simulation {
                 let projected = rows.map { row in
                     Row(id: row.id, values: subscription.projection.map { row.values[Int($0.rawValue) - 1] })
                 }
-                #expect(state.sections[0].rows == projected, "\(self.what): the subscription to \(parent)")
-                #expect(state.revision >= client.acknowledged, "\(self.what): an answer overtook its diff")
+                #expect(state.sections[0].rows == projected, "\(self.what): wrong rows subscribed of \(parent)")
+                #expect(state.revision >= client.acknowledged, "\(self.what): an answer arrived before its diff")
             }
         }
     }

@@ -2,8 +2,8 @@ import Foundation
 import Testing
 
 @Suite struct SimulationTests {
-    /// To replay a failure: `make simulate SEED=…`, which runs one seed for as many steps as asked.
-    @Test func everyClientEqualsAFreshFetchAfterEveryBatch() throws {
+    /// To replay a failure, run `make simulate SEED=…`. STEPS sets the number of steps.
+    @Test func everyClientEqualsAFreshFetchAfterEachBatch() throws {
         var undone = 0
         var refused = 0
         var restarts = 0
@@ -19,7 +19,7 @@ import Testing
             refused += simulation.refusedUndos
             restarts += simulation.restarts
         }
-        // The histories reach what they are for.
+        // Makes sure that the histories cover these cases.
         #expect(undone > 100 && refused > 10 && restarts > 5)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 import NestProtocol
 import NestSchema
 
-/// What a request may cost, and whose turn it is after one that costs much.
+/// The cost limits of requests, and fair scheduling after an expensive request.
 @Suite struct WorkBudgetTests {
     private func connect(_ fixture: EngineFixture, session: UInt64, confinedTo root: ObjectID) throws -> SimulatedClient
     {
@@ -19,7 +19,7 @@ import NestSchema
 
     private func rows(_ count: Int) -> [(depth: Int, title: String)] { (0..<count).map { (0, "\($0)") } }
 
-    @Test func aConfinedWriteThatTakesTooManyStepsIsRefusedAndNothingIsWritten() throws {
+    @Test func stepsPerConfinedWriteAreLimited() throws {
         let fixture = try EngineFixture()
         let owner = try fixture.connect(session: 1)
         let list = try fixture.write(owner, [EngineFixture.insert("list")]).insertedIDs[0]
@@ -33,12 +33,12 @@ import NestSchema
         #expect(bystander.replies[id]?.receipt != nil)
         #expect(guest.replies.values.compactMap(\.error).map(\.code) == [.limitExceeded])
         #expect(try fixture.engine.head == head.next && fixture.children(list).isEmpty)
-        // Within its limit it goes on.
+        // A smaller import of the same connection succeeds.
         try fixture.perform([try fixture.imported(self.rows(100), under: list, by: guest)])
         #expect(try fixture.children(list).count == 100)
     }
 
-    @Test func aPreviewThatTakesTooManyStepsIsRefused() throws {
+    @Test func stepsPerPreviewAreLimited() throws {
         let fixture = try EngineFixture()
         let owner = try fixture.connect(session: 1)
         try fixture.perform([try fixture.imported(self.rows(40_000), under: EngineFixture.root, by: owner)])
@@ -50,7 +50,7 @@ import NestSchema
     }
 
     /// Of two imports that one connection sends at once, the second waits until another connection has had its write.
-    @Test func afterAWriteThatTakesLongOthersHaveTheirTurn() throws {
+    @Test func otherConnectionsGetATurnAfterAnExpensiveWrite() throws {
         let fixture = try EngineFixture(turnStepsMax: 1_024)
         let heavy = try fixture.connect(session: 1)
         let light = try fixture.connect(session: 2)
@@ -60,7 +60,7 @@ import NestSchema
         let (id, write) = light.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("light")])))
         try fixture.perform([first, second, fetch, write])
         #expect(heavy.replies.values.compactMap(\.receipt).count == 1)
-        // What comes after a write of its own connection sees it, so it waits with it.
+        // A read must see the earlier writes of its own connection, so it waits with them.
         #expect(heavy.replies[read] == nil && light.replies[id] == nil)
         try fixture.perform([])
         #expect(light.replies[id]?.receipt?.revision == Revision(2))
@@ -72,9 +72,9 @@ import NestSchema
         #expect(detail.counts.first?.count == 6_001)
     }
 
-    /// An undo of many objects that stands behind another's write does not become durable together with it: that one is answered
-    /// first, and the undo begins the next turn.
-    @Test func aWriteIsNotAnsweredTogetherWithADearUndoBehindIt() throws {
+    /// A write is not committed together with an expensive undo behind it. The write is answered first, and the undo
+    /// begins the next turn.
+    @Test func aWriteDoesNotWaitForAnExpensiveUndoBehindIt() throws {
         let fixture = try EngineFixture(turnStepsMax: 2_048)
         let heavy = try fixture.connect(session: 1)
         let light = try fixture.connect(session: 2)
@@ -87,12 +87,12 @@ import NestSchema
         #expect(heavy.replies[undo.0] == nil && fixture.engine.hasBacklog)
         let later = light.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("later")])))
         try fixture.perform([later.1])
-        // The import has cost the other connection its place.
+        // The heavy connection has to wait because its import was expensive.
         #expect(light.replies[later.0]?.receipt?.revision == Revision(3) && heavy.replies[undo.0] == nil)
         while fixture.engine.hasBacklog { try fixture.perform([]) }
         #expect(heavy.replies[undo.0]?.receipt?.revision == Revision(4))
         #expect(try fixture.children().count == 2)
-        // The same of a cascade.
+        // The same applies to a delete with a cascade.
         let list = try fixture.write(light, [EngineFixture.insert("list")]).insertedIDs[0]
         try fixture.perform([try fixture.imported(self.rows(5_000), under: list, by: heavy)])
         while fixture.engine.hasBacklog { try fixture.perform([]) }
@@ -105,8 +105,8 @@ import NestSchema
         #expect(try fixture.children().count == 3)
     }
 
-    /// A write of a connection that has gone is not done any more when it has not begun.
-    @Test func whatWaitsForItsTurnGoesWithItsConnection() throws {
+    /// A write that has not begun is dropped when its connection closes.
+    @Test func waitingWritesEndWithTheirConnection() throws {
         let fixture = try EngineFixture(turnStepsMax: 1_024)
         let heavy = try fixture.connect(session: 1)
         let first = try fixture.imported(self.rows(3_000), under: EngineFixture.root, by: heavy)

@@ -1,8 +1,8 @@
 import Foundation
 
 extension String {
-    /// Below 0: before the other by the bytes of UTF-8. Byte by byte in Swift, without optimisation, this took half of the time
-    /// that the check of a run takes.
+    /// Compares the UTF-8 bytes; the result is below 0 if this string is first. `memcmp` is used because an unoptimised
+    /// Swift loop took half of the time of a run's check.
     func byteOrder(to other: String) -> Int {
         var (left, right) = (self, other)
         return left.withUTF8 { left in

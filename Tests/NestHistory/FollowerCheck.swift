@@ -1,15 +1,15 @@
 import NestModel
 
-/// Who follows the changes gets what the timeline has, in its order, without a gap and without an overlap.
+/// Checks that a follower gets the changes of the timeline in order, without a gap and without an overlap.
 struct FollowerCheck {
     private let name: String
     private var position: ResumePoint?
-    /// Objects of the change set after the position that have been told.
+    /// The received objects of the incomplete change set after the position.
     private var objects: [ChangedObject] = []
     private var isConnected = true
-    /// It goes on where it or another was, and nothing has come since.
+    /// Whether the follower has resumed and received nothing since.
     private var isFresh: Bool
-    /// What follows a mistake would only repeat it.
+    /// Set after the first violation: later ones would only repeat it.
     private var isOver = false
 
     init(_ record: FollowerRecord) {
@@ -17,7 +17,7 @@ struct FollowerCheck {
         self.isFresh = record.since != nil
     }
 
-    /// Takes what of it is in one piece.
+    /// Returns the violations of the record in one piece.
     mutating func violations(_ record: FollowerRecord, _ timeline: Timeline) -> [Violation] {
         for event in record.events where !self.isOver {
             guard let violation = self.take(event, record, timeline) else { continue }
@@ -44,24 +44,24 @@ struct FollowerCheck {
             guard self.position == nil else { return self.violation(.unique, "began twice") }
             self.position = point
             guard record.since == nil || record.since == point else {
-                return self.violation(.resumable, "asked for \(record.since!), was given \(point)")
+                return self.violation(.resumable, "requested \(record.since!) and started at \(point)")
             }
             return nil
         }
         guard let position = self.position?.revision else {
             if case .disconnected = event { return nil }
-            return self.violation(.ordered, "was told \(event) before the begin")
+            return self.violation(.ordered, "received \(event) before the start")
         }
         switch event {
         case .following: return nil
         case .changes(let part): return self.take(part, position, timeline)
         case .progress(let revision):
-            guard self.isConnected else { return self.violation(.resumable, "had progress while disconnected") }
+            guard self.isConnected else { return self.violation(.resumable, "received progress while disconnected") }
             guard revision >= position else {
-                return self.violation(.ordered, "was at \(position) and had progress to \(revision)")
+                return self.violation(.ordered, "was at \(position) and received progress to \(revision)")
             }
             guard revision == position else {
-                return self.violation(.bookmarkable, "had progress to \(revision), and nothing after \(position)")
+                return self.violation(.bookmarkable, "received progress to \(revision), but nothing after \(position)")
             }
             return nil
         case .disconnected:
@@ -70,7 +70,7 @@ struct FollowerCheck {
         case .resumed(let revision):
             (self.isConnected, self.isFresh) = (true, true)
             guard revision == position else {
-                return self.violation(.resumable, "was at \(position) and was resumed at \(revision)")
+                return self.violation(.resumable, "was at \(position) and resumed at \(revision)")
             }
             return nil
         }
@@ -79,22 +79,22 @@ struct FollowerCheck {
     private mutating func take(_ part: ChangeSetPart, _ position: Revision, _ timeline: Timeline) -> Violation? {
         defer { self.isFresh = false }
         guard self.isConnected else {
-            return self.violation(.resumable, "was told \(part.revision) while disconnected")
+            return self.violation(.resumable, "received \(part.revision) while disconnected")
         }
         guard part.revision > position else {
             return self.violation(
                 part.revision == position ? .unique : .ordered,
-                "was at \(position) and was told \(part.revision)"
+                "was at \(position) and received \(part.revision)"
             )
         }
         guard part.revision == position.next else {
             return self.violation(
                 self.isFresh ? .resumable : .reliable,
-                "was at \(position) and was told \(part.revision)"
+                "was at \(position) and received \(part.revision)"
             )
         }
         guard let entry = timeline[part.revision] else {
-            return self.violation(.durable, "was told \(part.revision), '\(part.name)', which is gone")
+            return self.violation(.durable, "received \(part.revision), '\(part.name)', which is lost")
         }
         self.objects += part.objects
         let isSame =
@@ -103,7 +103,7 @@ struct FollowerCheck {
         guard isSame else {
             return self.violation(
                 part.name == entry.name ? .atomic : .durable,
-                "was told \(part.revision) as '\(part.name)' \(self.objects); it is '\(entry.name)' \(entry.objects)"
+                "received \(part.revision) as '\(part.name)' \(self.objects); it is '\(entry.name)' \(entry.objects)"
             )
         }
         if !part.hasMore {

@@ -1,41 +1,42 @@
 import NestModel
 
-/// What the clients of one run asked for and what they were told, client by client in the order they saw it: all of it, or
-/// a piece, which ends at a moment when nothing is in flight.
+/// The requests of the clients of a run and the replies and events that they received, per client in the order of
+/// arrival. A history is a whole run or a piece that ends when nothing is in flight.
 ///
-/// The store is one of the nested list, new when the run begins. Nothing else writes to it. Sessions begin and end within a
-/// piece; a subscription or follower that was complete at the end of one goes on in the next, under the same name.
+/// The store has the nested list model, is new when the run begins, and has no other writers. Sessions begin and end
+/// within a piece. A subscription or follower that is complete at the end of a piece continues in the next under the
+/// same name.
 public struct History: Sendable {
-    /// Every write that was tried.
+    /// Every attempted write.
     public var writes: [Write] = []
     public var fetches: [Fetched] = []
     public var subscriptions: [SubscriptionRecord] = []
     public var followers: [FollowerRecord] = []
-    /// All changes since the piece before, read after the last crash by a client that saw nothing before.
+    /// All changes since the previous piece, read after the last crash by a new client.
     public var audit: [ChangeSetPart] = []
 
     public init() {}
 }
 
-/// A write and the answers to all attempts, which have the same idempotency key.
+/// A write and the outcomes of all attempts, which have the same idempotency key.
 public struct Write: Sendable {
     public enum Answer: Hashable, Sendable {
         case receipt(Receipt)
-        /// Not executed, said the server or the client.
+        /// The server or the client reported that the write was not executed.
         case refused(ErrorCode)
-        /// It may have been executed.
+        /// The write may have been executed.
         case unknown
     }
 
-    /// The name of the transaction: no two writes have the same. Undo and redo have none in the store.
+    /// The unique name of the transaction. The store does not hold the names of undo and redo requests.
     public var name: String
-    /// None of an undo or a redo.
+    /// The mutations; empty for an undo or redo.
     public var mutations: [Mutation]
-    /// Whether it takes back, or does again, what its session did.
+    /// Whether this is a write, an undo or a redo of its session.
     public var kind = HistoryEntry.Kind.write
     public var answers: [Answer] = []
-    /// Where the subscriptions of its connection were when a receipt had come.
-    public var sights: [Sight] = []
+    /// The states of the connection's subscriptions when a receipt arrived.
+    public var observations: [ReceiptObservation] = []
 
     public init(name: String, mutations: [Mutation], kind: HistoryEntry.Kind = .write) {
         self.name = name
@@ -44,12 +45,12 @@ public struct Write: Sendable {
     }
 }
 
-/// A subscription, seen by its own client at the moment when a receipt came.
-public struct Sight: Hashable, Sendable {
+/// The revision of a subscription when its client received a receipt.
+public struct ReceiptObservation: Hashable, Sendable {
     public var subscription: String
-    /// Of the receipt.
+    /// The revision of the receipt.
     public var receipt: Revision
-    /// That everything which had arrived leads to.
+    /// The revision after all events that had arrived.
     public var arrived: Revision
 
     public init(subscription: String, receipt: Revision, arrived: Revision) {
@@ -59,7 +60,7 @@ public struct Sight: Hashable, Sendable {
     }
 }
 
-/// The answer to a fetch.
+/// The reply to a fetch.
 public struct Fetched: Sendable {
     public var client: String
     public var query: WatchedQuery
@@ -74,17 +75,17 @@ public struct Fetched: Sendable {
     }
 }
 
-/// A subscription from its begin to its end, over all its connections; or what of it is in one piece.
+/// The events of a subscription over all its connections, or those in one piece.
 public struct SubscriptionRecord: Sendable {
     public enum Event: Hashable, Sendable {
         case snapshot(SectionedSnapshot)
         case diff(ResultsDiff)
         case progress(Revision)
-        /// A window shows what it did, and is somewhere else.
+        /// A window has the same rows and another position.
         case position(WindowPosition)
-        /// From here on it is of another query: what comes next leads there from what is held.
+        /// The query changed. The next event leads from the held state to the new query's state.
         case changed(WatchedQuery)
-        /// A snapshot follows; `isMismatch`: because what was received did not fit what was held.
+        /// A snapshot follows. `isMismatch`: because a received diff did not apply to the held state.
         case reset(isMismatch: Bool, String)
         case disconnected
         case resumed(Revision)
@@ -93,7 +94,7 @@ public struct SubscriptionRecord: Sendable {
     public var name: String
     public var query: WatchedQuery
     public var events: [Event] = []
-    /// It was there until nothing more happened, or nothing more in this piece.
+    /// Whether the record reached the end of the run or piece.
     public var isComplete = false
 
     public init(name: String, query: WatchedQuery) {
@@ -101,13 +102,13 @@ public struct SubscriptionRecord: Sendable {
         self.query = query
     }
 
-    /// All that it has been of.
+    /// All queries of the record.
     var queries: [WatchedQuery] {
         [self.query] + self.events.compactMap { if case .changed(let query) = $0 { query } else { nil } }
     }
 }
 
-/// Who followed the changes of the store, from the begin of one subscription to its end.
+/// The events of one subscription to all changes of the store.
 public struct FollowerRecord: Sendable {
     public enum Event: Hashable, Sendable {
         case following(ResumePoint)
@@ -118,10 +119,10 @@ public struct FollowerRecord: Sendable {
     }
 
     public var name: String
-    /// Where it asked to begin.
+    /// The requested start.
     public var since: ResumePoint?
     public var events: [Event] = []
-    /// It was there until nothing more happened, or nothing more in this piece.
+    /// Whether the record reached the end of the run or piece.
     public var isComplete = false
 
     public init(name: String, since: ResumePoint?) {

@@ -1,20 +1,20 @@
 import NestModel
 
-/// Proves that a history keeps every rule, or says where it does not. Decides from the history alone.
+/// Checks a history against every rule and returns the violations. Uses only the history.
 ///
-/// The audit gives the order of all transactions and the writes give their meaning; together they are replayed into a
-/// list kept the obvious way, with which every state that anybody was told is compared. A long run is checked piece by
-/// piece: what is kept in between is the list, what each client holds, and a number for each revision.
+/// The audit gives the order of all transactions, and the writes give their mutations. The checker replays them naively
+/// into a list and compares every state that a client received with it. A long run is checked piece by piece; between
+/// pieces the checker keeps the list, the state of each client and a hash of each revision.
 public struct HistoryChecker {
     private var replay = Replay()
     private var subscriptions: [String: SubscriptionCheck] = [:]
     private var followers: [String: FollowerCheck] = [:]
-    /// What the store has said of each revision, shortened to a number.
+    /// A hash of each revision's entry.
     private var digests: [Int] = []
 
     public init() {}
 
-    /// Of a history in one piece.
+    /// Returns the violations of a history in one piece.
     public static func violations(in history: History) -> [Violation] {
         var checker = HistoryChecker()
         return checker.check(history)
@@ -23,7 +23,7 @@ public struct HistoryChecker {
     /// The last revision of the pieces so far.
     public var last: Revision { self.replay.revision }
 
-    /// Takes the next piece.
+    /// Checks the next piece and returns its violations.
     public mutating func check(_ piece: History) -> [Violation] {
         var violations: [Violation] = []
         let timeline = Timeline(piece.audit, after: self.last, &violations)
@@ -35,7 +35,7 @@ public struct HistoryChecker {
 
         var subscriptions = piece.subscriptions.map { record in
             guard var check = self.subscriptions[record.name] else { return SubscriptionCheck(record) }
-            check.goOn(record)
+            check.resume(with: record)
             return check
         }
         let queries = piece.subscriptions.flatMap(\.queries)
@@ -52,7 +52,7 @@ public struct HistoryChecker {
         }
         for fetch in fetches {
             violations.append(
-                Violation(.durable, "\(fetch.client) fetched revision \(fetch.state.revision), which is gone")
+                Violation(.durable, "\(fetch.client) fetched revision \(fetch.state.revision), which is lost")
             )
         }
         for index in subscriptions.indices { violations += subscriptions[index].finish(timeline) }
@@ -72,7 +72,8 @@ public struct HistoryChecker {
         return violations
     }
 
-    /// Whether the store still says of some revisions what it said in the pieces. `parts`: all that it says of them now.
+    /// Checks that the revisions after `base` up to `last` are unchanged. `parts`: these revisions as the store returns
+    /// them now.
     public func violations(rereading parts: [ChangeSetPart], after base: Revision, through last: Revision)
         -> [Violation]
     {
@@ -81,8 +82,8 @@ public struct HistoryChecker {
         for number in (base.rawValue..<last.rawValue).map({ $0 + 1 }) {
             let (revision, digest) = (Revision(number), self.digests[Int(number) - 1])
             guard again[revision].map({ $0.hashValue != digest }) ?? true else { continue }
-            let now = again[revision].map { "'\($0.name)'" } ?? "gone"
-            violations.append(Violation(.durable, "revision \(revision) is \(now), and was something else"))
+            let now = again[revision].map { "'\($0.name)'" } ?? "lost"
+            violations.append(Violation(.durable, "revision \(revision) has changed: it is now \(now)"))
         }
         return violations
     }
@@ -95,7 +96,7 @@ enum FetchCheck {
             return [Violation(.readYourWrites, "\(what), not at \(fetch.atLeast) or later")]
         }
         guard fetch.state.revision == replay.revision else { return [] }
-        return replay.difference(fetch.state, fetch.query, isPlaced: false).map {
+        return replay.difference(fetch.state, fetch.query, checksPosition: false).map {
             [Violation($0.isPartial ? .atomic : .reliable, "\(what): \($0.message)")]
         } ?? []
     }

@@ -1,6 +1,6 @@
 import NestModel
 
-/// The numbers of the nested list.
+/// The numbers of the nested list model.
 public enum ListModel {
     public static let entity = EntityNumber(1)
     public static let title = PropertyNumber(1)

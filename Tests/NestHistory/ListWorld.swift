@@ -1,6 +1,6 @@
 import NestModel
 
-/// The nested list kept the obvious way: what the store must hold.
+/// A naive implementation of the nested list: the expected contents of the store.
 public struct ListWorld: Sendable {
     public struct Item: Hashable, Sendable {
         public var title: String
@@ -9,16 +9,16 @@ public struct ListWorld: Sendable {
         public var parent: ObjectID
     }
 
-    /// The objects that a transaction touches.
+    /// The objects that a transaction changes.
     public struct Effects: Hashable, Sendable {
         public var inserted: Set<ObjectID> = []
         public var updated: Set<ObjectID> = []
         public var deleted: Set<ObjectID> = []
-        /// Moved to where they were: whether that is a change is the server's affair.
-        public var replaced: Set<ObjectID> = []
+        /// Objects moved to their old position. The server may report this as a change or not.
+        public var unmoved: Set<ObjectID> = []
     }
 
-    /// A step that the store cannot have carried out.
+    /// The error for a mutation that the store cannot have executed.
     public struct Impossible: Error, Hashable, CustomStringConvertible {
         public let description: String
     }
@@ -30,7 +30,7 @@ public struct ListWorld: Sendable {
 
     public func title(of id: ObjectID) -> String { self.items[id]?.title ?? "" }
 
-    /// Carries out a transaction whose inserts got these ids.
+    /// Applies a transaction whose inserts got these ids.
     public mutating func apply(_ mutations: [Mutation], inserted ids: [ObjectID]) throws(Impossible) -> Effects {
         let before = self.items
         var moved: Set<ObjectID> = []
@@ -61,12 +61,12 @@ public struct ListWorld: Sendable {
                     effects.deleted.insert(gone)
                 }
             case .relate, .unrelate, .setRelated, .findOrCreate:
-                throw Impossible(description: "not a step of this model's runs")
+                throw Impossible(description: "a mutation that these runs do not use")
             }
         }
-        guard nextID.next() == nil else { throw Impossible(description: "more was inserted than was asked for") }
+        guard nextID.next() == nil else { throw Impossible(description: "more objects were inserted than requested") }
         for (id, item) in before where self.items[id].map({ $0 != item }) ?? false { effects.updated.insert(id) }
-        effects.replaced = moved.subtracting(effects.updated)
+        effects.unmoved = moved.subtracting(effects.updated)
         return effects
     }
 
@@ -80,7 +80,7 @@ public struct ListWorld: Sendable {
         self.children[id] = nil
     }
 
-    /// Puts an object that is there under an owner, at an index among the others.
+    /// Moves an existing object under an owner, to an index among the other children.
     mutating func put(_ id: ObjectID, under owner: ObjectID, at index: Int) {
         self.detach(id)
         self.items[id]?.parent = owner
@@ -90,7 +90,7 @@ public struct ListWorld: Sendable {
 
     private func existing(_ reference: ObjectReference) throws(Impossible) -> ObjectID {
         let id = ObjectID(reference.rawValue)
-        guard self.items[id] != nil else { throw Impossible(description: "object \(id) is not there") }
+        guard self.items[id] != nil else { throw Impossible(description: "object \(id) does not exist") }
         return id
     }
 
@@ -120,11 +120,11 @@ public struct ListWorld: Sendable {
         return all
     }
 
-    /// `false`: it is where it was.
+    /// Places an object and returns whether its position changed.
     private mutating func place(_ id: ObjectID, _ placement: Placement) throws(Impossible) -> Bool {
         let owner = ObjectID(placement.owner.rawValue)
         guard owner == ListModel.root || self.items[owner] != nil else {
-            throw Impossible(description: "owner \(owner) is not there")
+            throw Impossible(description: "owner \(owner) does not exist")
         }
         let (parent, order) = (self.items[id]?.parent, self.children[owner] ?? [])
         self.detach(id)
@@ -133,7 +133,7 @@ public struct ListWorld: Sendable {
         case .first: siblings.insert(id, at: 0)
         case .last: siblings.append(id)
         case .at(let index):
-            guard 0...siblings.count ~= index else { throw Impossible(description: "index \(index) is beyond") }
+            guard 0...siblings.count ~= index else { throw Impossible(description: "index \(index) is out of range") }
             siblings.insert(id, at: index)
         case .before(let other), .after(let other):
             guard let index = siblings.firstIndex(of: ObjectID(other.rawValue)) else {

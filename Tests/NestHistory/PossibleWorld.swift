@@ -1,9 +1,9 @@
 import NestModel
 
-/// A list as it may be, and as it was around the revisions that are taken back later.
+/// A possible state of the list, with the states before and after the revisions that are reverted later.
 ///
-/// There is more than one where an undo puts something back whose old neighbours are both gone: the store then goes by a
-/// number that nobody is told. What clients are told afterwards says which it was.
+/// There are several possible worlds if an undo restores an object whose old neighbours are both deleted: the store
+/// then uses an order key that clients do not see. Later events show which world is the actual one.
 struct PossibleWorld {
     private(set) var now = ListWorld()
     private var past: [Revision: (before: ListWorld, after: ListWorld)] = [:]
@@ -15,7 +15,7 @@ struct PossibleWorld {
 
     mutating func forgetPast() { self.past = [:] }
 
-    /// Carries out a transaction. `isReverted`: a later one takes it back.
+    /// Applies a transaction. `isReverted`: whether a later one reverts it.
     mutating func apply(
         _ mutations: [Mutation],
         inserted ids: [ObjectID],
@@ -28,7 +28,8 @@ struct PossibleWorld {
         return effects
     }
 
-    /// The worlds that taking back a revision may lead to. `objects`: what it touched, as the store says.
+    /// Returns the possible worlds after reverting a revision. `objects`: the objects that the revert changed according
+    /// to the store.
     func reverting(
         _ reverted: Revision,
         _ objects: [ChangedObject],
@@ -36,12 +37,12 @@ struct PossibleWorld {
         isReverted: Bool
     ) throws(Impossible) -> [PossibleWorld] {
         guard let (before, after) = self.past[reverted] else {
-            throw Impossible(rule: .reversible, message: "takes back \(reverted), which was none")
+            throw Impossible(rule: .reversible, message: "reverts \(reverted), which is not a revision of this piece")
         }
         var lists = [self.now]
         for object in objects { try self.restoreValues(object, before, after, &lists[0]) }
         try self.requireWhole(objects, before, after)
-        // From left to right, as they stood.
+        // From left to right, in the old order.
         let placed = objects.filter { $0.kind == .inserted || $0.properties.contains(ListModel.parent) }.map(\.id)
         for owner in Set(placed.compactMap { before.items[$0]?.parent }) {
             for id in before.children[owner] ?? [] where placed.contains(id) {
@@ -69,12 +70,12 @@ struct PossibleWorld {
             list.set(old, id)
         case (.deleted, nil, _?):
             guard list.children[id, default: []].isEmpty else {
-                throw Impossible(rule: .reversible, message: "takes \(what) away with what others have put into it")
+                throw Impossible(rule: .reversible, message: "deletes \(what), which has children of other sessions")
             }
             list.remove(id)
         case (.updated, let old?, let new?):
             guard var item = list.items[id] else {
-                throw Impossible(rule: .reversible, message: "changes \(what), which is not there")
+                throw Impossible(rule: .reversible, message: "changes \(what), which does not exist")
             }
             func restore<Value: Equatable>(
                 _ property: PropertyNumber,
@@ -91,17 +92,17 @@ struct PossibleWorld {
             try restore(ListModel.done, \.isDone)
             list.set(item, id)
         default:
-            throw Impossible(rule: .reversible, message: "has \(what) as \(object.kind), which it was not before")
+            throw Impossible(rule: .reversible, message: "reports \(what) as \(object.kind), which is not a revert")
         }
     }
 
-    /// Every value that nobody has changed since is as it was before.
+    /// Requires that every value without later changes is reverted.
     private func requireWhole(
         _ objects: [ChangedObject],
         _ before: ListWorld,
         _ after: ListWorld
     ) throws(Impossible) {
-        let told = Dictionary(objects.map { ($0.id, Set($0.properties)) }) { $0.union($1) }
+        let reported = Dictionary(objects.map { ($0.id, Set($0.properties)) }) { $0.union($1) }
         for (id, old) in before.items {
             guard let new = after.items[id], let item = self.now.items[id] else { continue }
             let values: [(PropertyNumber, Bool)] = [
@@ -109,14 +110,14 @@ struct PossibleWorld {
                 (ListModel.note, old.note != new.note && item.note == new.note),
                 (ListModel.done, old.isDone != new.isDone && item.isDone == new.isDone),
             ]
-            for (property, isDue) in values where isDue && !(told[id]?.contains(property) ?? false) {
-                throw Impossible(rule: .reversible, message: "leaves \(property) of object \(id) as it is")
+            for (property, isDue) in values where isDue && !(reported[id]?.contains(property) ?? false) {
+                throw Impossible(rule: .reversible, message: "does not revert \(property) of object \(id)")
             }
         }
     }
 
-    /// An object back in its place: behind its left neighbour of then (at the front if it had none), else before the right
-    /// one, else anywhere.
+    /// Returns the lists with an object restored: after its old left neighbour (at the front if it had none), else
+    /// before its old right neighbour, else at any position.
     private static func placing(
         _ id: ObjectID,
         under owner: ObjectID,
@@ -126,17 +127,17 @@ struct PossibleWorld {
         let then = before.children[owner] ?? []
         let others = (list.children[owner] ?? []).filter { $0 != id }
         guard let index = then.firstIndex(of: id) else { return [list] }
-        var places = Array(0...others.count)
+        var positions = Array(0...others.count)
         if index == 0 {
-            places = [0]
+            positions = [0]
         } else if let left = others.firstIndex(of: then[index - 1]) {
-            places = [left + 1]
+            positions = [left + 1]
         } else if index + 1 < then.count, let right = others.firstIndex(of: then[index + 1]) {
-            places = [right]
+            positions = [right]
         }
-        return places.map { place in
+        return positions.map { position in
             var list = list
-            list.put(id, under: owner, at: place)
+            list.put(id, under: owner, at: position)
             return list
         }
     }

@@ -1,10 +1,10 @@
 import NestModel
 
-/// The states of the store, one after the other, piece by piece.
+/// Replays the states of the store revision by revision, piece by piece.
 struct Replay {
-    /// How a state that was told differs from the true one.
+    /// The difference between a received state and the replayed one.
     struct Difference {
-        /// Only some objects of one transaction are as they were before it, or as they are after it.
+        /// Whether the state contains only a part of a transaction's changes.
         var isPartial: Bool
         var message: String
     }
@@ -13,36 +13,36 @@ struct Replay {
     private struct Result {
         var worlds: [[ResultsSection]]
         var at: Revision
-        /// It is the same since then, as far as anybody looked.
+        /// The revision since which all computed results are the same.
         var since: Revision
     }
 
-    /// More than so many are not told apart any more.
+    /// Above this number of possible worlds the replay stops checking.
     private static let worldsMax = 5_000
 
     private var timeline: Timeline
     private(set) var revision = Revision(0)
     private var worlds = [PossibleWorld()]
     private var results: [WatchedQuery: Result] = [:]
-    /// Since when an object is a row, of queries that windows follow an object in.
+    /// For queries of windows around objects: the revision since which each object is a row.
     private var presence: [WatchedQuery: [ObjectID: Revision]] = [:]
     private var isBroken = false
 
-    /// Before anything was written.
+    /// Creates the replay of an empty store.
     init() {
         var none: [Violation] = []
         self.timeline = Timeline([], after: self.revision, &none)
     }
 
-    /// Turns to the piece that begins here. `followed`: queries of which windows follow an object.
+    /// Begins a piece. `followed`: the queries of windows around objects.
     mutating func begin(_ timeline: Timeline, following followed: Set<WatchedQuery>) {
         self.timeline = timeline
-        // No session reaches over pieces: nobody takes back what was before.
+        // Sessions end with their piece: no later undo reverts a revision before it.
         for index in self.worlds.indices { self.worlds[index].forgetPast() }
         for query in followed where self.presence[query] == nil { self.notePresence(query) }
     }
 
-    /// Goes on to the next revision, and compares what was touched with what the write asked for.
+    /// Advances to the next revision and compares the changed objects with the write's mutations.
     mutating func next(_ writes: [String: Write]) -> [Violation] {
         self.revision = self.revision.next
         guard !self.isBroken, let entry = self.timeline[self.revision] else { return [] }
@@ -54,7 +54,7 @@ struct Replay {
 
     private mutating func apply(_ entry: Timeline.Entry, _ writes: [String: Write]) -> [Violation] {
         guard let write = writes[entry.name] else {
-            return self.broken(.atMostOnce, "which nobody wrote", entry)
+            return self.broken(.atMostOnce, "has no matching write", entry)
         }
         let ids = { (kind: ChangedObject.Kind) in entry.objects.filter { $0.kind == kind }.map(\.id).sorted() }
         let isReverted = self.timeline.reverted.contains(self.revision)
@@ -73,7 +73,7 @@ struct Replay {
                 message = "cannot have happened: \(error)"
                 continue
             }
-            let updated = Set(ids(.updated)).subtracting(effects.replaced)
+            let updated = Set(ids(.updated)).subtracting(effects.unmoved)
             let isWhole =
                 Set(ids(.inserted)) == effects.inserted && Set(ids(.deleted)) == effects.deleted
                 && updated == effects.updated && Set(entry.objects.map(\.id)).count == entry.objects.count
@@ -81,7 +81,7 @@ struct Replay {
                 whole.append(world)
             } else {
                 others.append(world)
-                message = "touched \(entry.objects), not \(effects)"
+                message = "changed \(entry.objects), not \(effects)"
             }
         }
         self.worlds = whole.isEmpty ? others : whole
@@ -91,7 +91,7 @@ struct Replay {
 
     private mutating func revert(_ reverted: Revision, _ entry: Timeline.Entry) -> [Violation] {
         guard let before = self.timeline[reverted], reverted < self.revision, before.session == entry.session else {
-            return self.broken(.reversible, "takes back \(reverted), which is not its session's", entry)
+            return self.broken(.reversible, "reverts \(reverted), which its session did not write", entry)
         }
         let isReverted = self.timeline.reverted.contains(self.revision)
         var possible: [PossibleWorld] = []
@@ -117,7 +117,7 @@ struct Replay {
         Violation(rule, "revision \(self.revision), \(entry.kind) '\(entry.name)', \(message)")
     }
 
-    /// Nothing after it can be judged.
+    /// Records a violation after which nothing can be checked.
     private mutating func broken(_ rule: Rule, _ message: String, _ entry: Timeline.Entry) -> [Violation] {
         self.isBroken = true
         return [self.violation(rule, message, entry)]
@@ -125,7 +125,7 @@ struct Replay {
 
     // MARK: Results
 
-    /// The true result, all of it, as it may be.
+    /// Returns the complete result in every possible world.
     private mutating func result(_ query: WatchedQuery) -> Result {
         var result = self.results[query] ?? Result(worlds: [], at: self.revision, since: Revision(0))
         guard self.results[query] == nil || result.at < self.revision else { return result }
@@ -143,35 +143,41 @@ struct Replay {
         self.presence[query] = Dictionary(uniqueKeysWithValues: rows.map { ($0, before[$0] ?? self.revision) })
     }
 
-    /// Whether an object has been a row at every revision from one to this.
+    /// Whether an object has been a row at every revision since `revision`.
     func isPresent(_ id: ObjectID, in query: WatchedQuery, since revision: Revision) -> Bool {
         self.isBroken || self.presence[query.whole]?[id].map { $0 <= revision } ?? false
     }
 
-    /// Whether a state that was true at a revision still is.
+    /// Whether a state that was correct at `revision` is still correct.
     mutating func isStill(_ query: WatchedQuery, since revision: Revision) -> Bool {
         self.isBroken || self.result(query.whole).since <= revision
     }
 
-    /// `nil`: the rows are those of the revision, and with `isPlaced` so is where the window is. Worlds in which they are not are
-    /// no longer possible.
-    mutating func difference(_ told: SectionedSnapshot, _ query: WatchedQuery, isPlaced: Bool) -> Difference? {
+    /// Returns `nil` if the rows are correct at this revision and, with `checksPosition`, so is the window's position.
+    /// Discards the worlds in which they are not.
+    mutating func difference(
+        _ received: SectionedSnapshot,
+        _ query: WatchedQuery,
+        checksPosition: Bool
+    ) -> Difference? {
         guard !self.isBroken else { return nil }
         let worlds = self.result(query.whole).worlds
-        let expected = worlds.map { Self.shown(told, query, $0) }
-        let right = expected.map { $0.sections.isSame(as: told.sections) && (!isPlaced || $0.position == told.window) }
+        let expected = worlds.map { Self.shown(received, query, $0) }
+        let right = expected.map {
+            $0.sections.isSame(as: received.sections) && (!checksPosition || $0.position == received.window)
+        }
         if right.contains(true) {
             self.keep(right)
             return nil
         }
         let first = expected[0]
-        guard !first.sections.isSame(as: told.sections) else {
+        guard !first.sections.isSame(as: received.sections) else {
             return Difference(
                 isPartial: false,
-                message: "the window is said to be at \(told.window as Any), and is at \(first.position as Any)"
+                message: "the window is reported at \(received.window as Any) and is at \(first.position as Any)"
             )
         }
-        let (a, b) = (Self.rows(told.sections), Self.rows(first.sections))
+        let (a, b) = (Self.rows(received.sections), Self.rows(first.sections))
         let ids = Set(a.keys).union(b.keys).filter { a[$0] != b[$0] }
         let isPartial = [self.revision, self.revision.next].contains { revision in
             guard !ids.isEmpty, query.window == nil, let entry = self.timeline[revision] else { return false }
@@ -180,17 +186,17 @@ struct Replay {
         let list = ids.isEmpty ? "the order" : "objects \(ids.sorted().prefix(8))"
         return Difference(
             isPartial: isPartial,
-            message: "\(list) differ; told \(Self.brief(told.sections)), true \(Self.brief(first.sections))"
+            message: "\(list) differ; received \(Self.brief(received.sections)), expected \(Self.brief(first.sections))"
         )
     }
 
-    /// Whether a window that shows these rows is where it is said to be.
-    mutating func isPosition(_ told: SectionedSnapshot, _ query: WatchedQuery) -> Bool {
+    /// Whether a window with these rows has the reported position in a possible world.
+    mutating func isPosition(_ received: SectionedSnapshot, _ query: WatchedQuery) -> Bool {
         guard !self.isBroken else { return true }
-        return self.result(query.whole).worlds.contains { Self.shown(told, query, $0).position == told.window }
+        return self.result(query.whole).worlds.contains { Self.shown(received, query, $0).position == received.window }
     }
 
-    /// Whether there is a row that a window could follow.
+    /// Whether the result has a row that can be an anchor.
     mutating func hasRows(_ query: WatchedQuery) -> Bool {
         self.isBroken || self.result(query.whole).worlds.contains { $0.contains { !$0.rows.isEmpty } }
     }
@@ -202,22 +208,22 @@ struct Replay {
     }
 
     private static func shown(
-        _ told: SectionedSnapshot,
+        _ received: SectionedSnapshot,
         _ query: WatchedQuery,
         _ whole: [ResultsSection]
     ) -> (sections: [ResultsSection], position: WindowPosition?) {
         guard let window = query.window else { return (whole, nil) }
-        let cut = WindowCut(window, anchor: told.window?.anchor, of: whole, isSectioned: query.kind == .sectioned)
+        let cut = WindowCut(window, anchor: received.window?.anchor, of: whole, isSectioned: query.kind == .sectioned)
         return (cut.sections, cut.position)
     }
 
-    private struct Place: Hashable {
+    private struct KeyedRow: Hashable {
         var key: AttributeValue
         var row: Row
     }
 
-    private static func rows(_ sections: [ResultsSection]) -> [ObjectID: Place] {
-        Dictionary(sections.flatMap { section in section.rows.map { ($0.id, Place(key: section.key, row: $0)) } }) {
+    private static func rows(_ sections: [ResultsSection]) -> [ObjectID: KeyedRow] {
+        Dictionary(sections.flatMap { section in section.rows.map { ($0.id, KeyedRow(key: section.key, row: $0)) } }) {
             $1
         }
     }

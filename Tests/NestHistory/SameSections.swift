@@ -1,8 +1,8 @@
 import NestModel
 
 extension [ResultsSection] {
-    /// Equal, found out fast without optimisation too: plain loops, and the bytes of texts, which are long, not one by one.
-    /// Texts of the runs that are equal to Unicode and as long are the same bytes.
+    /// Returns whether the sections are equal. Plain loops keep this fast in unoptimised builds. In these runs, strings
+    /// that are canonically equal and have equal lengths have the same bytes.
     func isSame(as other: [ResultsSection]) -> Bool {
         guard self.count == other.count else { return false }
         for index in self.indices {

@@ -1,12 +1,12 @@
 import NestModel
 
-/// What was committed in one piece of a run, revision by revision, as the audit has it.
+/// The committed transactions of one piece of a run by revision, from the audit.
 struct Timeline {
     struct Entry: Hashable {
         var name: String
         var kind: HistoryEntry.Kind
         var session: UInt64
-        /// What an undo or redo took back.
+        /// The revision that an undo or redo reverted.
         var reverted: Revision?
         var objects: [ChangedObject]
 
@@ -21,15 +21,15 @@ struct Timeline {
 
     /// The last revision before the piece.
     let base: Revision
-    /// The first is of the revision after `base`.
+    /// The entries. The first has the revision after `base`.
     private(set) var entries: [Entry] = []
-    /// The revisions that each transaction's name has; those of undo and redo, which have the names of what they take back,
-    /// are not among them.
+    /// The revisions of each transaction by name, without undos and redos, which have the names of the entries that
+    /// they revert.
     private(set) var revisions: [String: [Revision]] = [:]
-    /// That are taken back by a later one.
+    /// The revisions that later ones revert.
     private(set) var reverted: Set<Revision> = []
 
-    /// Joins the parts of change sets. Revisions that are missing or twice end it.
+    /// Joins the parts of change sets. Stops at a missing or repeated revision.
     init(_ parts: [ChangeSetPart], after base: Revision, _ violations: inout [Violation]) {
         self.base = base
         var open: Entry?

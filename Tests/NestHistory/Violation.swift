@@ -1,28 +1,28 @@
-/// What a server promises its clients.
+/// The guarantees that the server gives its clients.
 public enum Rule: String, Sendable, CaseIterable {
     /// The revisions of a subscription only grow.
     case ordered
-    /// No change is told twice.
+    /// No change is sent twice.
     case unique
-    /// Nothing is left out: every state is that of the store at the revision told.
+    /// No change is missing: every state equals the store's state at its revision.
     case reliable
-    /// The effects of a transaction are seen together or not at all.
+    /// The effects of a transaction are visible together or not at all.
     case atomic
-    /// After a reconnect comes exactly what was missing.
+    /// After a reconnect the client gets exactly the missed changes.
     case resumable
-    /// "Nothing more up to this revision" is true.
+    /// After progress to a revision, no change up to that revision follows.
     case bookmarkable
-    /// Who has a receipt sees what it wrote.
+    /// A client that has a receipt sees its write.
     case readYourWrites
-    /// A write is done once, however often it is sent, and as its receipt says.
+    /// A write is executed once, however often it is sent, and as its receipt reports.
     case atMostOnce
-    /// An undo or redo takes back what one entry did, once, and nothing that somebody else has done since.
+    /// An undo or redo reverts the changes of one entry, once, and no later changes of other sessions.
     case reversible
-    /// What was acknowledged or told outlives every crash.
+    /// Acknowledged and notified changes survive every crash.
     case durable
 }
 
-/// A promise that was not kept.
+/// A violated guarantee.
 public struct Violation: Hashable, Sendable, CustomStringConvertible {
     public var rule: Rule
     public var message: String

@@ -1,23 +1,23 @@
 import NestModel
 
-/// A fetch request of the runs, and its result worked out the obvious way.
+/// A fetch request of the runs, with a naive computation of its result.
 public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
     public enum Kind: String, Sendable, CaseIterable {
-        /// The whole list, in its order.
+        /// All rows in list order.
         case whole
-        /// What is done, by title.
+        /// The done rows, sorted by title.
         case filtered
-        /// By title, in sections by the first letter.
+        /// All rows, sorted by title, in sections by first letter.
         case sectioned
-        /// With the title of the list in every row.
+        /// All rows, sorted by title, with the title of the list in every row.
         case related
-        /// The whole list with its notes, which may be long.
+        /// All rows in list order with their notes, which may be long.
         case bulky
     }
 
     public var kind: Kind
     public var list: ObjectID
-    /// The rows that are shown; `nil`: all. An object that it is around is the one at the begin.
+    /// The window, or `nil` for all rows. For a window around an object, the first anchor.
     public var window: FetchWindow?
 
     public init(_ kind: Kind, of list: ObjectID, window: FetchWindow? = nil) {
@@ -28,7 +28,7 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "\(self.kind) \(self.list)\(self.window.map { " \($0)" } ?? "")" }
 
-    /// The same with all rows.
+    /// The same query without a window.
     public var whole: WatchedQuery { WatchedQuery(self.kind, of: self.list) }
 
     public var request: ObjectFetchRequest {
@@ -83,7 +83,7 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// All that it finds, whatever its window shows of that.
+    /// Returns the complete result, without the window.
     public func sections(in world: ListWorld) -> [ResultsSection] {
         let order = world.children[self.list] ?? []
         var found = order.compactMap { id in world.items[id].map { (id: id, item: $0) } }

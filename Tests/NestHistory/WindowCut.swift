@@ -1,11 +1,11 @@
 import NestModel
 
-/// What a window shows of a result, and where that is in it: cut out of all rows.
+/// The rows of a window and its position, cut from the complete result.
 struct WindowCut {
     let sections: [ResultsSection]
     let position: WindowPosition
 
-    /// `anchor`: the object that a window around one follows; `nil` only when there are no rows.
+    /// `anchor`: the anchor of a window around an object; `nil` only if there are no rows.
     init(_ window: FetchWindow, anchor: ObjectID?, of whole: [ResultsSection], isSectioned: Bool) {
         let rows = whole.indices.flatMap { section in whole[section].rows.indices.map { RowPosition(section, $0) } }
         var shown = 0..<0

@@ -4,10 +4,10 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// The differ over random histories of a list: what it says, applied to the old rows, gives the new rows; and its moves
-/// are as few as the rule allows.
+/// Tests differences over random histories of a list. A difference that is applied to the old rows gives the new rows,
+/// with the fewest moves that the rule allows.
 @Suite struct DifferenceTests {
-    /// A list kept the obvious way, beside a live result.
+    /// A naive list next to a live result.
     private struct World {
         var random: SeededRandom
         var rows: [(id: ObjectID, position: Int64)]
@@ -33,32 +33,32 @@ import NestSchema
             )
         }
 
-        /// One revision: a few random edits of distinct rows, some of them renumbering others.
+        /// Makes one revision: a few random edits of distinct rows, sometimes with a renumbering of others.
         mutating func step() {
             self.revision = self.revision.next
             var changes: [RowChange] = []
-            var touched: Set<ObjectID> = []
-            for _ in 0...self.random.below(3) { self.edit(&changes, &touched) }
-            if self.random.oneIn(3) { self.renumber(&changes, touched) }
+            var changedIDs: Set<ObjectID> = []
+            for _ in 0...self.random.below(3) { self.edit(&changes, &changedIDs) }
+            if self.random.oneIn(3) { self.renumber(&changes, changedIDs) }
             self.rows.sort { ($0.position, $0.id) < ($1.position, $1.id) }
             self.result.apply(changes, at: self.revision)
         }
 
-        private mutating func edit(_ changes: inout [RowChange], _ touched: inout Set<ObjectID>) {
+        private mutating func edit(_ changes: inout [RowChange], _ changedIDs: inout Set<ObjectID>) {
             let position = Int64(self.random.below(2_000)) * 2 + 1
             switch self.random.below(4) {
             case 0:
                 let id = ObjectID(self.nextID)
                 self.nextID += 1
                 self.rows.append((id, position))
-                touched.insert(id)
+                changedIDs.insert(id)
                 changes.append(
                     RowChange(id: id, before: nil, after: RowKey(position: position, id: id), isPlaced: true)
                 )
             case 1:
-                guard let index = self.pick(touched) else { return }
+                guard let index = self.pick(changedIDs) else { return }
                 let row = self.rows.remove(at: index)
-                touched.insert(row.id)
+                changedIDs.insert(row.id)
                 changes.append(
                     RowChange(
                         id: row.id,
@@ -69,9 +69,9 @@ import NestSchema
                     )
                 )
             case 2:
-                guard let index = self.pick(touched) else { return }
+                guard let index = self.pick(changedIDs) else { return }
                 let row = self.rows[index]
-                touched.insert(row.id)
+                changedIDs.insert(row.id)
                 self.rows[index].position = position
                 changes.append(
                     RowChange(
@@ -82,9 +82,9 @@ import NestSchema
                     )
                 )
             default:
-                guard let index = self.pick(touched) else { return }
+                guard let index = self.pick(changedIDs) else { return }
                 let row = self.rows[index]
-                touched.insert(row.id)
+                changedIDs.insert(row.id)
                 let key = RowKey(position: row.position, id: row.id)
                 changes.append(
                     RowChange(id: row.id, before: key, after: key, isPlaced: false, changed: [(0, .integer(1))])
@@ -92,25 +92,25 @@ import NestSchema
             }
         }
 
-        private mutating func pick(_ touched: Set<ObjectID>) -> Int? {
-            self.rows.indices.filter { !touched.contains(self.rows[$0].id) }.randomElement(using: &self.random)
+        private mutating func pick(_ changedIDs: Set<ObjectID>) -> Int? {
+            self.rows.indices.filter { !changedIDs.contains(self.rows[$0].id) }.randomElement(using: &self.random)
         }
 
         /// Shifts the positions of rows without changing their order, as a local renumbering does.
-        private mutating func renumber(_ changes: inout [RowChange], _ touched: Set<ObjectID>) {
+        private mutating func renumber(_ changes: inout [RowChange], _ changedIDs: Set<ObjectID>) {
             let sorted = self.rows.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
             guard sorted.count > 2 else { return }
-            for index in 1..<(sorted.count - 1) where !touched.contains(sorted[index].id) {
+            for index in 1..<(sorted.count - 1) where !changedIDs.contains(sorted[index].id) {
                 let low = sorted[index - 1].position
                 let high = sorted[index + 1].position
-                // Only between rows that are not renumbered themselves, so that the order stays for certain.
+                // Only between rows that are not renumbered themselves, so that the order certainly stays the same.
                 guard index % 2 == 1, high - low > 2 else { continue }
                 let row = sorted[index]
                 let position = low + 1
                 guard position != row.position, position < high,
-                    let place = self.rows.firstIndex(where: { $0.id == row.id })
+                    let found = self.rows.firstIndex(where: { $0.id == row.id })
                 else { continue }
-                self.rows[place].position = position
+                self.rows[found].position = position
                 changes.append(
                     RowChange(
                         id: row.id,
@@ -142,7 +142,7 @@ import NestSchema
     }
 
     /// From every earlier state to the newest, over histories of up to 12 revisions.
-    @Test func takesEveryEarlierStateToTheNewest() {
+    @Test func differenceTurnsEveryEarlierStateIntoTheNewest() {
         for seed in 0..<3_000 as Range<UInt64> {
             var world = World(seed: seed)
             var states: [(revision: Revision, ids: [ObjectID], tree: OrderStatisticTree)] = []
@@ -152,7 +152,7 @@ import NestSchema
             }
             for state in states {
                 let (tree, changes) = world.result.state(at: state.revision)
-                #expect(tree.digest == state.tree.digest, "seed \(seed): the state at \(state.revision) taken back")
+                #expect(tree.digest == state.tree.digest, "seed \(seed): wrong state at \(state.revision)")
                 let net = difference(from: state.tree, to: world.result.tree, touching: changes.values)
                 #expect(Self.apply(net, to: state.ids) == world.ids, "seed \(seed) from \(state.revision)")
                 Self.checkMoves(net, old: state.ids, new: world.ids, changes, "seed \(seed) from \(state.revision)")
@@ -160,8 +160,8 @@ import NestSchema
         }
     }
 
-    /// The same for windows: any before to any after.
-    @Test func takesEveryWindowToEveryOther() {
+    /// From any window of every earlier state to any window of the newest.
+    @Test func differenceTurnsAnyWindowIntoAnyOther() {
         for seed in 0..<3_000 as Range<UInt64> {
             var world = World(seed: seed)
             var states: [(revision: Revision, ids: [ObjectID])] = []
@@ -174,7 +174,7 @@ import NestSchema
                 let delta = ResultDelta(from: tree, to: world.result.tree, touching: changes.values)
                 for _ in 0..<4 {
                     let old = world.range(of: state.ids.count)
-                    // Mostly near the other, as a scrolled window is.
+                    // Mostly close to the old window, like a scrolled window.
                     let near = old.clamped(to: 0..<world.ids.count)
                     let new = world.random.oneIn(3) ? world.range(of: world.ids.count) : near
                     let net = delta.difference(old, new)
@@ -186,9 +186,9 @@ import NestSchema
         }
     }
 
-    /// What has come into the place of a row that left is between the same untouched rows, renumbered or not.
-    @Test func theNextRowTakesThePlaceOfOneThatLeft() {
-        var (places, renumbered) = (0, 0)
+    /// The position that a row has left is between the same unchanged rows as before, also when they were renumbered.
+    @Test func nextRowTakesThePositionOfARowThatLeft() {
+        var (leftRows, renumbered) = (0, 0)
         for seed in 10_000..<12_000 as Range<UInt64> {
             var world = World(seed: seed)
             var states: [(revision: Revision, rows: [(id: ObjectID, position: Int64)])] = []
@@ -199,24 +199,25 @@ import NestSchema
             for state in states {
                 let (tree, changes) = world.result.state(at: state.revision)
                 let delta = ResultDelta(from: tree, to: world.result.tree, touching: changes.values)
-                let isUntouched = { (id: ObjectID) in !(changes[id]?.isPlaced ?? false) }
+                let isUnchanged = { (id: ObjectID) in !(changes[id]?.isPlaced ?? false) }
                 for (index, row) in state.rows.enumerated() where !world.ids.contains(row.id) {
-                    let place = delta.place(ofLeft: RowKey(position: row.position, id: row.id))
-                    let above = Set(state.rows[..<index].map(\.id).filter(isUntouched))
-                    let stay = world.ids.prefix(place).filter(isUntouched)
-                    #expect(Set(stay) == above, "seed \(seed) from \(state.revision): \(row) to \(place)")
+                    let newIndex = delta.position(ofRemoved: RowKey(position: row.position, id: row.id))
+                    let above = Set(state.rows[..<index].map(\.id).filter(isUnchanged))
+                    let stay = world.ids.prefix(newIndex).filter(isUnchanged)
+                    #expect(Set(stay) == above, "seed \(seed) from \(state.revision): \(row) to \(newIndex)")
                     let next = world.rows.count { ($0.position, $0.id) < (row.position, row.id) }
                     let isRenumbered = changes.values.contains { !$0.isPlaced && $0.before != $0.after }
-                    #expect(isRenumbered || place == next, "seed \(seed) from \(state.revision): \(row)")
-                    places += 1
-                    renumbered += place == next ? 0 : 1
+                    #expect(isRenumbered || newIndex == next, "seed \(seed) from \(state.revision): \(row)")
+                    leftRows += 1
+                    renumbered += newIndex == next ? 0 : 1
                 }
             }
         }
-        #expect(places > 1_000 && renumbered > 0, "\(places) rows left, \(renumbered) among renumbered ones")
+        #expect(leftRows > 1_000 && renumbered > 0, "\(leftRows) rows left, \(renumbered) among renumbered ones")
     }
 
-    /// Rows that nobody placed never move; an object has at most one structural event; no fewer moves would do.
+    /// Checks that rows without a new placement do not move, that an object has at most one structural event, and that
+    /// fewer moves are not enough.
     private static func checkMoves(
         _ net: StructuralDifference,
         old: [ObjectID],
@@ -225,12 +226,12 @@ import NestSchema
         _ what: String
     ) {
         let moved = net.moves.map { old[$0.from.row] }
-        #expect(moved.allSatisfy { changes[$0]?.isPlaced ?? false }, "\(what): an untouched row moved")
+        #expect(moved.allSatisfy { changes[$0]?.isPlaced ?? false }, "\(what): an unchanged row moved")
         #expect(zip(net.moves, moved).allSatisfy { new[$0.to.row] == $1 }, "\(what): a move names another row")
         let left = net.deletedRows.map(\.id)
         let entered = net.insertedRows.map(\.id)
         #expect(Set(moved + left + entered).count == moved.count + left.count + entered.count, "\(what)")
-        // The obvious way: the fewest rows to take out so that the rest, all untouched rows included, is in the same
+        // Naive search: the fewest rows to remove so that the remaining rows, with all unchanged ones, are in the same
         // order.
         let common = old.filter { new.contains($0) }
         let placed = common.filter { changes[$0]?.isPlaced ?? false }
@@ -243,6 +244,6 @@ import NestSchema
                 fewest = min(fewest, placed.count - staying.count)
             }
         }
-        #expect(net.moves.count == fewest, "\(what): \(net.moves.count) moves, \(fewest) would do")
+        #expect(net.moves.count == fewest, "\(what): \(net.moves.count) moves, \(fewest) are enough")
     }
 }

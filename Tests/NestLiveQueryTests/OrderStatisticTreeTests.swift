@@ -5,7 +5,7 @@ import Testing
 import NestSchema
 
 @Suite struct OrderStatisticTreeTests {
-    /// `texts`: how many keys in a hundred are texts, most of which do not fit into the first eight bytes.
+    /// `texts`: the percentage of keys that are texts, most of which do not fit into the first eight bytes.
     private static func key(_ random: inout SeededRandom, _ universe: Int, texts: Int) -> RowKey {
         let id = ObjectID(Int64(random.below(8) + 1))
         let number = random.below(universe)
@@ -16,9 +16,9 @@ import NestSchema
         return RowKey(writer.take(), id: id)
     }
 
-    /// After any history of insertions and removals the tree is the sorted array of the same keys: order, index of
-    /// each, key at each index, digest; and copies taken on the way have not changed.
-    @Test func isTheSortedArrayOfItsKeys() {
+    /// After any history of insertions and removals the tree equals the sorted array of the same keys: order, index of
+    /// each key, key at each index, and digest. Copies made in between do not change.
+    @Test func treeEqualsTheSortedArrayOfItsKeys() {
         for seed in 0..<60 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let universe = [20, 300, 20_000][random.below(3)]
@@ -26,7 +26,7 @@ import NestSchema
             var tree = OrderStatisticTree()
             var naive: Set<RowKey> = []
             var held: [(tree: OrderStatisticTree, keys: [RowKey])] = []
-            // Phases of mostly growing and mostly shrinking.
+            // The phases alternate between mostly growing and mostly shrinking.
             for step in 0..<1_200 {
                 let key = Self.key(&random, universe, texts: texts)
                 let grows = (step / 300) % 2 == 0
@@ -76,7 +76,7 @@ import NestSchema
         }
     }
 
-    /// A longest increasing sub-sequence is increasing, and no subset that is longer exists (checked by trying all).
+    /// The subsequence is increasing, and no longer one exists (checked by trying all subsets).
     @Test func longestIncreasingSubsequenceIsLongest() {
         for seed in 0..<400 as Range<UInt64> {
             var random = SeededRandom(seed: seed)

@@ -3,8 +3,8 @@ import NestModel
 import Testing
 
 @Suite struct RowLogTests {
-    /// The bytes by which logs are kept within their bound are those of the values too.
-    @Test func aLogCountsTheValuesItHolds() {
+    /// The byte count that limits a log includes the values in the log.
+    @Test func logBytesIncludeItsValues() {
         var log = RowLog(base: Revision(0))
         let key = RowKey(position: 0, id: ObjectID(2))
         for revision in 1...10 {

@@ -5,8 +5,8 @@ import Testing
 import NestProtocol
 import NestSchema
 
-/// The differ over random histories of rows sorted by values, in sections: what it says takes every earlier state to
-/// the newest, with as few moves as the rule allows.
+/// Tests differences over random histories of rows in sections, sorted by values. A difference turns every earlier
+/// state into the newest, with the fewest moves that the rule allows.
 @Suite struct SectionedDifferenceTests {
     private struct History {
         var random: SeededRandom
@@ -32,7 +32,7 @@ import NestSchema
             return SectionedSnapshot(revision: self.revision, projection: [], sections: sections)
         }
 
-        /// One revision that touches a few rows.
+        /// Makes one revision that changes a few rows.
         mutating func step() {
             self.revision = self.revision.next
             var changes: [RowChange] = []
@@ -40,7 +40,7 @@ import NestSchema
             for _ in 0...self.random.below(4) {
                 let id = self.random.oneIn(4) ? nil : ids.popLast()
                 let after = id == nil || !self.random.oneIn(3) ? self.edited(id.map { self.items[$0]! }) : nil
-                let object = TouchedObject(
+                let object = ChangedRow(
                     entity: EntityNumber(1),
                     id: id ?? ObjectID(self.nextID),
                     before: id.map { self.world.row(self.items[$0]!) },
@@ -61,7 +61,7 @@ import NestSchema
         }
     }
 
-    @Test func takesEveryEarlierStateToTheNewest() throws {
+    @Test func differenceTurnsEveryEarlierStateIntoTheNewest() throws {
         var (moves, sections) = (0, 0)
         for seed in 0..<1_000 as Range<UInt64> {
             var history = History(seed: seed)
@@ -74,7 +74,7 @@ import NestSchema
             for (old, tree) in states {
                 let what = "seed \(seed) from \(old.revision)"
                 let (back, changes) = history.result.state(at: old.revision)
-                #expect(back.digest == tree.digest && back.sectionCount == old.sections.count, "\(what): taken back")
+                #expect(back.digest == tree.digest && back.sectionCount == old.sections.count, "\(what): wrong state")
                 let net = difference(from: back, to: history.result.tree, touching: changes.values)
                 let diff = Self.diff(net, from: old, to: newest)
                 #expect(NaiveDiff.apply(diff, to: old) == newest, "\(what): \(diff)")
@@ -89,8 +89,8 @@ import NestSchema
         #expect(moves > 1_000 && sections > 1_000, "\(moves) moves, \(sections) sections")
     }
 
-    /// Any window of every earlier state to any of the newest, mostly one near it.
-    @Test func takesEveryWindowToEveryOther() throws {
+    /// From any window of every earlier state to any window of the newest, mostly one close to it.
+    @Test func differenceTurnsAnyWindowIntoAnyOther() throws {
         var (moves, sections, ends) = (0, 0, 0)
         for seed in 2_000..<2_700 as Range<UInt64> {
             var history = History(seed: seed)
@@ -116,7 +116,7 @@ import NestSchema
                     #expect(state == new, "\(what)")
                     #expect(
                         state.digest == history.result.tree.digest(of: newRange).value,
-                        "\(what): the digest of a window"
+                        "\(what): wrong digest of a window"
                     )
                     Self.expectFew(diff, from: old, to: new, changes, what)
                     Self.expectReasons(diff, newest, changes, what)
@@ -130,7 +130,7 @@ import NestSchema
     }
 
     /// From a window of one result to a window of another that has other rows in the same order.
-    @Test func takesWindowsOfOneResultToThoseOfAnother() throws {
+    @Test func differenceTurnsAWindowOfOneResultIntoAWindowOfAnother() throws {
         var (left, kept) = (0, 0)
         for seed in 5_000..<6_500 as Range<UInt64> {
             var history = History(seed: seed)
@@ -160,7 +160,7 @@ import NestSchema
                 var state = old
                 try state.apply(diff)
                 #expect(state == new, "\(what)")
-                #expect(diff.moves.isEmpty, "\(what): a row moves")
+                #expect(diff.moves.isEmpty, "\(what): a row moved")
                 Self.expectFew(diff, from: old, to: new, [:], what)
                 let there = Set(to.whole.sections.flatMap { $0.rows.map(\.id) })
                 let stay = Set(new.sections.flatMap { $0.rows.map(\.id) })
@@ -211,13 +211,13 @@ import NestSchema
         _ what: String
     ) {
         let placed = Set(changes.values.filter(\.isPlaced).map(\.id))
-        #expect(diff.moves.allSatisfy { placed.contains(old[$0.from].id) }, "\(what): an untouched row moves")
+        #expect(diff.moves.allSatisfy { placed.contains(old[$0.from].id) }, "\(what): an unchanged row moved")
         let structural =
             diff.moves.map { old[$0.from].id } + diff.deletedRows.map(\.id) + diff.insertedRows.map(\.row.id)
-        #expect(Set(structural).count == structural.count, "\(what): two structural events of a row")
+        #expect(Set(structural).count == structural.count, "\(what): a row has two structural events")
         let (before, after) = (NaiveMoves.rows(old.sections), NaiveMoves.rows(new.sections))
         guard let fewest = NaiveMoves.fewest(from: before, to: after, placed: placed) else { return }
-        #expect(diff.moves.count == fewest, "\(what): \(diff.moves.count) moves, \(fewest) would do")
+        #expect(diff.moves.count == fewest, "\(what): \(diff.moves.count) moves, \(fewest) are enough")
     }
 }
 
@@ -227,7 +227,7 @@ extension SeededRandom {
         return first..<first + self.below(count - first + 1)
     }
 
-    /// Mostly the other, a little further.
+    /// Returns mostly a range close to the other.
     fileprivate mutating func range(of count: Int, near other: Range<Int>) -> Range<Int> {
         guard self.below(3) > 0 else { return self.range(of: count) }
         let first = min(max(other.lowerBound + self.below(5) - 2, 0), count)
@@ -236,7 +236,7 @@ extension SeededRandom {
 }
 
 extension SectionedSnapshot {
-    /// What a window shows of it.
+    /// Returns the part of the snapshot that a window shows.
     fileprivate func window(_ range: Range<Int>) -> SectionedSnapshot {
         var window = self
         window.sections = []

@@ -3,9 +3,10 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// A tree with sections is the sorted list of its rows, cut where a function of their values changes.
+/// Tests that a tree with sections equals the sorted list of its rows, divided where a function of their values
+/// changes.
 @Suite struct SectionedTreeTests {
-    @Test func isTheListOfItsRowsInSections() {
+    @Test func treeEqualsTheSortedRowsInSections() {
         for seed in 0..<40 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let world = SectionedWorld(&random)
@@ -48,10 +49,10 @@ import Testing
         tree.validate()
         let sections = world.sections(items)
         let values = Dictionary(uniqueKeysWithValues: items.map { ($0.id, $0.values) })
-        #expect(Set(sections.map(\.key)).count == sections.count, "\(what): names are unique")
+        #expect(Set(sections.map(\.key)).count == sections.count, "\(what): section names are not unique")
         #expect(tree.count == items.count && tree.sectionCount == sections.count, "\(what)")
         let snapshot = SectionedSnapshot(revision: Revision(1), projection: [], sections: sections)
-        #expect(tree.digest.value == snapshot.digest, "\(what): digest")
+        #expect(tree.digest.value == snapshot.digest, "\(what): wrong digest")
         var all: [(section: Int, id: ObjectID)] = []
         var names: [AttributeValue] = []
         for (index, section) in sections.enumerated() {
@@ -59,9 +60,9 @@ import Testing
             for (row, item) in section.rows.enumerated() {
                 let key = world.key(values[item.id]!, item.id)
                 let start = tree.sectioning!.start(of: key.sort)
-                #expect(tree.path(of: key) == RowPosition(index, row), "\(what): path of \(item.id)")
+                #expect(tree.path(of: key) == RowPosition(index, row), "\(what): wrong path of \(item.id)")
                 #expect(tree.sectionIndex(of: start) == index && tree.hasSection(start), "\(what)")
-                #expect(tree.sectioning!.name(of: start) == section.key, "\(what): name of \(values[item.id]!)")
+                #expect(tree.sectioning!.name(of: start) == section.key, "\(what): wrong name of \(values[item.id]!)")
                 all.append((index, item.id))
             }
         }
@@ -70,7 +71,7 @@ import Testing
             let range = first..<(first + random.below(all.count - first + 1))
             var found: [ObjectID] = []
             tree.forEach(in: range) { found.append($0.id) }
-            #expect(found == all[range].map(\.id), "\(what): rows \(range)")
+            #expect(found == all[range].map(\.id), "\(what): wrong rows \(range)")
             var expected: [(key: AttributeValue, rows: Range<Int>)] = []
             for index in range {
                 if index > range.lowerBound, all[index - 1].section == all[index].section {
@@ -81,17 +82,17 @@ import Testing
             }
             #expect(
                 tree.sections(of: range).elementsEqual(expected) { $0.key == $1.key && $0.rows == $1.rows },
-                "\(what): sections of \(range)"
+                "\(what): wrong sections of \(range)"
             )
         }
-        // A section that is not there.
+        // The section of random values, which may not exist.
         let other = world.values(&random)
         let start = tree.sectioning!.start(of: world.key(other, ObjectID(1)).sort)
-        #expect(tree.hasSection(start) == names.contains(world.name(other)), "\(what): a section of \(other)")
+        #expect(tree.hasSection(start) == names.contains(world.name(other)), "\(what): section of \(other)")
     }
 
-    /// What a section by value is called is what was written, whatever follows it in the key.
-    @Test func aKeyReadsBackAsItWasWritten() {
+    /// The name of a section by value is the value that was written, whatever follows it in the key.
+    @Test func sectionNameEqualsTheValueInTheKey() {
         for seed in 0..<3_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let world = SectionedWorld(&random)

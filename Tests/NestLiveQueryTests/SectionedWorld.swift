@@ -3,7 +3,7 @@ import NestModel
 import NestTestSupport
 import NestSchema
 
-/// A random order with sections, values that often meet in it, and both kept the obvious way.
+/// A random order with sections, with values that are often equal, and a naive implementation of both.
 struct SectionedWorld {
     let terms: [SortTerm]
     let function: SectionKey.Function
@@ -77,7 +77,7 @@ struct SectionedWorld {
         return RowKey(writer.key(self.terms, self.row(values), []), id: id)
     }
 
-    // MARK: The obvious way
+    // MARK: Naive implementation
 
     typealias Item = (id: ObjectID, values: [AttributeValue])
 
@@ -110,7 +110,7 @@ struct SectionedWorld {
         NaiveSections.name(self.function, self.terms[0].folding, values[0])
     }
 
-    /// The sections of rows, which are told apart by nothing but their names.
+    /// Returns the sections of rows. Only their names distinguish sections.
     func sections(_ items: [Item]) -> [ResultsSection] {
         var sections: [ResultsSection] = []
         for item in items.sorted(by: self.precedes) {

@@ -4,13 +4,13 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// Keys are in the order of the values they are written from, compared the obvious way.
+/// Tests that keys have the order of the values from which they are written, compared in a naive way.
 @Suite struct SortKeyTests {
     private static let forms: [SortTerm.Form] = [
         .text, .decimal, .integer, .wideInteger, .double, .boolean, .data, .uuid,
     ]
 
-    /// Values that often meet: short ones over few letters, numbers at the edges of their sizes.
+    /// Returns values that are often equal: short texts of few letters, and numbers at the limits of their sizes.
     private static func value(_ form: SortTerm.Form, _ random: inout SeededRandom) -> AttributeValue {
         if form != .wideInteger, random.oneIn(8) { return .null }
         func word(_ letters: [Unicode.Scalar], max: Int) -> String {
@@ -95,7 +95,8 @@ import NestSchema
         }
     }
 
-    /// Numbers in every order, alone and required or beside others and small, take no more than the row itself.
+    /// The keys of numbers take no more memory than the row itself: any single required number in either direction, and
+    /// small numbers with other sort terms.
     @Test func numbersHaveShortKeys() {
         func isShort(_ values: [AttributeValue], _ terms: [SortTerm]) -> Bool {
             let key = RowKey(Self.key(values, terms), id: ObjectID(1))

@@ -3,15 +3,15 @@ import NestEngine
 import NestModel
 import NestTestSupport
 
-/// A client that holds what it is sent, and counts its answers.
+/// A client that applies what it receives to its state, and counts its answers.
 final class MeaningClient {
     /// A subscription, or several equal ones.
     struct Held {
         var request: ObjectFetchRequest
         var projection: [PropertyNumber]
-        /// `nil` until the snapshot comes.
+        /// `nil` until the snapshot arrives.
         var state: SectionedSnapshot?
-        /// It resumed from a state that it never had.
+        /// Whether the client resumed from a state that it never had.
         var isBlind = false
         var count = 1
     }
@@ -32,9 +32,9 @@ final class MeaningClient {
     private(set) var held: [UInt32: Held] = [:]
     private(set) var changeViews: Set<UInt32> = []
     var isBlocked = false
-    /// The engine waits for it to take what it was sent.
-    var owesDrain = false
-    /// The engine has ended the connection.
+    /// Whether the engine waits until the client has drained.
+    var awaitsDrain = false
+    /// Whether the engine has ended the connection.
     private(set) var isEnded = false
     private(set) var refusals: [ErrorCode: Int] = [:]
     private(set) var diffs = 0
@@ -48,7 +48,7 @@ final class MeaningClient {
     func connect(as connection: ConnectionID) -> EngineInput {
         self.connection = connection
         (self.asked, self.held, self.changeViews) = ([:], [:], [])
-        (self.isBlocked, self.owesDrain, self.isEnded) = (false, false, false)
+        (self.isBlocked, self.awaitsDrain, self.isEnded) = (false, false, false)
         return .connected(connection, session: self.session, scope: self.scope)
     }
 
@@ -58,7 +58,7 @@ final class MeaningClient {
         return .request(self.connection, requestID: self.lastRequest, request)
     }
 
-    // MARK: What comes
+    // MARK: Received messages
 
     func take(_ reply: EngineReply, _ requestID: UInt32) throws {
         guard let asked = self.asked.removeValue(forKey: requestID) else {
@@ -71,7 +71,9 @@ final class MeaningClient {
             return
         }
         switch (asked, reply) {
-        case (.subscription(let request, let resumed, let isBlind), .subscribed(let view, let first, _, let projection)):
+        case (
+            .subscription(let request, let resumed, let isBlind), .subscribed(let view, let first, _, let projection)
+        ):
             if first == .alreadySubscribed {
                 try MeaningFailure.unless(self.held[view] != nil, "already subscribed to an unknown view \(view)")
                 self.held[view]!.count += 1
@@ -107,15 +109,15 @@ final class MeaningClient {
         _ first: FirstState,
         _ projection: [PropertyNumber]
     ) throws {
-        // It may have been given up meanwhile: then what comes begins anew.
+        // The old subscription may have ended meanwhile. Then the new one begins with a snapshot.
         let was = self.held[old]
         try MeaningFailure.unless(
             was != nil || first == .snapshot || first == .alreadySubscribed,
-            "view \(old), which is gone, becomes \(view) as \(first)"
+            "the ended view \(old) becomes view \(view) with \(first)"
         )
         if case .current(let revision) = first {
             self.held[view]?.state?.revision = revision
-            return try MeaningFailure.unless(view == old, "current as another view")
+            return try MeaningFailure.unless(view == old, "the client is current, but the view is another one")
         }
         self.leave(old)
         if first == .alreadySubscribed {
@@ -130,7 +132,7 @@ final class MeaningClient {
 
     func take(_ push: EnginePush) throws {
         if case .changeSet(let body) = push.content {
-            try MeaningFailure.unless(self.changeViews.contains(push.view), "changes under an unknown view")
+            try MeaningFailure.unless(self.changeViews.contains(push.view), "a change set for an unknown view")
             _ = try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in
                 let part = try reader.changeSetPart()
                 try reader.finish("part")
@@ -158,10 +160,10 @@ final class MeaningClient {
             guard var state = held.state else {
                 throw MeaningFailure("a diff before the snapshot of view \(push.view)")
             }
-            // It answers a change: from a state that may be newer than the client was told.
+            // A diff that answers RESUBSCRIBE starts at a state that may be newer than the client's last revision.
             if diff.from == diff.to { state.revision = max(state.revision, diff.from) }
             try state.apply(diff)
-            try MeaningFailure.unless(state.digest == diff.digest, "the digest after \(diff) of \(held.request)")
+            try MeaningFailure.unless(state.digest == diff.digest, "wrong digest after \(diff) of \(held.request)")
             held.state = state
         case .snapshot(let header, let bodies):
             held.state = try header.state(bodies.map(\.bytes), held.projection)
@@ -181,14 +183,14 @@ final class MeaningClient {
 }
 
 extension SnapshotHeader {
-    /// The state that these bodies of rows are of.
+    /// Decodes the state from bodies of rows.
     func state(_ bodies: [[UInt8]], _ projection: [PropertyNumber]) throws -> SectionedSnapshot {
         let rows = try bodies.flatMap { body in
             try ByteReader.read(body) { (reader) throws(DecodingFailure) in
                 try reader.rows(valueCount: projection.count)
             }
         }
-        try MeaningFailure.unless(rows.count == self.rowCount, "\(rows.count) rows of \(self.rowCount)")
+        try MeaningFailure.unless(rows.count == self.rowCount, "a snapshot has \(rows.count) of \(self.rowCount) rows")
         var rest = rows[...]
         let sections = self.sections.map { section in
             defer { rest = rest.dropFirst(section.rowCount) }
@@ -200,7 +202,7 @@ extension SnapshotHeader {
             sections: sections,
             window: self.window
         )
-        try MeaningFailure.unless(state.digest == self.digest, "the digest of a snapshot")
+        try MeaningFailure.unless(state.digest == self.digest, "wrong digest of a snapshot")
         return state
     }
 }

@@ -1,4 +1,4 @@
-/// Something that must hold of every answer does not.
+/// The violation of a rule that every answer must follow.
 package struct MeaningFailure: Error, CustomStringConvertible {
     package let description: String
 

@@ -8,9 +8,10 @@ import NestTestSupport
 import NestFraming
 import NestSchema
 
-/// Random requests that mean something, by seed or by bytes: a random model, a real store and engine, several clients, some of
-/// them confined. Nothing traps; every request has one answer; no answer is INTERNAL_ERROR; what subscribers hold is what a new
-/// engine finds in the store.
+/// Runs random requests, most of them valid, from a seed or from a fuzzer's bytes. The model is random, the store and
+/// the engine are real, and some of the clients are confined. It checks that nothing traps, that every request has
+/// exactly one answer, that no answer is INTERNAL_ERROR, and that subscribers hold what a new engine finds in the
+/// store.
 package final class MeaningRun {
     private var random: SeededRandom
     private let store: Store
@@ -21,7 +22,8 @@ package final class MeaningRun {
     private var now: Int64 = 1_700_000_000_000_000
     private let spool = SpoolBudget(bytesMax: 64 << 20)
     private var isSceneOld = true
-    /// Requests sent, of any kind; those that were not even readable; states compared with those of another engine.
+    /// The number of requests, of requests that the server could not read, and of states that were compared with those
+    /// of another engine.
     package private(set) var requests = 0
     package private(set) var unreadable = 0
     package private(set) var compared = 0
@@ -31,7 +33,7 @@ package final class MeaningRun {
         self.clients.reduce(into: [:]) { $0.merge($1.refusals) { $0 + $1 } }
     }
 
-    /// `model`: chooses the model, so that bytes go to requests.
+    /// `model`: selects the model, so that the bytes of `random` are left for requests.
     package init(_ random: SeededRandom, model: UInt64) throws {
         self.random = random
         let model = Self.model(model)
@@ -78,7 +80,7 @@ package final class MeaningRun {
         }
     }
 
-    /// Where a token may be confined to, when the model has trees.
+    /// Returns the confinement of a token, if the model has trees.
     private func confinement() -> AccessConfinement? {
         for entity in self.scene.model.entities {
             guard let tree = self.scene.trees(of: entity).first else { continue }
@@ -101,7 +103,7 @@ package final class MeaningRun {
 
     // MARK: Steps
 
-    /// So many requests, or as many as the bytes are enough for.
+    /// Sends `count` requests, or as many as the bytes are enough for.
     package func run(requests count: Int) throws {
         var steps = 0
         while self.requests < count, !self.random.isSpent {
@@ -130,10 +132,10 @@ package final class MeaningRun {
         case 1: return [.positionTimer]
         case 2, 3:
             client.isBlocked.toggle()
-            if !client.isBlocked { client.owesDrain = false }
+            if !client.isBlocked { client.awaitsDrain = false }
             return [client.isBlocked ? .blocked(client.connection) : .drained(client.connection)]
-        case 4 where client.owesDrain && !client.isBlocked:
-            client.owesDrain = false
+        case 4 where client.awaitsDrain && !client.isBlocked:
+            client.awaitsDrain = false
             return [.drained(client.connection)]
         default: return self.ask(client)
         }
@@ -158,13 +160,14 @@ package final class MeaningRun {
         return inputs
     }
 
-    /// Another engine on the same store, which knows what the journal says and nothing else. Everybody returns.
+    /// Replaces the engine by a new one, which knows only what the store contains, and reconnects all clients.
     private func restart() throws {
         self.engine = try Self.engine(self.store, &self.random)
         for client in self.clients { try self.perform(self.reconnect(client)) }
     }
 
-    /// Sends what the server reads from a message; what it cannot read it refuses without asking the engine.
+    /// Sends the request that the server reads from a message. A message that the server cannot read does not reach the
+    /// engine.
     private func send(
         _ client: MeaningClient,
         _ message: some Message,
@@ -349,7 +352,7 @@ package final class MeaningRun {
         }
     }
 
-    /// Chunks as a client sends them, checked as the server does.
+    /// Stages chunks as a client sends them, with the checks of the server.
     private func stage(_ request: SubtreeImport, _ attributes: [AttributeDescription]) throws -> StagedSubtree {
         var stage = UploadStage(
             request,
@@ -423,7 +426,7 @@ package final class MeaningRun {
             case .progress(let revision, let to):
                 for client in self.clients where to.contains(client.connection) { client.takeProgress(revision) }
             case .end(let id, _): self.clients.first { $0.connection == id }?.end()
-            case .whenDrained(let id): self.clients.first { $0.connection == id }?.owesDrain = true
+            case .whenDrained(let id): self.clients.first { $0.connection == id }?.awaitsDrain = true
             case .read(let read): arrived.append(.read(read.id, read.run(self.store.reader)))
             case .welcome, .own, .undoState, .tokensChanged: break
             }
@@ -435,7 +438,7 @@ package final class MeaningRun {
     private func refreshScene() throws {
         self.isSceneOld = false
         var found: [ObjectID: EntityNumber] = [:]
-        // Ids are many after a while; those that were known, and those given since.
+        // Reads only the ids that were known and those assigned since, because there are many ids after a while.
         try self.store.access {
             for id in Set(self.scene.all + self.scene.gone).union(self.newIDs()) {
                 if let object = try self.store.object(id) { found[id] = object.row.entity }
@@ -452,15 +455,15 @@ package final class MeaningRun {
         (self.lastID..<max(self.lastID, self.store.nextObjectID)).map { ObjectID($0) }
     }
 
-    // MARK: What must hold
+    // MARK: Checks
 
-    /// Everybody drains and everything is answered; then what is held is what another engine finds.
+    /// Drains all clients until every request is answered. Then compares what they hold with what another engine finds.
     private func settleAndCompare() throws {
         for round in 0... {
-            try MeaningFailure.unless(round < 10_000, "the engine never comes to rest")
+            try MeaningFailure.unless(round < 10_000, "the engine has work left after \(round) rounds")
             var inputs: [EngineInput] = []
-            for client in self.clients where client.isBlocked || client.owesDrain {
-                (client.isBlocked, client.owesDrain) = (false, false)
+            for client in self.clients where client.isBlocked || client.awaitsDrain {
+                (client.isBlocked, client.awaitsDrain) = (false, false)
                 inputs.append(.drained(client.connection))
             }
             if inputs.isEmpty, !self.engine.hasBacklog { break }
@@ -480,7 +483,7 @@ package final class MeaningRun {
         var request = held.request
         if case .around(_, let before, let after)? = request.window {
             guard let anchor = state.window?.anchor else {
-                return try MeaningFailure.unless(state.rowCount == 0, "rows around nothing: \(held.request)")
+                return try MeaningFailure.unless(state.rowCount == 0, "rows without an anchor: \(held.request)")
             }
             request.window = .around(anchor, before: before, after: after)
         }
@@ -493,7 +496,7 @@ package final class MeaningRun {
             ],
             now: self.now
         )
-        // A dear one is read beside the engine.
+        // A large result is read in the background.
         for case .read(let read) in effects {
             effects += other.perform([.read(read.id, read.run(self.store.reader))], now: self.now)
         }
@@ -508,9 +511,9 @@ package final class MeaningRun {
                 )
             case .failure(let error)
             where error.code == .notFound || request.source != nil && error.code == .unknownProperty:
-                // Its owner is gone: nothing is left. Or the client resumed while it did not see the owner, which is of
-                // a kind without the relationship.
-                return try MeaningFailure.unless(state.rowCount == 0, "rows of what is gone: \(request): \(error)")
+                // The owner is gone, so there are no rows. Or the client resumed while it could not see the owner,
+                // whose entity does not have the relationship.
+                return try MeaningFailure.unless(state.rowCount == 0, "rows without an owner: \(request): \(error)")
             default: throw MeaningFailure("a fetch of \(request) is answered by \(reply)")
             }
         }

@@ -1,12 +1,12 @@
 import NestModel
 import NestTestSupport
 
-/// What random requests are made of: a model, the objects that are known to be in the store, and a few values of each type, so
-/// that rows tie and requests repeat.
+/// The material for random requests: a model, the objects that are known to be in the store, and a few values of each
+/// type, so that rows tie and requests repeat.
 struct MeaningScene {
     let model: ManagedObjectModel
     private(set) var kinds: [ObjectID: EntityNumber] = [:]
-    /// By entity, objects of the entities below it too.
+    /// The objects by entity, including those of its sub-entities.
     private var ids: [EntityNumber: [ObjectID]] = [:]
     /// Objects that were deleted.
     private(set) var gone: [ObjectID] = []
@@ -32,7 +32,7 @@ struct MeaningScene {
 
     func entity(of id: ObjectID) -> EntityDescription? { self.kinds[id].flatMap { self.model.entity($0) } }
 
-    /// Takes what is in the store now.
+    /// Updates the scene to the objects that are in the store now.
     mutating func take(_ found: [ObjectID: EntityNumber]) {
         self.gone = Array((self.gone + self.kinds.keys.filter { found[$0] == nil }.sorted()).suffix(40))
         self.kinds = found
@@ -42,7 +42,7 @@ struct MeaningScene {
         }
     }
 
-    /// Relationships by which the objects of an entity are below one another.
+    /// Returns the relationships by which objects of an entity form trees.
     func trees(of entity: EntityDescription) -> [RelationshipDescription] {
         let top = { (number: EntityNumber) in self.model.lineage(of: number).last?.number }
         return entity.relationships.filter {
@@ -51,9 +51,9 @@ struct MeaningScene {
     }
 }
 
-/// Values and numbers: mostly right ones, at times those at the edge of what can be said, and beyond it.
+/// Random values and numbers: mostly valid ones, sometimes ones at or beyond the limits of the protocol.
 extension SeededRandom {
-    /// Once in a while something is to be wrong.
+    /// Returns `true` once in 40 calls: the caller then uses something invalid.
     mutating func isWrong() -> Bool { self.oneIn(40) }
 
     mutating func wildNumber() -> UInt16 { self.pick([0, 1, 2, 7, 255, 999, 0xff00, 0xff01, 0xffff]) }
@@ -118,20 +118,20 @@ extension SeededRandom {
         scene.model.entities.filter(isWanted).randomElement(using: &self)
     }
 
-    /// An object of an entity, mostly one of a few.
+    /// Returns an object of an entity; half of the time one of the first four.
     mutating func object(_ scene: MeaningScene, of entity: EntityNumber) -> ObjectID? {
         if self.isWrong() { return self.oneIn(2) ? self.wildID() : self.anyObject(scene) }
         let ids = scene.objects(of: entity)
         return (self.oneIn(2) ? ids.prefix(4) : ids[...]).randomElement(using: &self)
     }
 
-    /// Any object, at times one that is gone.
+    /// Returns any object, sometimes a deleted one.
     mutating func anyObject(_ scene: MeaningScene) -> ObjectID {
         if self.oneIn(12), let gone = scene.gone.randomElement(using: &self) { return gone }
         return scene.all.randomElement(using: &self) ?? ObjectID(1)
     }
 
-    /// An object with a relationship that is wanted.
+    /// Returns an object and one of its relationships that `isWanted` accepts.
     mutating func owner(_ scene: MeaningScene, where isWanted: (RelationshipDescription) -> Bool)
         -> (id: ObjectID, relationship: RelationshipDescription)?
     {

@@ -1,6 +1,6 @@
 import NestModel
 
-/// What runs have done together.
+/// The totals of several runs.
 package struct MeaningTotal: CustomStringConvertible {
     package private(set) var requests = 0
     package private(set) var replies = 0

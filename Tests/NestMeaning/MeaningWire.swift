@@ -5,16 +5,17 @@ import NestServer
 import NestProtocol
 import NestFraming
 
-/// Requests and answers go through their byte forms, so that only what can be said is asked, and what is answered can be.
+/// Encodes and decodes requests and answers, so that a run sends only requests that the protocol can express, and every
+/// answer must be encodable.
 enum MeaningWire {
-    /// The request that the server reads from a message, or its refusal.
+    /// Returns the request that the server reads from a message, or throws its refusal.
     static func request(_ message: some Message) throws(NestError) -> EngineRequest {
         do throws(WireError) {
             let body = ByteBuffer(bytes: message.body)
             guard let request = try EngineRequest(type: Swift.type(of: message).type, body: body) else {
                 throw .unsupportedMessage(Swift.type(of: message).type.rawValue)
             }
-            // Here the generator meets every kind that the engine takes.
+            // Every request kind that the engine accepts passes here.
             precondition(request.kind.type == Swift.type(of: message).type, "a request has the kind of its message")
             return request
         } catch {
@@ -25,10 +26,10 @@ enum MeaningWire {
     private static func check<Reply: Message>(_ message: Reply) throws {
         let body = message.body
         let again = try Reply(body: ByteBuffer(bytes: body))
-        try MeaningFailure.unless(again.body == body, "an answer is not written the same twice: \(message)")
+        try MeaningFailure.unless(again.body == body, "an answer is encoded differently after decoding: \(message)")
     }
 
-    /// Writes an answer as the server does, and reads it as clients do.
+    /// Encodes an answer as the server does, and decodes it as clients do.
     static func check(_ reply: EngineReply) throws {
         switch reply {
         case .failure(let error): try self.check(ErrorMessage(error))

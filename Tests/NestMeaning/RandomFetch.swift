@@ -1,7 +1,7 @@
 import NestModel
 import NestTestSupport
 
-/// Random fetch requests within what the protocol can say, most of which the model admits.
+/// Random fetch requests that the protocol can express. Most of them are valid for the model.
 extension SeededRandom {
     mutating func fetch(_ scene: MeaningScene) -> ObjectFetchRequest {
         guard var entity = self.entity(scene) else { return ObjectFetchRequest(entity: EntityNumber(1)) }
@@ -46,7 +46,7 @@ extension SeededRandom {
 
     private mutating func reach() -> Int { self.oneIn(6) ? self.wildCount() : self.below(9) }
 
-    /// Another request that has much of one.
+    /// Returns a request that has much in common with another one.
     mutating func changed(_ request: ObjectFetchRequest, _ scene: MeaningScene) -> ObjectFetchRequest {
         var request = request
         let entity = scene.model.entity(request.entity) ?? scene.model.entities[0]
@@ -65,7 +65,8 @@ extension SeededRandom {
 
     // MARK: Paths
 
-    /// A way of up to four steps, a count among them; with `hasMany` one of them is to many, and a count may still follow.
+    /// Returns a path of up to four steps, which may end in a count. With `hasMany` one of the steps is to many, and a
+    /// count may still follow.
     mutating func path(_ scene: MeaningScene, _ entity: EntityDescription, hasMany: Bool) -> PropertyPath {
         var path = PropertyPath(leaf: .object)
         var here = entity
@@ -94,7 +95,7 @@ extension SeededRandom {
         return path
     }
 
-    /// The attribute at the end of a path.
+    /// Returns the attribute at the end of a path.
     private func attribute(_ path: PropertyPath, _ entity: EntityDescription, _ scene: MeaningScene)
         -> AttributeDescription?
     {
@@ -130,7 +131,7 @@ extension SeededRandom {
         request.section = SectionKey(function, of: self.isWrong() ? self.path(scene, entity, hasMany: false) : path)
     }
 
-    /// In the order of a list, whose owner a conjunct names.
+    /// Sorts by the order of a list, whose owner is named by a comparison in the predicate.
     private mutating func addListOrder(
         _ scene: MeaningScene,
         _ entity: EntityDescription,
@@ -166,7 +167,7 @@ extension SeededRandom {
         return FetchPredicate(nodes: nodes + [self.oneIn(2) ? .and(count) : .or(count)])
     }
 
-    /// As wide or as deep as can be said, or a little more.
+    /// Returns a predicate that is as wide or as deep as allowed, or a little more.
     private mutating func largePredicate(_ scene: MeaningScene, _ entity: EntityDescription) -> FetchPredicate {
         let one = FetchPredicate.Node.comparison(self.comparison(scene, entity))
         if self.oneIn(2) {

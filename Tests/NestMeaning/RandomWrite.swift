@@ -1,7 +1,7 @@
 import NestModel
 import NestTestSupport
 
-/// Random transactions over what is known to be there.
+/// Random transactions over the objects of the scene.
 extension SeededRandom {
     mutating func transaction(_ scene: MeaningScene) -> WriteTransaction {
         var steps = RandomSteps(scene: scene)
@@ -28,7 +28,7 @@ extension SeededRandom {
         self.pick(["", "n", "\0", String(repeating: "n", count: 256), String(repeating: "n", count: 257), "\u{301}"])
     }
 
-    /// One of a few, so that requests are repeated under it, with and without being the same.
+    /// Returns one of twelve keys, so that keys are reused, by the same request and by others.
     mutating func key() -> Identifier128 { Identifier128(high: 5, low: UInt64(self.below(12))) }
 
     mutating func undoOptions() -> UndoOptions {
@@ -36,11 +36,11 @@ extension SeededRandom {
     }
 }
 
-/// The steps of one transaction, which may name what steps before them made.
+/// The steps of one transaction. A step may refer to objects that earlier steps created.
 private struct RandomSteps {
     let scene: MeaningScene
     var mutations: [Mutation] = []
-    /// Entities of what inserts and find-or-creates make, in their order.
+    /// The entities of the objects that inserts and find-or-creates made, in their order.
     private var made: [EntityNumber] = []
 
     init(scene: MeaningScene) {
@@ -61,7 +61,7 @@ private struct RandomSteps {
         }
     }
 
-    // MARK: What is named
+    // MARK: References
 
     private func any(_ random: inout SeededRandom) -> ObjectReference {
         if random.isWrong() {

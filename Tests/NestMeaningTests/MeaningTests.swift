@@ -4,8 +4,8 @@ import NestTestSupport
 import Testing
 
 @Suite struct MeaningTests {
-    /// Seeds that have found something.
-    @Test func whatWasFoundOnceIsNotFoundAgain() throws {
+    /// Replays seeds that have found bugs.
+    @Test func seedsOfFixedBugsPass() throws {
         for seed in [13_489, 15_653, 40_078, 61_075, 63_290, 65_049, 84_011, 85_745, 106_612] as [UInt64] {
             let run = try MeaningRun(SeededRandom(seed: seed), model: seed)
             do {
@@ -17,8 +17,8 @@ import Testing
         }
     }
 
-    /// To replay a failure: `NEST_SEED=…` and `NEST_STEPS=…` in the environment; for a long run `NEST_COUNT=…` seeds from
-    /// `NEST_FIRST=…` on.
+    /// To replay a failure, set `NEST_SEED=…` and `NEST_STEPS=…` in the environment. For a long run, set `NEST_COUNT=…`
+    /// for the number of seeds and `NEST_FIRST=…` for the first one.
     @Test func everyRequestIsAnswered() throws {
         let environment = ProcessInfo.processInfo.environment
         let requests = environment["NEST_STEPS"].flatMap { Int($0) } ?? 400
@@ -38,7 +38,7 @@ import Testing
             if count > 100, seed % 100 == 99 { print("after seed \(seed): \(total)") }
         }
         guard seed == nil, environment["NEST_STEPS"] == nil else { return print(total) }
-        // The requests reach what they are for.
+        // Most requests succeed, and the refusals have many different codes.
         #expect(total.replies * 10 > total.requests * 6 && total.diffs * 20 > total.requests, "\(total)")
         #expect(total.compared * 40 > total.requests && total.refusals.count > 12, "\(total)")
     }

@@ -4,7 +4,8 @@ import Testing
 import NestProtocol
 
 @Suite struct ApplyTests {
-    /// Old and new state of one transition: small and dense, or long with many edits, with sections or without.
+    /// Returns the old and the new state of a random transition: small and dense, or long with many edits, with or
+    /// without sections.
     private func transition(_ random: inout SeededRandom) -> (old: SectionedSnapshot, new: SectionedSnapshot) {
         let sections = random.oneIn(3) ? 1 : 2 + random.below(4)
         let rows = random.oneIn(10) ? 60 : 1 + random.below(9)
@@ -18,9 +19,9 @@ import NestProtocol
         return (old, random.edited(old, edits: edits, rows: rows, sections: sections))
     }
 
-    /// The difference of two states, found the slow way and applied to the old one, gives the new one; the slow applier
-    /// agrees, and so does the digest.
-    @Test func aDiffAppliedToOldGivesNew() {
+    /// The naive difference of two states, applied to the old one, gives the new one. The naive applier and the digest
+    /// agree.
+    @Test func diffsAppliedToOldGiveNew() {
         for seed in 0..<30_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let (old, new) = self.transition(&random)
@@ -37,8 +38,8 @@ import NestProtocol
         }
     }
 
-    /// A diff that was read from its own bytes is the same.
-    @Test func aDiffSurvivesItsBytes() throws {
+    /// A diff that is encoded and decoded is unchanged.
+    @Test func diffsRoundTrip() throws {
         for seed in 0..<5_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let (old, new) = self.transition(&random)
@@ -54,9 +55,9 @@ import NestProtocol
         }
     }
 
-    /// A diff with something wrong in it is refused and leaves the state as it was; or, when it still fits, gives what the
-    /// slow applier gives. Wrong structure that fits is seen by the digest.
-    @Test func aCorruptedDiffIsRefusedOrApplied() {
+    /// A corrupted diff is refused and leaves the state unchanged. If it still fits, it gives the naive applier's
+    /// state, and the digest detects a wrong structure.
+    @Test func corruptedDiffsAreRefusedOrApplied() {
         var refused = 0
         var seenByDigest = 0
         for seed in 0..<30_000 as Range<UInt64> {
@@ -69,25 +70,25 @@ import NestProtocol
             do throws(DiffMismatch) {
                 try state.apply(diff)
                 if state != expected {
-                    Issue.record("seed \(seed): accepted, with another state than the slow applier's")
+                    Issue.record("seed \(seed): accepted, but the state differs from the naive applier's")
                 }
                 if self.structure(state) != self.structure(new) {
-                    if state.digest == new.digest { Issue.record("seed \(seed): the digest does not tell") }
+                    if state.digest == new.digest { Issue.record("seed \(seed): the digest does not detect it") }
                     seenByDigest += 1
                 }
             } catch {
-                if state != old { Issue.record("seed \(seed): refused, and changed") }
+                if state != old { Issue.record("seed \(seed): refused, but the state has changed") }
                 if expected != nil { Issue.record("seed \(seed): refused by one applier only: \(error)") }
                 refused += 1
             }
         }
-        // Otherwise the corruption corrupts nothing.
+        // Smaller counts mean that the random corruption has no effect.
         #expect(refused > 10_000)
         #expect(seenByDigest > 900)
     }
 
-    /// A state at h takes a diff when from <= h < to, and is then at `to`.
-    @Test func theRevisionRule() throws {
+    /// A state at revision h accepts a diff if from <= h < to, and is then at `to`.
+    @Test func diffsApplyOnlyToRevisionsInTheirRange() throws {
         for held in 0...9 as ClosedRange<UInt64> {
             let old = SectionedSnapshot(revision: Revision(held), projection: [], sections: [])
             let diff = ResultsDiff(from: Revision(3), to: Revision(6), total: 0, digest: 0)
@@ -104,7 +105,7 @@ import NestProtocol
         }
     }
 
-    /// The rows' ids by section, without sections that hold none: what the digest covers.
+    /// Returns the ids of the rows by section, without empty sections: the part of the state that the digest covers.
     private func structure(_ state: SectionedSnapshot) -> [[AttributeValue]] {
         state.sections.filter { !$0.rows.isEmpty }.map { [$0.key] + $0.rows.map { .reference($0.id) } }
     }

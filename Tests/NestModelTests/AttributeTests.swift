@@ -22,15 +22,15 @@ import Testing
         attribute.fault(value)?.reason
     }
 
-    @Test func nullIsJudgedByOptional() {
+    @Test func nullIsAcceptedOnlyIfOptional() {
         #expect(self.reason(.null, self.attribute(.string)) == .required)
         #expect(self.reason(.null, self.attribute(.string, isOptional: true)) == nil)
         // "" is a value.
         #expect(self.reason(.string(""), self.attribute(.string)) == nil)
     }
 
-    /// Each type takes values of one kind and no others.
-    @Test func valuesAreOfTheirType() {
+    /// Each type accepts values of one kind only.
+    @Test func valuesOfOtherTypesAreRefused() {
         let values: [AttributeValue] = [
             .boolean(true), .integer(1), .double(1), .string("1"), .date(1), .data([1]),
             .uuid(Identifier128(high: 0, low: 1)), .reference(ObjectID(1)),
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func numbersHaveTheRangeOfTheirType() {
+    @Test func numbersOutsideTheRangeOfTheirTypeAreRefused() {
         for (type, least, greatest) in [
             (AttributeType.integer16, -32_768 as Int64, 32_767 as Int64), (.integer32, -2_147_483_648, 2_147_483_647),
         ] {
@@ -59,7 +59,7 @@ import Testing
         #expect(self.reason(.double(.nan), self.attribute(.float)) == .text)
     }
 
-    @Test func textHasItsForm() {
+    @Test func textOfTheWrongFormIsRefused() {
         #expect(self.reason(.string("1,5"), self.attribute(.decimal)) == .text)
         #expect(self.reason(.string("-1.5e3"), self.attribute(.decimal)) == nil)
         #expect(self.reason(.string("https://a.example/%20?q=[1]#x"), self.attribute(.uri)) == nil)
@@ -85,7 +85,7 @@ import Testing
             let reasons = [-10, -9, 0, 9, 10, 11].map { self.reason(value($0), attribute) }
             #expect(reasons == [.range, nil, nil, nil, nil, .range], "\(type)")
         }
-        // Of text they are lengths, in UTF-16 units as Core Data counts.
+        // Bounds of text are lengths in UTF-16 units, as in Core Data.
         let text = self.attribute(.string, minimum: .integer(1), maximum: .integer(2))
         #expect(
             ["", "a", "ab", "abc", "\u{1f600}", "\u{1f600}a"].map { self.reason(.string($0), text) } == [
@@ -94,7 +94,7 @@ import Testing
         )
     }
 
-    @Test func valuesAreKeptInOneForm() {
+    @Test func valuesAreStoredInCanonicalForm() {
         #expect(self.attribute(.decimal).kept(.string("1.50")) == .string("1.5"))
         #expect(self.attribute(.float).kept(.double(0.1)) == .double(Double(Float(0.1))))
         #expect(self.attribute(.double).kept(.double(-0.0)) == .double(0))
@@ -103,8 +103,8 @@ import Testing
         for type in AttributeType.allCases { #expect(self.attribute(type).kept(.null) == .null) }
     }
 
-    /// What a type holds of another, a wider one holds too; nothing is narrowed.
-    @Test func typesWiden() {
+    /// A type holds the values of a narrower type, but not of a wider one.
+    @Test func typesHoldNarrowerTypes() {
         #expect(AttributeType.integer.holds(.integer16) && AttributeType.integer32.holds(.integer16))
         #expect(!AttributeType.integer16.holds(.integer) && !AttributeType.float.holds(.double))
         #expect(AttributeType.string.holds(.uri) && !AttributeType.uri.holds(.string))

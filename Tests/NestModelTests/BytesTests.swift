@@ -3,9 +3,9 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// What is written is read back as it was, and reading ends where writing did.
+/// Values are read back as they were written, and the reader consumes all bytes.
 @Suite struct BytesTests {
-    @Test func numbersComeBack() throws {
+    @Test func numbersRoundTrip() throws {
         for seed in 0..<20_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let unsigned = random.next() >> UInt64(2 + random.below(62))
@@ -23,8 +23,8 @@ import NestProtocol
         }
     }
 
-    /// The shortest of the four lengths is written, and any is read.
-    @Test func variableLengthsAreTheShortest() throws {
+    /// A number is written in the shortest of the four lengths and read in any of them.
+    @Test func numbersAreWrittenInTheShortestLength() throws {
         for (value, count) in [
             (0, 1), (63, 1), (64, 2), (16_383, 2), (16_384, 4), (1 << 30 - 1, 4), (1 << 30, 8), (1 << 62 - 1, 8),
         ] {
@@ -37,7 +37,7 @@ import NestProtocol
         }
     }
 
-    @Test func valuesComeBackInTheirShortestForm() throws {
+    @Test func valuesRoundTripInTheirShortestForm() throws {
         for seed in 0..<20_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let value = random.attributeValue()
@@ -50,7 +50,7 @@ import NestProtocol
         }
     }
 
-    /// A value cut anywhere is refused as too short, whatever it is.
+    /// Any value that is cut at any byte is refused as truncated.
     @Test func everyTruncationOfAValueIsRefused() {
         for seed in 0..<2_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -84,7 +84,7 @@ import NestProtocol
         #expect(DecodingFailure(.valueTooLarge, "value").code == .valueTooLarge)
     }
 
-    @Test func transactionsComeBack() throws {
+    @Test func transactionsRoundTrip() throws {
         for seed in 0..<5_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let transaction = random.transaction()
@@ -99,8 +99,8 @@ import NestProtocol
         }
     }
 
-    /// Runs come back, and each number finds its object.
-    @Test func receiptsComeBack() throws {
+    /// Runs are read back as they were written, and each result number finds its object.
+    @Test func receiptsRoundTrip() throws {
         for seed in 0..<5_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let (runs, objects) = random.runs()
@@ -120,7 +120,7 @@ import NestProtocol
         }
     }
 
-    @Test func faultsAndFetchRequestsComeBack() throws {
+    @Test func faultsAndFetchRequestsRoundTrip() throws {
         for seed in 0..<5_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let fault = random.fault()
@@ -135,8 +135,8 @@ import NestProtocol
         }
     }
 
-    /// A count is judged by the bytes that are left, before anything is made for it.
-    @Test func countsThatCannotBeTrueAreRefused() {
+    /// A count is checked against the remaining bytes before memory is allocated for it.
+    @Test func countsBeyondTheRemainingBytesAreRefused() {
         for count in [3, 1_000, 1 << 40, 1 << 62 - 1] {
             var writer = ByteWriter()
             writer.write(count: count)
@@ -149,8 +149,8 @@ import NestProtocol
         }
     }
 
-    /// A sub-tree of any shape, cut into chunks anywhere, comes back row by row with its depths.
-    @Test func subtreesComeBackHoweverTheyAreCut() throws {
+    /// A subtree of any shape, cut into chunks at any rows, is read back row by row with its depths.
+    @Test func subtreesRoundTripInChunksOfAnySize() throws {
         for seed in 0..<1_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             var depth = 0
@@ -175,7 +175,7 @@ import NestProtocol
         }
     }
 
-    @Test func aSubtreeDeeperThanAllowedIsRefused() {
+    @Test func subtreesDeeperThanTheLimitAreRefused() {
         var writer = SubtreeChunkWriter(valueCount: 0, hasIDs: false)
         for depth in 0...3 { writer.append(SubtreeRow(depth: depth, id: nil, values: [])) }
         var reader = SubtreeChunkReader(valueCount: 0, depthMax: 2)
@@ -251,7 +251,7 @@ extension SeededRandom {
         (0..<self.below(2)).map { _ in self.placement() }
     }
 
-    /// Runs as a transaction makes them, and the objects one by one.
+    /// Returns runs as a transaction makes them, and the same objects one by one.
     fileprivate mutating func runs() -> (runs: [Receipt.Run], objects: [(id: ObjectID, isFound: Bool)]) {
         var runs: [Receipt.Run] = []
         var objects: [(id: ObjectID, isFound: Bool)] = []

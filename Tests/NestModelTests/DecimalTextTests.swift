@@ -11,7 +11,7 @@ import Testing
         ("1e-38", "0." + String(repeating: "0", count: 37) + "1"),
         (String(repeating: "9", count: 38), String(repeating: "9", count: 38)),
     ])
-    func numbersHaveOneForm(_ text: String, _ form: String) {
+    func decimalsHaveOneCanonicalForm(_ text: String, _ form: String) {
         #expect(DecimalText.canonical(text) == form)
         #expect(DecimalText.canonical(form) == form)
     }
@@ -21,12 +21,12 @@ import Testing
         "1e38", "1e-39",
         "\u{661}", String(repeating: "9", count: 39),
     ])
-    func theRestAreNoNumbers(_ text: String) {
+    func otherTextsAreNotDecimals(_ text: String) {
         #expect(DecimalText.canonical(text) == nil)
     }
 
-    /// The order of numbers, and of their keys, is that of the numbers, compared exactly as whole numbers of 10^-6.
-    @Test func theOrderIsThatOfTheNumbers() {
+    /// Decimals and their keys sort in numerical order. The test compares the numbers exactly, as multiples of 10^-6.
+    @Test func decimalsAndTheirKeysSortNumerically() {
         func scaled(_ text: String) -> Int128 {
             let digits = text.filter { $0 != "-" && $0 != "." }
             let fraction = text.firstIndex(of: ".").map { text.distance(from: $0, to: text.endIndex) - 1 } ?? 0
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func theOrderHoldsAtTheEnds() {
+    @Test func extremeDecimalsSortNumerically() {
         let nines = String(repeating: "9", count: 38)
         let least = "0." + String(repeating: "0", count: 37) + "1"
         let ascending = [

@@ -15,8 +15,8 @@ import Testing
         return digest
     }
 
-    /// However a list is cut, its parts combine to what appending row by row gives.
-    @Test func combinedIsAppended() {
+    /// The digests of two parts of a list combine to the digest of all rows appended one by one.
+    @Test func combiningPartsEqualsAppendingRows() {
         for seed in 0..<3_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let rows = self.rows(&random)
@@ -42,8 +42,8 @@ import Testing
         }
     }
 
-    /// Two rows exchanged, one left out, or one moved to another section give another digest.
-    @Test func orderMembershipAndSectionsCount() {
+    /// Exchanging two rows, omitting a row or moving it to another section changes the digest.
+    @Test func theDigestDependsOnOrderMembershipAndSections() {
         for seed in 0..<2_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let ids = Set((0..<2 + random.below(20)).map { _ in random.objectID() }).sorted()

@@ -22,11 +22,11 @@ import Testing
         "g0112233445566778899aabbccddeeff",
         " 00112233445566778899aabbccddeeff", "00112233445566778899aabbccddeef\u{301}f",
     ])
-    func anythingElseIsRefused(_ text: String) {
+    func malformedIdentifiersAreRefused(_ text: String) {
         #expect(Identifier128(hex: text) == nil)
     }
 
-    @Test func everyIdentifierSurvivesItsTextAndItsBytes() throws {
+    @Test func identifiersRoundTripAsTextAndBytes() throws {
         for seed in 0..<5_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let identifier = Identifier128.random(using: &random)
@@ -67,8 +67,9 @@ import Testing
         }
     }
 
-    /// Strings are compared by their bytes: "é" as one scalar is not "é" as two, which Swift's `==` says they are.
-    @Test func valuesAreEqualByTheirBytes() {
+    /// Strings are compared by their bytes. "é" as one scalar differs from "é" as two, though they are equal by Swift's
+    /// `==`.
+    @Test func valuesAreComparedByTheirBytes() {
         let one = "\u{e9}"
         let two = "e\u{301}"
         #expect(one == two)

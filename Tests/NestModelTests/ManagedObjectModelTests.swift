@@ -17,7 +17,7 @@ import Testing
         ManagedObjectModel(entities: entities).faults
     }
 
-    @Test func theBuiltInModelIsSound() {
+    @Test func theBuiltInModelHasNoFaults() {
         #expect(ManagedObjectModel.nestedList.faults.isEmpty)
         #expect(self.faults(self.entity()).isEmpty)
     }
@@ -26,13 +26,13 @@ import Testing
         "", "1title", "ti tle", "tit-le", "n\u{e9}", "nest_title", "NEST_x", "sqlite_a",
         String(repeating: "x", count: 65),
     ])
-    func badNamesAreFaults(_ name: String) {
+    func invalidNamesAreFaults(_ name: String) {
         let attribute = AttributeDescription(number: 1, name: name, type: .string)
         #expect(self.faults(self.entity(attributes: [attribute])).count == 1)
         #expect(!self.faults(self.entity(name: name)).isEmpty)
     }
 
-    @Test func numbersAndNamesAreDistinct() {
+    @Test func duplicateNumbersAndNamesAreFaults() {
         let title = AttributeDescription(number: 1, name: "title", type: .string)
         let sameName = AttributeDescription(number: 2, name: "TITLE", type: .string)
         let sameNumber = AttributeDescription(number: 1, name: "other", type: .string)
@@ -44,7 +44,7 @@ import Testing
         #expect(self.faults(self.entity(), self.entity(name: "Other")).count == 1)
     }
 
-    @Test func aModelNeedsAnEntityAndHasLimits() {
+    @Test func emptyModelsAndTooManyPropertiesAreFaults() {
         #expect(self.faults().count == 1)
         let many = (1...UInt16(Limits.propertiesPerEntityMax + 1)).map {
             AttributeDescription(number: $0, name: "a\($0)", type: .integer)
@@ -53,14 +53,14 @@ import Testing
         #expect(self.faults(self.entity(attributes: Array(many.dropLast()))).isEmpty)
     }
 
-    @Test func aDefaultIsOfItsType() {
+    @Test func defaultsOfAnotherTypeAreFaults() {
         let wrong = AttributeDescription(number: 1, name: "n", type: .integer, defaultValue: .string("5"))
         let right = AttributeDescription(number: 1, name: "n", type: .integer, defaultValue: .integer(5))
         #expect(self.faults(self.entity(attributes: [wrong])).count == 1)
         #expect(self.faults(self.entity(attributes: [right])).isEmpty)
     }
 
-    @Test func relationshipsLeadBack() {
+    @Test func relationshipsNeedAMatchingInverse() {
         func relationship(
             _ number: UInt16,
             inverse: UInt16,
@@ -86,7 +86,7 @@ import Testing
         #expect(self.faults(self.entity(relationships: [parent])).count == 1)
         #expect(!self.faults(self.entity(relationships: [parent, relationship(6, inverse: 6, many: true)])).isEmpty)
         #expect(self.faults(self.entity(relationships: [relationship(5, inverse: 6, many: false, to: 9)])).count == 1)
-        // One-to-one; both to-many without a number for the pairs; and a to-one that claims an order.
+        // One-to-one is valid. Two to-many sides need an entity number for their pairs, and a to-one has no order.
         #expect(self.faults(self.entity(relationships: [parent, relationship(6, inverse: 5, many: false)])).isEmpty)
         #expect(
             self.faults(self.entity(relationships: [relationship(5, inverse: 6, many: true), children])).count == 2
@@ -100,8 +100,8 @@ import Testing
         #expect(self.faults(self.entity(relationships: [parent, children], root: root)).count == 1)
     }
 
-    /// A model survives its bytes, and its hash tells it from one that differs anywhere.
-    @Test func aModelSurvivesItsBytes() throws {
+    /// A model that is encoded and decoded is unchanged, and different models have different hashes.
+    @Test func modelsRoundTrip() throws {
         var hashes: Set<UInt64> = []
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -131,15 +131,15 @@ import Testing
         }
         #expect(canonical([]) == [1, 2, 3, 4, 5])
         #expect(canonical([3, 1, 3]) == [1, 3])
-        // A key that is named again decides nothing.
+        // A repeated sort key is removed.
         let twice = [OrderingTerm(PropertyNumber(3)), OrderingTerm(PropertyNumber(3), isAscending: false)]
         let sorted = ObjectFetchRequest(entity: EntityNumber(1), sort: twice).canonical(in: .nestedList)
         #expect(sorted.sort == [twice[0]])
         #expect(sorted.source == nil)
     }
 
-    /// Rows of several kinds say of which each is.
-    @Test func rowsOfAnEntityWithOthersBelowNameTheirEntity() {
+    /// If rows may be of several entities, each row has its entity.
+    @Test func rowsOfAnEntityWithSubentitiesHaveTheirEntity() {
         let name = AttributeDescription(number: 1, name: "name", type: .string)
         let age = AttributeDescription(number: 2, name: "age", type: .integer)
         let model = ManagedObjectModel(entities: [
@@ -158,8 +158,8 @@ import Testing
         #expect(asked.canonical(in: model).projection == [.entity, PropertyNumber(2)])
     }
 
-    /// A model that a client could not be sent is no sound one.
-    @Test func aModelFitsInAMessage() {
+    /// A model must fit in one message, because the server sends it to clients.
+    @Test func aModelTooLargeForAMessageIsAFault() {
         func model(entities: Int) -> ManagedObjectModel {
             let text = AttributeValue.string(String(repeating: "x", count: 60_000))
             return ManagedObjectModel(
@@ -178,7 +178,7 @@ import Testing
         #expect(model(entities: 18).faults.count == 1)
     }
 
-    @Test func anEntityHasSoManyIndexes() {
+    @Test func tooManyIndexesAreAFault() {
         let attribute = AttributeDescription(number: 1, name: "a", type: .string)
         func faults(_ count: Int) -> [String] {
             let entity = EntityDescription(
@@ -194,7 +194,7 @@ import Testing
         #expect(faults(Limits.propertiesPerEntityMax + 1).count == 1)
     }
 
-    @Test func codesAreDistinctAndNamed() {
+    @Test func errorCodesAreDistinctAndNamed() {
         let names = ErrorCode.all.map { "\($0)" }
         #expect(Set(names).count == names.count)
         #expect(Set(ErrorCode.all.map(\.rawValue)).count == names.count)

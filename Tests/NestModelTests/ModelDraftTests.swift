@@ -19,7 +19,7 @@ import Testing
         return entity
     }
 
-    @Test func randomDraftsAreSound() throws {
+    @Test func randomDraftsCompile() throws {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             do {
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    /// A model survives its bytes, names of earlier versions aside, and its hash is that of its bytes.
-    @Test func aModelSurvivesItsBytes() throws {
+    /// A model that is encoded and decoded is unchanged, and so is its hash. Names of earlier versions are not encoded.
+    @Test func modelsRoundTrip() throws {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             var draft = random.modelDraft()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func theBuiltInModelHasItsNumbers() throws {
+    @Test func theDraftOfTheNestedListCompilesToTheBuiltInModel() throws {
         var item = EntityDraft(name: "Item")
         item.attributes = [("title", false), ("note", true), ("done", false), ("extra", true)].map { name, isOptional in
             var attribute = AttributeDraft(name: name, type: name == "done" ? .boolean : .string)
@@ -74,7 +74,7 @@ import Testing
         #expect(try ModelDraft(entities: [item]).compile() == .nestedList)
     }
 
-    @Test func entitiesAreFoundByTheirNames() {
+    @Test func duplicateNamesMissingParentsAndCyclesAreFaults() {
         #expect(
             self.faults(self.entity("A", "x"), self.entity("A", "y")) == [
                 "A: the model has more than one entity of this name"
@@ -83,14 +83,14 @@ import Testing
         #expect(self.faults(self.entity("A"), self.entity("a")).count == 1)
         #expect(self.faults(self.entity("A", parent: "B")) == ["A: its parent entity B is not in the model"])
         #expect(self.faults(self.entity("A", "x", "x")) == ["A.x: the name is used more than once"])
-        #expect(self.faults(self.entity("A", parent: "A")).first?.contains("circle") == true)
+        #expect(self.faults(self.entity("A", parent: "A")).first?.contains("cycle") == true)
         let circle = self.faults(
             self.entity("A", parent: "B"),
             self.entity("B", parent: "C"),
             self.entity("C", parent: "A")
         )
-        #expect(circle.count == 3 && circle.allSatisfy { $0.contains("circle") })
-        // A name of an ancestor's is used already.
+        #expect(circle.count == 3 && circle.allSatisfy { $0.contains("cycle") })
+        // An inherited name is already in use.
         #expect(
             self.faults(self.entity("A", "x"), self.entity("B", parent: "A", "x")).first?.contains(
                 "B.x: the name is used"
@@ -98,7 +98,7 @@ import Testing
         )
     }
 
-    @Test func relationshipsNeedTheirInverses() {
+    @Test func relationshipsWithoutAnInverseAreFaults() {
         func one(_ name: String, _ destination: String, _ inverse: String) -> RelationshipDraft {
             RelationshipDraft(name: name, destination: destination, inverse: inverse)
         }
@@ -115,7 +115,7 @@ import Testing
         )
     }
 
-    @Test func limitsAreKept() {
+    @Test func modelsBeyondTheLimitsAreRefused() {
         let many = (0...Limits.propertiesPerEntityMax).map { AttributeDraft(name: "a\($0)", type: .integer) }
         var parent = EntityDraft(name: "P")
         parent.attributes = Array(many.prefix(200))
@@ -129,7 +129,7 @@ import Testing
         #expect(self.faults(parent, child).isEmpty)
         let entities = (0...Limits.entitiesPerModelMax).map { EntityDraft(name: "E\($0)") }
         #expect(throws: ModelFaults.self) { try ModelDraft(entities: entities).compile() }
-        // More pairs of relationships than there are numbers for them.
+        // More many-to-many relationships than there are numbers for their pairs.
         let tangled = (0..<300).map { index in
             var entity = EntityDraft(name: "E\(index)")
             entity.relationships = (0..<250).map { number in
@@ -141,13 +141,13 @@ import Testing
             return entity
         }
         #expect(throws: ModelFaults.self) { try ModelDraft(entities: tangled).compile() }
-        // As deep as there may be entities.
+        // The deepest possible inheritance.
         let chain = (0..<Limits.entitiesPerModelMax).map { self.entity("E\($0)", parent: $0 == 0 ? nil : "E\($0 - 1)") }
         #expect(throws: Never.self) { try ModelDraft(entities: chain).compile() }
     }
 
-    /// What lies in one property is said together with what does not resolve.
-    @Test func faultsOfEveryKindComeTogether() {
+    /// Faults of single properties and names that do not resolve are reported together.
+    @Test func faultsOfEveryKindAreReportedTogether() {
         var a = self.entity("A", "1x", "sqlite_y")
         a.attributes[0].defaultValue = .integer(3)
         a.attributes.append(AttributeDraft(name: "n", type: .decimal))
@@ -159,16 +159,16 @@ import Testing
         a.label = "nothing"
         let list = self.faults(a)
         for words in [
-            "A.1x: '1x' is no name", "A.1x: its default is string, not integer",
+            "A.1x: '1x' is not a valid name", "A.1x: its default is string, not integer",
             "A.sqlite_y: names that begin with sqlite_",
-            "A.n: its least value 2 is above its greatest, 1.5", "A.r: its destination Gone", "A: an index names z",
+            "A.n: its minimum 2 is above its maximum, 1.5", "A.r: its destination Gone", "A: an index names z",
             "A: the label nothing",
         ] {
             #expect(list.contains { $0.hasPrefix(words) }, "\(words): \(list)")
         }
     }
 
-    @Test func valuesAreKeptInTheirOneForm() throws {
+    @Test func defaultsAndBoundsAreStoredInCanonicalForm() throws {
         var entity = EntityDraft(name: "A")
         entity.attributes = [AttributeDraft(name: "d", type: .decimal), AttributeDraft(name: "f", type: .float)]
         entity.attributes[0].defaultValue = .string("1.50")

@@ -1,7 +1,7 @@
 import NestModel
 import Testing
 
-/// What a draft becomes where entities inherit, and where relationships lead both ways.
+/// The numbers of inherited properties and of many-to-many relationships in a compiled draft.
 @Suite struct ModelNumberTests {
     private func entity(
         _ name: String,
@@ -29,8 +29,9 @@ import Testing
         return relationship
     }
 
-    /// Numbers run through a whole tree of entities; what is inherited keeps its number; pairs come after the entities.
-    @Test func inheritanceKeepsNumbers() throws {
+    /// Property numbers are unique in a tree of entities, and an inherited property keeps its number. The numbers of
+    /// pairs follow those of the entities.
+    @Test func inheritedPropertiesKeepTheirNumbers() throws {
         let name = AttributeDraft(name: "name", type: .string)
         var animal = self.entity("Animal", [name], [self.relationship("tags", "Tag", "animals", many: true)])
         animal.isAbstract = true

@@ -1,6 +1,6 @@
 import NestModel
 
-/// What `body` reads, which must be all the bytes.
+/// Returns the result of `body`, which must read all bytes.
 func readWhole<Value>(
     _ bytes: [UInt8],
     _ body: (inout ByteReader) throws(DecodingFailure) -> Value

@@ -27,7 +27,7 @@ import NestProtocol
     }
 
     @Test(arguments: try Vectors.list("digests"))
-    func digestsAreTheSame(_ vector: JSONValue) throws {
+    func digestsMatchTheVectors(_ vector: JSONValue) throws {
         switch try vector["kind"].text {
         case "section":
             let key = try vector["key"].attributeValue
@@ -57,13 +57,13 @@ import NestProtocol
         case "model":
             #expect(ManagedObjectModel.nestedList.hash == (try vector["hash"].unsigned))
         case let kind:
-            Issue.record("no kind \(kind)")
+            Issue.record("unknown kind \(kind)")
         }
     }
 
-    /// The bytes are the diff, and the diff takes the old state to the new one.
+    /// The bytes decode to the diff, and the diff turns the old state into the new one.
     @Test(arguments: try Vectors.list("diffs"))
-    func diffsTakeOldToNew(_ vector: JSONValue) throws {
+    func diffsTurnOldIntoNew(_ vector: JSONValue) throws {
         let old = try vector["old"].snapshot
         let new = try vector["new"].snapshot
         let bytes = try Hex.bytes(vector["hex"].text)
@@ -84,7 +84,7 @@ import NestProtocol
         #expect(NaiveDiff.apply(diff, to: old) == new)
     }
 
-    /// A diff that does not fit is refused for the expected reason, and the state stays.
+    /// A diff that does not fit is refused for the expected reason, and the state is unchanged.
     @Test(arguments: try Vectors.negative("apply"))
     func diffsThatDoNotFitAreRefused(_ vector: Vectors.Negative) throws {
         let old = try vector.json["old"].snapshot

@@ -2,7 +2,7 @@ import NIOCore
 import NestOperations
 import Testing
 
-/// A long transaction holds the engine, and is no fault.
+/// A long transaction keeps the engine busy without making the server unhealthy.
 struct BusyHealthTests {
     @Test func aBusyEngineIsAlive() {
         let board = HealthBoard()

@@ -7,9 +7,9 @@ import ServiceLifecycle
 import Testing
 
 extension SocketTests {
-    /// What the pages for health say in each state, and the beat that stands behind them.
+    /// The health pages in each state, and the heartbeat.
     struct HealthTests {
-        /// Listens while `body` runs.
+        /// Runs `body` with the port of a listener that serves the pages.
         private func withPages(
             _ board: HealthBoard,
             engine: @escaping @Sendable (@escaping @Sendable ([MetricFamily]) -> Void) -> Void = { $0([]) },
@@ -50,7 +50,7 @@ extension SocketTests {
                 board.set(.draining)
                 try self.expect("200 alive\n", of: "livez", port)
                 try self.expect("503 draining\n", of: "readyz", port)
-                // Who stops does not come back.
+                // A draining server cannot become ready again.
                 board.set(.ready)
                 try self.expect("503 draining\n", of: "readyz", port)
                 board.set(.failed("the disk is gone"))
@@ -95,7 +95,7 @@ extension SocketTests {
             }
         }
 
-        /// The watchdog hears of beats that came back, and of no others.
+        /// The heartbeat notifies the watchdog only after the engine answered a beat.
         @Test func theWatchdogIsNotifiedOnlyOfAnsweredBeats() async throws {
             let socket = try DatagramSocket(isAbstract: true)
             let notifier = try #require(ServiceNotifier(environment: ["NOTIFY_SOCKET": socket.name]))
@@ -108,7 +108,7 @@ extension SocketTests {
                 beats.continuation.yield()
             }
             board.set(.ready)
-            // Another with the same interval, whose beats come back at once, shows that the interval has passed.
+            // A second heartbeat with the same interval is answered at once, which shows that the interval has passed.
             let passed = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             let otherBoard = HealthBoard()
             let other = Heartbeat(board: otherBoard, notifier: nil, watchdogInterval: .milliseconds(30)) { answered in
@@ -123,7 +123,7 @@ extension SocketTests {
                 var interval = passed.stream.makeAsyncIterator()
                 for _ in 0..<3 {
                     await beat.next()
-                    // While a beat is out, nothing is sent to the watchdog, and no other beat begins.
+                    // While a beat is unanswered, the watchdog gets nothing and no other beat begins.
                     for _ in 0..<10 { await interval.next() }
                     #expect(socket.nextAtOnce() == nil)
                     let answers = held.withLockedValue { held in
@@ -136,7 +136,7 @@ extension SocketTests {
                 }
                 #expect(board.isAlive(at: .now()))
                 await beat.next()
-                // The fourth does not come back.
+                // The fourth beat is never answered.
                 #expect(board.isAlive(at: .now()))
                 #expect(!board.isAlive(at: .now() + HealthBoard.beatTimeout))
                 await group.triggerGracefulShutdown()

@@ -5,7 +5,7 @@ import NestDocuments
 import NestOperations
 import Testing
 
-/// Log lines for programs, and the level that changes while loggers are in use.
+/// JSON log lines, lost lines, and changes of the log level while loggers are in use.
 @Suite struct LogTests {
     private let lines = NIOLockedValueBox<[[UInt8]]>([])
 
@@ -30,7 +30,7 @@ import Testing
             metadata: ["peer": "\(evil)", "list": ["x", "y"], "inner": ["n": .stringConvertible(3)]]
         )
         let line = try #require(self.lines.withLockedValue { $0 }.first)
-        // One line, of printable characters and those beyond ASCII.
+        // One line without control characters.
         #expect(line.last == 0x0a && line.dropLast().allSatisfy { $0 >= 0x20 && $0 != 0x7f })
         let members = try self.members(line)
         #expect(members.keys.sorted() == ["level", "message", "metadata", "time"])
@@ -49,7 +49,8 @@ import Testing
 
     private struct Missing: Error {}
 
-    /// A log that nobody reads is not waited for; when somebody reads again, how much is missing is said first.
+    /// Lines that do not fit into a full log are dropped; the next line that fits is preceded by the number of lost
+    /// lines.
     @Test func aFullLogDropsLinesInsteadOfBlocking() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
@@ -61,7 +62,7 @@ import Testing
                 gate
             )
         }
-        // Many times what a pipe holds.
+        // Many times the capacity of a pipe.
         let count = 2_000
         for number in 0..<count {
             logger.info("n\(number)", metadata: ["filler": "\(String(repeating: ".", count: 200))"])
@@ -80,7 +81,7 @@ import Testing
         close(writing)
     }
 
-    @Test func theSwitchChangesLoggersThatAreInUse() {
+    @Test func theLevelSwitchAppliesToLoggersInUse() {
         let level = LogLevelSwitch(.info)
         let logger = self.logger(level)
         var quiet = logger
@@ -94,7 +95,7 @@ import Testing
         #expect(count { logger.info("i") } == 1)
         level.level = .debug
         #expect(count { logger.debug("d") } == 1)
-        // One that was told to be quieter stays so.
+        // A logger with its own higher level keeps that level.
         #expect(count { quiet.info("i") } == 0)
         #expect(count { quiet.warning("w") } == 1)
         level.level = .error

@@ -4,14 +4,14 @@ import NestOperations
 import NestTestSupport
 import Testing
 
-/// What is recorded, as it is scraped.
+/// Recorded metrics as Prometheus scrapes them.
 @Suite struct MetricsTests {
     @Test func recordedMetricsAreScraped() throws {
         let registry = MetricRegistry()
         let counter = Counter(label: "nest.bytes.in", dimensions: [], factory: registry)
         counter.increment(by: 5)
         counter.increment()
-        // The same under its name, however often it is asked for.
+        // A second counter with the same name is the same counter.
         Counter(label: "nest.bytes.in", dimensions: [], factory: registry).increment(by: 4)
         Counter(label: "nest.connections.total", dimensions: [], factory: registry).increment(by: 2)
         Gauge(label: "nest.connections", dimensions: [], factory: registry).record(7)
@@ -44,25 +44,25 @@ import Testing
         #expect(scraped.values["nest_engine_batch_seconds_count"] == 5)
     }
 
-    @Test func theProcessIsDescribed() throws {
+    @Test func processMetricsAreReported() throws {
         let scraped = try ScrapedMetrics(MetricsText.text(ProcessMetrics(storePath: "/nest.sqlite").families()))
         #expect(!scraped.helps.values.contains(MetricHelp.unknown))
         #expect((scraped.values["process_resident_memory_bytes"] ?? 0) > 1_000_000)
         #expect((scraped.values["process_open_fds"] ?? 0) >= 3)
         #expect((scraped.values["nest_store_free_bytes"] ?? 0) > 0)
-        // In memory there is no disk that could be full.
+        // A store in memory has no disk space to report.
         let inMemory = try ScrapedMetrics(MetricsText.text(ProcessMetrics(storePath: nil).families()))
         #expect(inMemory.values["nest_store_free_bytes"] == nil)
     }
 
-    /// The parser of the tests refuses what Prometheus would.
+    /// The test parser refuses texts that Prometheus would refuse.
     @Test(arguments: [
         "nest_a 1\n", "# HELP nest_a x\n# TYPE nest_a counter\nnest_b 1\n", "# HELP nest_a x\n# TYPE nest_a count\n",
         "# HELP nest_a x\n# TYPE nest_a gauge\nnest_a 1\nnest_a 2\n", "# HELP nest_a x\n# TYPE nest_a gauge\nnest_a 1",
         "# HELP nest_a x\n# TYPE nest_a gauge\nnest_a{b=c} 1\n", "# HELP nest_a x\n# TYPE nest_a gauge\nnest_a one\n",
         "\n",
     ])
-    func aScrapeThatIsWrongIsRefused(_ text: String) {
+    func anInvalidScrapeIsRefused(_ text: String) {
         #expect(throws: (any Error).self) { try ScrapedMetrics(text) }
     }
 }

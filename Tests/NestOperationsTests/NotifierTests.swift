@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 extension SocketTests {
-    /// What systemd is told, as it hears it.
+    /// Notifications to systemd, as systemd receives them.
     struct NotifierTests {
         @Test(arguments: [true, false])
         func messagesArriveAsSystemdReadsThem(isAbstract: Bool) throws {
@@ -23,10 +23,10 @@ extension SocketTests {
 
         @Test func notifierIsAbsentOutsideSystemd() {
             #expect(ServiceNotifier(environment: [:]) == nil)
-            // What is neither a path nor an abstract name cannot be reached, nor can a name that is too long.
+            // A socket name must be a path or an abstract name, and must not be too long.
             #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": "notify"]) == nil)
             #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)]) == nil)
-            // Nobody listens: nothing happens.
+            // Without a listener, sending does nothing.
             ServiceNotifier(environment: ["NOTIFY_SOCKET": "/nowhere/notify"])?.send(.stopping)
         }
 

@@ -3,9 +3,9 @@ import NIOConcurrencyHelpers
 import NestOperations
 import Testing
 
-/// What reading the configuration again changes.
+/// The effects of reloading the configuration.
 @Suite struct ReloaderTests {
-    private struct Refusal: Error, CustomStringConvertible { let description = "the key is not of the certificate" }
+    private struct Refusal: Error, CustomStringConvertible { let description = "the key does not match" }
 
     private let applied = NIOLockedValueBox<[String]>([])
     private let log = LogLines()
@@ -36,7 +36,7 @@ import Testing
                 "notice config.changed from=info setting=log.level to=debug", "notice config.reloaded",
             ]
         )
-        // The port still waits for the restart, the level is in force.
+        // The port still needs a restart; the log level was applied.
         #expect(reloader.reload())
         #expect(
             self.log.lines.dropFirst(3) == [
@@ -52,24 +52,24 @@ import Testing
         #expect(
             self.log.lines == [
                 "error config.refused fault=nestd.json, line 1: there is no setting prot; did you mean port?",
-                "error config.refused fault=nestd.json: port is a whole number from 0 to 65535",
+                "error config.refused fault=nestd.json: port must be a whole number from 0 to 65535",
             ]
         )
     }
 
-    /// Whichever of the steps it is that refuses.
+    /// This holds whichever step refuses.
     @Test func aRefusedReloadStepChangesNothing() throws {
-        for place in 0...2 {
+        for position in 0...2 {
             var steps = [self.step("one"), self.step("two")]
-            steps.insert(self.step("tls", refuses: true), at: place)
+            steps.insert(self.step("tls", refuses: true), at: position)
             #expect(!(try self.reloader(steps) { #"{"log": {"level": "debug"}}"# }.reload()))
             #expect(self.applied.withLockedValue { $0 } == [])
-            #expect(self.log.lines.last == "error config.refused fault=tls: the key is not of the certificate")
+            #expect(self.log.lines.last == "error config.refused fault=tls: the key does not match")
         }
     }
 }
 
-/// A logger whose lines are kept: level, message and metadata in the order of the names.
+/// Records the lines of a logger: the level, the message and the metadata sorted by name.
 final class LogLines: Sendable {
     private let kept = NIOLockedValueBox<[String]>([])
 

@@ -4,7 +4,7 @@ import NestOperations
 import Testing
 import NestProtocol
 
-/// Where settings come from, and what is refused.
+/// The sources of settings and the refused values.
 @Suite struct SettingsTests {
     private func file(_ text: String) -> (path: String, bytes: [UInt8]) { ("nestd.json", Array(text.utf8)) }
 
@@ -28,7 +28,7 @@ import NestProtocol
         #expect(settings.integer(.connectionsMax) == Limits.connectionsMax)
     }
 
-    /// Each place alone, and each before the ones behind it.
+    /// Every source works alone and overrides the later ones.
     @Test func flagsOverrideTheEnvironmentWhichOverridesTheFile() throws {
         let file = self.file(
             #"{"port": 1, "log": {"level": "error", "format": "json"}, "limits": {"outputBytes": 2000000}}"#
@@ -44,7 +44,7 @@ import NestProtocol
         #expect(try ServiceSettings(flags: [:], file: file).integer(.port) == 1)
     }
 
-    /// Under the names that swift-configuration makes of the keys.
+    /// The names are those that swift-configuration derives from the keys.
     @Test func everySettingHasAnEnvironmentVariable() throws {
         for setting in Setting.all where setting != .memory {
             let value: SettingValue =
@@ -82,7 +82,7 @@ import NestProtocol
         )
     }
 
-    /// Also one that another place has a good value for.
+    /// An invalid value is reported even if another source has a valid one.
     @Test func invalidValuesAreReportedTogether() {
         let faults = self.faults(
             ["NESTD_PORT": "70000", "NESTD_INSECURE": "perhaps"],
@@ -91,20 +91,20 @@ import NestProtocol
         #expect(
             faults
                 == [
-                    "the environment: port is a whole number from 0 to 65535",
-                    "nestd.json: host is a text that is not empty",
-                    "nestd.json: port is a whole number from 0 to 65535",
-                    "the environment: insecure is true or false",
-                    "nestd.json: store is a text that is not empty",
-                    "nestd.json: model is a text that is not empty",
-                    "nestd.json: log.level is one of trace, debug, info, notice, warning, error, critical",
-                    "nestd.json: limits.connections is a whole number from 1 to 1000000",
+                    "the environment: port must be a whole number from 0 to 65535",
+                    "nestd.json: host must be a text that is not empty",
+                    "nestd.json: port must be a whole number from 0 to 65535",
+                    "the environment: insecure must be true or false",
+                    "nestd.json: store must be a text that is not empty",
+                    "nestd.json: model must be a text that is not empty",
+                    "nestd.json: log.level must be one of trace, debug, info, notice, warning, error, critical",
+                    "nestd.json: limits.connections must be a whole number from 1 to 1000000",
                 ].sorted { a, b in faults.firstIndex(of: a) ?? 0 < faults.firstIndex(of: b) ?? 0 }
         )
         #expect(faults.count == 8)
     }
 
-    @Test func aFileThatIsNoJSONObjectIsRefused() {
+    @Test func aConfigurationThatIsNotAJSONObjectIsRefused() {
         for text in ["", "{", "[1]", "7", #"{"port": 1} {"port": 2}"#, "port: 1"] {
             let faults = self.faults([:], text)
             #expect(faults.count == 1 && faults[0].hasPrefix("nestd.json: "), "\(text): \(faults)")
@@ -123,8 +123,8 @@ import NestProtocol
         )
     }
 
-    /// What is printed is a file that says the same.
-    @Test func printedSettingsReadBackTheSame() throws {
+    /// The printed settings are a configuration file with the same settings.
+    @Test func printedSettingsRoundTrip() throws {
         let environment = [
             "NESTD_MODEL": "with \"quotes\" and \\.json", "NESTD_METRICS_PORT": "7001", "NESTD_INSECURE": "true",
             "NESTD_LIMITS_CONNECTIONS": "12", "NESTD_LOG_FORMAT": "json",

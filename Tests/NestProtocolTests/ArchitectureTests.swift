@@ -1,7 +1,7 @@
 import NestTestSupport
 import Testing
 
-/// docs/architecture.md says the same as Package.swift.
+/// The targets in docs/architecture.md are those in Package.swift.
 @Suite struct ArchitectureTests {
     private struct Target: Equatable {
         var name: String
@@ -16,7 +16,7 @@ import Testing
         self.rows = try MarkdownDocument(self.page).table("target", "level", "imports", "what it holds").rows
     }
 
-    @Test func theTableNamesEveryTargetAndWhatItImports() throws {
+    @Test func theTableListsEveryTargetAndItsImports() throws {
         let documented = self.rows.map { row in
             Target(name: row[0], imports: Set(row[2].matches(of: /\w+/).map { String($0.0) }))
         }
@@ -25,7 +25,7 @@ import Testing
         #expect(documented.sorted { $0.name < $1.name } == declared.sorted { $0.name < $1.name })
     }
 
-    @Test func aTargetImportsOnlyLowerLevels() throws {
+    @Test func targetsImportOnlyLowerLevels() throws {
         let levels = try self.levels()
         for row in self.rows {
             for name in row[2].matches(of: /\w+/).map({ String($0.0) }) {
@@ -48,7 +48,7 @@ import Testing
         try Dictionary(uniqueKeysWithValues: self.rows.map { ($0[0], try #require(Int($0[1]))) })
     }
 
-    /// The targets below Sources that have Swift files, with those of them that each depends on.
+    /// Returns the targets below Sources that have Swift files, each with the ones that it depends on.
     private static func declaredTargets() throws -> [Target] {
         let manifest = try Repository.text("Package.swift")
         let sources = Set(

@@ -3,12 +3,12 @@ import NestTestSupport
 import NestProtocol
 import Testing
 
-/// Which code a body gets is in `protocol.md`, and not in the vectors alone.
+/// `protocol.md` states the error code for each mistake in a body, as the negative vectors do.
 @Suite struct BodyCodeTests {
     private static let codes = ["MALFORMED", "LIMIT_EXCEEDED", "UNSUPPORTED", "INVALID_TEXT", "VALUE_TOO_LARGE"]
 
     /// Every example of the table is a vector with the code of its row, and every code of a body has a row.
-    @Test func theTableOfCodesIsThatOfTheVectors() throws {
+    @Test func theTableOfCodesMatchesTheVectors() throws {
         let document = MarkdownDocument(try Repository.text("protocol.md"))
         let table = try document.table("what is wrong in a body", "code", "examples")
         let vectors = try Vectors.negative("message") + Vectors.negative("value")
@@ -25,8 +25,8 @@ import Testing
         #expect(try Set(vectors.map { try $0.json["expect"].text }) == Set(Self.codes))
     }
 
-    /// The numbers that the page names for lists.
-    @Test func theLimitsOfListsAreThoseOfTheCode() throws {
+    /// `protocol.md` states the same limits of lists as the code.
+    @Test func theLimitsOfListsMatchTheCode() throws {
         let text = try Repository.text("protocol.md")
         for (number, what) in [
             (Limits.propertiesPerEntityMax, "assignments, and as many placements"),
@@ -40,9 +40,9 @@ import Testing
         }
     }
 
-    /// A path of four relationships is read, however it ends; with a fifth it is refused, whether that is followed or
-    /// counted.
-    @Test func aPathEndsAfterFourRelationships() throws {
+    /// A path of four relationships is accepted with any leaf. A fifth relationship is refused, whether the path
+    /// follows or counts it.
+    @Test func pathsOfMoreThanFourRelationshipsAreRefused() throws {
         let step = PropertyNumber(5)
         func code(_ steps: Int, _ leaf: PropertyPath.Leaf) throws -> ErrorCode? {
             var writer = ByteWriter()
@@ -62,15 +62,15 @@ import Testing
         }
     }
 
-    /// What the page says of folding: each scalar by itself, and the diacritics first.
-    @Test func foldingLooksAtEachScalarByItself() {
+    /// As `protocol.md` specifies, folding treats each scalar separately and removes diacritics first.
+    @Test func foldingTreatsEachScalarSeparately() {
         #expect(TextFolding.caseInsensitive.fold("ΑΣ") == "ασ")
         #expect(TextFolding([.caseInsensitive, .diacriticInsensitive]).fold("\u{1fb3}") == "\u{3b1}")
     }
 }
 
 extension Int {
-    /// With a comma before each three digits.
+    /// The number in decimal, with a comma before each group of three digits.
     fileprivate var grouped: String {
         self < 1_000 ? "\(self)" : "\((self / 1_000).grouped),\(String("\(self)".suffix(3)))"
     }

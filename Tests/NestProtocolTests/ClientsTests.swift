@@ -5,8 +5,9 @@ import Testing
 import NestFraming
 
 @Suite struct ClientsTests {
-    /// Under TLS a connection that takes little holds back more bytes, encrypted, than were written to it.
-    @Test func sentBytesAreNeverNegative() throws {
+    /// Under TLS a blocked connection may hold more encrypted bytes than were written to it. The difference must not be
+    /// sent as a negative number.
+    @Test func negativeByteCountsAreSentAsZero() throws {
         let client = ConnectedClient(
             number: 7,
             address: "[::1]:9",

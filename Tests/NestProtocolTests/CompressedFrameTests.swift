@@ -6,7 +6,7 @@ import Testing
 import NestFraming
 
 extension Vectors.Frame {
-    /// The body, as it was before it was compressed.
+    /// Returns the body, decompressed if it is compressed.
     func body() throws -> [UInt8] {
         var buffer = ByteBuffer(bytes: self.bytes)
         let frame = try #require(try FrameDecoder(bodyBytesMax: Limits.frameBytesMax).next(from: &buffer))
@@ -24,8 +24,8 @@ extension Vectors.Frame {
         return Frame(type: type.rawValue, flags: [.compressed, .more], id: 1, body: body)
     }
 
-    /// The vector of rows and that of the same rows compressed have the same body.
-    @Test func plainAndCompressedVectorsAreEqual() throws {
+    /// The vector of plain rows and the vector of the same rows compressed have the same body.
+    @Test func plainAndCompressedVectorsHaveTheSameBody() throws {
         let vectors = try Vectors.frames()
         let plain = try #require(vectors.first { $0.name == "snapshot-rows-many" })
         let packed = try #require(vectors.first { $0.name == "snapshot-rows-compressed" })
@@ -39,7 +39,7 @@ extension Vectors.Frame {
         #expect(try frame.unpacked([]) == frame)
     }
 
-    /// The largest body may come; one byte more is refused.
+    /// A body of the maximum size is accepted; one byte more is refused.
     @Test func unpackedFramesAreLimitedInSize() throws {
         let max = Limits.frameUnpackedBytesMax
         #expect(try Self.compressed(Self.bytes(max)).unpacked(.all).body.readableBytes == max)
@@ -48,10 +48,10 @@ extension Vectors.Frame {
         }
     }
 
-    /// Every kind of message either may be compressed or is refused with the flag; diffs, chunks and what clients send
-    /// never may.
+    /// A message type that may not be compressed is refused with the flag. Diffs, chunks and messages of clients may
+    /// never be compressed.
     @Test(arguments: MessageType.allCases)
-    func onlyWhatMayBeCompressedIsUnpacked(_ type: MessageType) throws {
+    func onlyCompressibleTypesAreUnpacked(_ type: MessageType) throws {
         let frame = Self.compressed(Self.bytes(2_000), type: type)
         if type.mayBeCompressed {
             #expect(try frame.unpacked(.all).body.readableBytes == 2_000)
@@ -64,7 +64,7 @@ extension Vectors.Frame {
         }
     }
 
-    /// A compressed body with bytes changed, put in, taken out or cut is refused, or is some body within the limit.
+    /// A compressed body with bytes changed, inserted or cut off is refused, or unpacks to a body within the limit.
     @Test func damagedBodiesAreRefusedOrWithinTheLimit() {
         let whole = Zstandard.Compressor().compress(Self.bytes(3_000))
         for seed in 0..<5_000 as Range<UInt64> {
@@ -87,7 +87,7 @@ extension Vectors.Frame {
         }
     }
 
-    /// However many threads ask, one frame comes, and it is the bytes again.
+    /// Concurrent callers get the same compressed bytes, which decompress to the original.
     @Test func bytesAreCompressedOnce() async throws {
         let shared = SharedBytes(Self.bytes(100_000))
         let results = await withTaskGroup(of: [UInt8]?.self) { group in
@@ -99,7 +99,7 @@ extension Vectors.Frame {
         #expect(try Zstandard.decompress(first, sizeMax: 100_000) == shared.bytes)
     }
 
-    @Test func bytesThatDoNotShrinkStayAsTheyAre() {
+    @Test func bytesThatDoNotShrinkAreNotCompressed() {
         var random = SeededRandom(seed: 1)
         let shared = SharedBytes((0..<4_096).map { _ in UInt8(random.below(256)) })
         #expect(shared.compressed(by: Zstandard.Compressor()) == nil)

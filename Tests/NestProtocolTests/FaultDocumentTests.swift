@@ -2,15 +2,15 @@ import Foundation
 import NestTestSupport
 import Testing
 
-/// What the table of faults says is shown by a test is: the test is there.
+/// Every test that `docs/guarantees.md` names exists.
 @Suite struct FaultDocumentTests {
-    @Test func theTestsThatFaultsNameExist() throws {
+    @Test func testsNamedInTheTableExist() throws {
         let named = Set(
             try Repository.sources(under: "Tests").flatMap { source in
                 source.text.matches(of: /(?:func|struct|class) (\w+)/).map { String($0.1) }
             }
         )
-        let table = try MarkdownDocument(try Repository.text("deploy/faults.md")).table(
+        let table = try MarkdownDocument(try Repository.text("docs/guarantees.md")).table(
             "id",
             "fault",
             "what nest does",

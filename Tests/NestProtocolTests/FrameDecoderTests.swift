@@ -6,7 +6,7 @@ import Testing
 import NestFraming
 
 @Suite struct FrameDecoderTests {
-    /// All frames that the segments hold, given one segment after the other as a socket would.
+    /// Returns the frames in the segments, which arrive one after the other as from a socket.
     private func frames(of segments: [ArraySlice<UInt8>]) throws -> [Frame] {
         let decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesMax)
         var buffer = ByteBuffer()
@@ -19,7 +19,7 @@ import NestFraming
         return frames
     }
 
-    /// However a frame is cut in two, and byte by byte, the same frame comes out.
+    /// A frame that is cut in two at any byte, or that arrives byte by byte, decodes to the same frame.
     @Test(arguments: try Vectors.frames())
     func everySplitGivesTheSameFrame(_ vector: Vectors.Frame) throws {
         let whole = try self.frames(of: [vector.bytes[...]])
@@ -30,7 +30,7 @@ import NestFraming
         #expect(try self.frames(of: vector.bytes.indices.map { vector.bytes[$0...$0] }) == whole)
     }
 
-    /// A stream of all frames, cut anywhere, gives them all in order.
+    /// A stream of all frames, cut into segments of any size, decodes to all frames in order.
     @Test func everySegmentationOfAStreamGivesTheSameFrames() throws {
         let stream = try Vectors.frames().flatMap(\.bytes)
         let whole = try self.frames(of: [stream[...]])
@@ -49,8 +49,8 @@ import NestFraming
         }
     }
 
-    /// A length over the limit is refused as soon as the header is there, before a byte of the body; one at the limit
-    /// is awaited.
+    /// A length over the limit is refused when the header is complete, before any byte of the body. A body of exactly
+    /// the limit is awaited.
     @Test(arguments: [Limits.frameBytesBeforeWelcomeMax, Limits.frameBytesMax])
     func anOversizeLengthIsRefusedFromTheHeader(max: Int) throws {
         let decoder = FrameDecoder(bodyBytesMax: max)
@@ -80,8 +80,8 @@ import NestFraming
         #expect(MessageType.allCases.filter { $0.rawValue >= 0x80 } == [.own])
     }
 
-    /// The client's preface is eight bytes, and however it is cut it is read once.
-    @Test func aPrefaceIsReadFromAnySegments() throws {
+    /// The client's preface has eight bytes. It is read once, wherever it is cut.
+    @Test func prefacesAreReadFromAnySegments() throws {
         let bytes = Preface.client.bytes
         #expect(bytes == [0x4e, 0x45, 0x53, 0x54, 1, 1, 0, 0])
         #expect(Preface.server(chosen: 1).bytes == [0x4e, 0x45, 0x53, 0x54, 1, 1, 1, 0])

@@ -6,7 +6,7 @@ import Testing
 import NestFraming
 
 @Suite struct FrameVectorTests {
-    /// The bytes of a vector are one frame; its body decodes to the vector's fields, each of them, and what was decoded
+    /// The bytes of a vector are one frame. Its body decodes to all of the vector's fields, and the decoded message
     /// encodes to the same bytes.
     @Test(arguments: try Vectors.frames())
     func bytesDecodeToTheFieldsAndBack(_ vector: Vectors.Frame) throws {
@@ -29,20 +29,20 @@ import NestFraming
         #expect(Array(message.body) == Array(output.readableBytesView.dropFirst(Frame.headerBytes)))
     }
 
-    @Test func everyKindHasAVector() throws {
+    @Test func everyMessageTypeHasAVector() throws {
         let named = Set(try Vectors.frames().map(\.type))
         #expect(named == Set(MessageType.allCases.map { "\($0)" }))
     }
 
-    @Test func namesAreDistinct() throws {
+    @Test func vectorNamesAreDistinct() throws {
         let names = try Vectors.frames().map(\.name)
         #expect(Set(names).count == names.count)
     }
 
-    /// Requests and views have ids of their own range; only the messages without a request or view have the id 0.
+    /// Requests and views have separate ranges of ids. Only messages without a request or view have the id 0.
     @Test(arguments: try Vectors.frames())
-    func idsAreOfTheirKind(_ vector: Vectors.Frame) throws {
-        // A snapshot answers a fetch, too.
+    func idsAreInTheRangeOfTheirMessageType(_ vector: Vectors.Frame) throws {
+        // A snapshot belongs to a view or answers a fetch.
         let ofEither = ["snapshot", "snapshotSections", "snapshotRows"]
         let ofAView = ["diff", "totals", "subscriptionEnd", "changeSet"]
         if !ofEither.contains(vector.type) {
@@ -56,7 +56,7 @@ import NestFraming
         }
     }
 
-    /// What a body means does not hang on where the bytes lie.
+    /// Decoding does not depend on the offset of the bytes in the buffer.
     @Test func bodiesDecodeFromTheMiddleOfABuffer() throws {
         for vector in try Vectors.frames() {
             var input = ByteBuffer(bytes: [1, 2, 3] + vector.bytes + [9, 9, 9])

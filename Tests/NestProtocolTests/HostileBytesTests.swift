@@ -5,9 +5,9 @@ import NestProtocol
 import Testing
 import NestFraming
 
-/// Whatever bytes arrive, the answer is a message or a coded error, never a trap.
+/// Any bytes decode to a message or to a coded error; none trap.
 @Suite struct HostileBytesTests {
-    /// A body cut anywhere is refused as malformed, but for the one place where an optional end begins.
+    /// A body that is cut at any byte is refused as malformed, unless the cut removes exactly its optional end.
     @Test(arguments: try Vectors.frames().filter { !$0.decodesOnly })
     func everyTruncationOfABodyIsRefused(_ vector: Vectors.Frame) throws {
         let type = try #require(MessageCatalogue.type(named: vector.type))
@@ -20,8 +20,8 @@ import NestFraming
         }
     }
 
-    /// Bytes after the known fields are of a later version: ignored. A chunk is rows to its end, and after a body that
-    /// leaves out its optional end they would be that: both are refused.
+    /// Bytes after the known fields belong to a later version and are ignored. They are refused in a chunk, whose rows
+    /// fill the body, and in a body without its optional end, where they are read as that end.
     @Test(arguments: try Vectors.frames())
     func bytesAfterABodyAreIgnored(_ vector: Vectors.Frame) throws {
         let type = try #require(MessageCatalogue.type(named: vector.type))
@@ -35,10 +35,9 @@ import NestFraming
         }
     }
 
-    /// Vectors with bytes changed, put in, taken out or cut: what still decodes encodes to bytes that decode to the
-    /// same fields.
+    /// A vector with bytes changed, inserted, removed or cut off is refused, or decodes to a message that round-trips.
     @Test(arguments: try Vectors.frames())
-    func mutatedBodiesAreMessagesOrErrors(_ vector: Vectors.Frame) throws {
+    func mutatedBodiesDecodeOrAreRefused(_ vector: Vectors.Frame) throws {
         let type = try #require(MessageCatalogue.type(named: vector.type))
         let body = try vector.body()
         let shape = try Shape(vector.fields)
@@ -49,10 +48,10 @@ import NestFraming
     }
 
     @Test(arguments: MessageType.allCases)
-    func randomBodiesAreMessagesOrErrors(_ type: MessageType) throws {
+    func randomBodiesDecodeOrAreRefused(_ type: MessageType) throws {
         for seed in 0..<2_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
-            // Small bytes are likelier to be counts and tags that lead on.
+            // Small bytes are more often valid counts and tags, so that decoding continues.
             let bound = random.oneIn(2) ? 256 : 8
             let body = (0..<random.below(64)).map { _ in UInt8(random.below(bound)) }
             let shape = Shape(valueCount: random.below(4), hasWindow: random.oneIn(2))
@@ -60,8 +59,8 @@ import NestFraming
         }
     }
 
-    /// A stream of random bytes, or of mutated frames: frames, then an error or the wait for more.
-    @Test func randomStreamsAreFramesOrErrors() throws {
+    /// A stream of random bytes or mutated frames decodes to frames, and then fails or waits for more bytes.
+    @Test func randomStreamsDecodeOrAreRefused() throws {
         let stream = try Vectors.frames().flatMap(\.bytes)
         for seed in 0..<5_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -103,7 +102,7 @@ import NestFraming
 
     private static let withOptionalEnd: Set<MessageType> = [.transaction, .undo, .redo, .receipt]
 
-    /// What the two sides know of a body from the subscription that it belongs to.
+    /// The facts about a body that client and server know from its subscription.
     private struct Shape {
         var valueCount: Int?
         var hasWindow: Bool
@@ -121,7 +120,7 @@ import NestFraming
         }
     }
 
-    /// The code that the body is refused with; `nil` when it is a message.
+    /// Returns the error code that refuses the body, or `nil` if the body is a message.
     private func refusal(_ type: MessageType, _ body: [UInt8], _ shape: Shape) throws -> ErrorCode? {
         do {
             let bytes = ByteBuffer(bytes: body)
@@ -150,7 +149,7 @@ import NestFraming
         #expect(first == second, comment)
     }
 
-    /// One to three random edits.
+    /// Returns the bytes after one to three random edits.
     private static func mutated(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
         var bytes = bytes
         for _ in 0...random.below(3) {
@@ -167,7 +166,7 @@ import NestFraming
     }
 }
 
-/// The protocol's code of what a decoder threw; `nil` for what is none of its errors.
+/// Returns the protocol's code for an error of a decoder, or `nil` for any other error.
 func refusalCode(_ error: any Error) -> ErrorCode? {
     switch error {
     case let error as WireError: error.nestError.code

@@ -3,12 +3,12 @@ import NestProtocol
 import NestModel
 import NestFraming
 
-/// A limit that bytes from a peer meet: something of a size, and what it is refused with.
+/// A limit on bytes from a peer, with a function that tests a given size.
 struct LimitBoundary: Sendable, CustomStringConvertible {
     let name: String
-    /// What one more than the limit is refused with.
+    /// The error code for a size of one more than the limit.
     let code: ErrorCode
-    /// The code that something of this size is refused with; `nil`: it is taken.
+    /// Returns the error code that refuses the given size, or `nil` if the size is accepted.
     let refusal: @Sendable (Int) throws -> ErrorCode?
 
     var description: String { self.name }
@@ -19,7 +19,7 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
         self.refusal = refusal
     }
 
-    /// The message of a size is encoded and decoded.
+    /// A limit that is tested by encoding and decoding a message of the given size.
     private static func message(
         _ name: String,
         _ code: ErrorCode,
@@ -55,7 +55,7 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
         )
     }
 
-    /// Comparisons joined by "and" and "or" in turns: as many levels as asked for.
+    /// Returns a predicate of `levels` levels: comparisons joined alternately by "and" and "or".
     private static func deep(_ levels: Int) -> FetchPredicate {
         var predicate = FetchPredicate(self.comparison(.string("0")))
         for level in 1..<levels {

@@ -129,7 +129,7 @@ extension DiffBody: DescribedMessage {
     func fields(valueCount: Int, hasWindow: Bool) throws -> JSONValue {
         let diff = try self.diff(valueCount: valueCount, hasWindow: hasWindow)
         guard case .object(var fields) = JSONValue(diff) else {
-            throw VectorError("a diff is no object")
+            throw VectorError("a diff must be an object")
         }
         fields["valueCount"] = JSONValue(count: valueCount)
         return .object(fields)
@@ -148,7 +148,7 @@ extension SnapshotMessage: DescribedMessage {
 
 extension SnapshotSections: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        // Of a snapshot that leaves room for any.
+        // The position of a snapshot that may have any sections.
         let window = WindowPosition(total: .max, sectionTotal: .max, start: WindowStart())
         var header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, window: window, sections: [])
         try self.read(into: &header, sectionCount: .max)

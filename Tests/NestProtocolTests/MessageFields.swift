@@ -5,38 +5,38 @@ import NestTestSupport
 import NestProtocol
 import NestFraming
 
-/// A message that can tell its fields in the form of the vectors.
+/// A message that returns its fields in the form of the vectors.
 protocol DescribedMessage: Message {
-    /// `valueCount`: how many values a row has, where the body does not say it.
+    /// Returns the fields. `valueCount`: the number of values of a row, if the body does not contain it.
     func fields(valueCount: Int) throws -> JSONValue
-    /// `hasWindow`: its view has one; that matters for a diff only.
+    /// Returns the fields. `hasWindow`: whether the view has a window, which only a diff depends on.
     func fields(valueCount: Int, hasWindow: Bool) throws -> JSONValue
 }
 
 extension DescribedMessage {
     func fields(valueCount: Int, hasWindow: Bool) throws -> JSONValue { try self.fields(valueCount: valueCount) }
 
-    /// The fields in the form of a vector's, which say what the body does not.
+    /// Returns the fields, decoded with the value count and the window that the vector `known` has.
     func fields(as known: JSONValue) throws -> JSONValue {
         try self.fields(valueCount: known.optional("valueCount")?.int ?? 0, hasWindow: known.optional("window") != nil)
     }
 }
 
-/// Every kind of message by its type.
+/// Every message by its type.
 enum MessageCatalogue {
     static func message(_ type: MessageType) -> any DescribedMessage.Type {
         guard let message = type.message as? any DescribedMessage.Type else {
-            preconditionFailure("\(type) can tell its fields")
+            preconditionFailure("\(type) is not a DescribedMessage")
         }
         return message
     }
 
-    /// The type of this name, as the vectors have it.
+    /// Returns the type with this name in the vectors.
     static func type(named name: String) -> MessageType? {
         MessageType.allCases.first { "\($0)" == name }
     }
 
-    /// Decodes a body to its last field. The values of rows are decoded too, where their number is given.
+    /// Decodes a body to its last field, including the values of rows if their number is known.
     static func decode(
         _ type: MessageType,
         body: ByteBuffer,

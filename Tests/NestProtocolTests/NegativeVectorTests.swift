@@ -6,7 +6,7 @@ import Testing
 import NestFraming
 
 @Suite struct NegativeVectorTests {
-    /// A stream that cannot go on is refused with the expected code; one that merely ends early is awaited.
+    /// An invalid stream is refused with the expected code. An incomplete one is awaited.
     @Test(arguments: try Vectors.negative("frame"))
     func framesAreRefusedOrAwaited(_ vector: Vectors.Negative) throws {
         var buffer = ByteBuffer(bytes: try Hex.bytes(vector.json["hex"].text))
@@ -17,7 +17,7 @@ import NestFraming
         }
     }
 
-    /// A whole frame that says it is compressed, and may not be or is not.
+    /// A complete frame with the compression flag is refused if it may not be compressed or is not.
     @Test(arguments: try Vectors.negative("compressed"))
     func compressedFramesAreRefused(_ vector: Vectors.Negative) throws {
         var buffer = ByteBuffer(bytes: try Hex.bytes(vector.json["hex"].text))
@@ -55,10 +55,10 @@ import NestFraming
         }
     }
 
-    /// What a server must answer to whole conversations: here only that the bytes sent are what the vector says they
-    /// are. They are played against a server where one is at hand.
+    /// The bytes that a connection vector sends are a preface and frames that fit the expected answer.
+    /// `ConversationVectorTests` plays the vectors against a server.
     @Test(arguments: try Vectors.negative("connection"))
-    func conversationsAreAPrefaceAndFrames(_ vector: Vectors.Negative) throws {
+    func conversationsConsistOfAPrefaceAndFrames(_ vector: Vectors.Negative) throws {
         let expected = try vector.json["expect"]
         var buffer = ByteBuffer(bytes: try vector.json["send"].elements.flatMap { try Hex.bytes($0.text) })
         let preface = try #require(try Preface.read(from: &buffer))

@@ -4,7 +4,7 @@ import NestTestSupport
 import NestProtocol
 import Testing
 
-/// What `protocol.md` says is what the code does, as far as tables and bytes go.
+/// The tables and bytes of `protocol.md` match the code.
 @Suite struct ProtocolDocumentTests {
     private let document: MarkdownDocument
 
@@ -12,8 +12,8 @@ import Testing
         self.document = MarkdownDocument(try Repository.text("protocol.md"))
     }
 
-    /// Each quoted vector has the bytes of the file, and each kind of message is quoted.
-    @Test func theVectorsAreQuoted() throws {
+    /// Each quoted vector has the bytes of the vector file, and each message type is quoted.
+    @Test func everyMessageTypeIsQuotedWithAVector() throws {
         let vectors = Dictionary(uniqueKeysWithValues: try Vectors.frames().map { ($0.name, $0) })
         var types: Set<String> = []
         for block in self.document.blocks where block.label.hasPrefix("vector ") {
@@ -26,7 +26,7 @@ import Testing
     }
 
     /// The conversation of the overview is a preface, then frames, for each side.
-    @Test func theConversationIsMadeOfVectors() throws {
+    @Test func theConversationConsistsOfVectors() throws {
         let block = try #require(self.document.blocks.first { $0.lines.first?.hasPrefix("C  4e455354") == true })
         var sent: [Character: [UInt8]] = [:]
         var side: Character = "C"
@@ -50,14 +50,14 @@ import Testing
         #expect(sent["S"] == Preface.server(chosen: 1).bytes + server)
     }
 
-    @Test func theCatalogueIsThatOfTheCode() throws {
+    @Test func theCatalogueMatchesTheCode() throws {
         let table = try self.document.table("type", "name", "sent by", "id", "kind", "section")
         let documented = table.rows.map { "\($0[0]) \($0[1])" }
         let expected = MessageType.allCases.map { type in
             (type.rawValue < 16 ? "0" : "") + String(type.rawValue, radix: 16) + " " + Self.name(type)
         }
         #expect(documented == expected)
-        // Who sends it, as the vectors have it.
+        // The vectors name the side that sends the message.
         for vector in try Vectors.frames() {
             let type = try #require(MessageCatalogue.type(named: vector.type))
             let row = try #require(table.rows.first { $0[1] == Self.name(type) })
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func theErrorsAreThoseOfTheCode() throws {
+    @Test func theErrorsMatchTheCode() throws {
         let table = try self.document.table("code", "name", "retry", "when")
         let expected = ErrorCode.all.map { code in
             let digits = String(code.rawValue, radix: 16)
@@ -76,8 +76,8 @@ import Testing
         #expect(table.rows.allSatisfy { !$0[3].isEmpty })
     }
 
-    /// The limits are read from their source, because a list here would only be a third copy.
-    @Test func theLimitsAreThoseOfTheCode() throws {
+    /// Compares with `Limits.all`, because a list here would be a third copy.
+    @Test func theLimitsMatchTheCode() throws {
         let table = try self.document.table("limit", "value", "what")
         #expect(table.rows.count > 40)
         #expect(
@@ -86,13 +86,13 @@ import Testing
         )
     }
 
-    @Test func theFeaturesAreThoseOfTheCode() throws {
+    @Test func theFeaturesMatchTheCode() throws {
         let table = try self.document.table("feature bit", "what")
         let bits = try table.rows.map { UInt64(1) << (try #require(UInt64($0[0]))) }
         #expect(Features(rawValue: bits.reduce(0, |)) == .all)
     }
 
-    @Test func theTypesAndFaultsAreThoseOfTheCode() throws {
+    @Test func theTypesAndFaultsMatchTheCode() throws {
         let types = try self.document.table("type", "name", "values", "bounds")
         #expect(types.rows.map { "\($0[0]) \($0[1])" } == AttributeType.allCases.map { "\($0.rawValue) \($0)" })
         let reasons = try self.document.table("reason", "name", "what is wrong")
@@ -100,13 +100,13 @@ import Testing
         #expect(reasons.rows.map { "\($0[0]) \($0[1])" } == known.map { "\($0.rawValue) \($0)" })
     }
 
-    /// The client of the document has the numbers of the built-in model, and says so.
+    /// The example client of the document expects the hash of the built-in model.
     @Test func theClientExpectsTheBuiltInModel() throws {
         let hash = Hex.text(ManagedObjectModel.nestedList.hash)
         #expect(try Repository.text("protocol.md").contains("field(5, bytes.fromhex(\"\(hash)\"))"))
     }
 
-    @Test func theValuesAreThoseOfTheCode() throws {
+    @Test func theValuesMatchTheCode() throws {
         for row in try self.document.table("value", "bytes").rows {
             let json = try JSONDecoder().decode(JSONValue.self, from: Data(row[0].utf8))
             var writer = ByteWriter()
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func theDigestsAreThoseOfTheCode() throws {
+    @Test func theDigestsMatchTheCode() throws {
         for row in try self.document.table("section key", "object ids", "digest").rows {
             var digest = ResultsDigest.empty
             for (key, ids) in zip(row[0].components(separatedBy: " / "), row[1].components(separatedBy: " / ")) {
@@ -137,8 +137,8 @@ import Testing
         #expect(ResultsDigest.modulus == (1 << 61) - 1 && text.contains("M = 2^61 - 1"))
     }
 
-    /// Every name in capitals that reads like an error or a message is one.
-    @Test func namesInTheTextExist() throws {
+    /// Every name in capitals with an underscore is the name of an error or a message.
+    @Test func namesInCapitalsExist() throws {
         let text = try Repository.text("protocol.md")
         let known = Set(ErrorCode.all.map { "\($0)" } + MessageType.allCases.map(Self.name))
         for match in text.matches(of: /\b[A-Z]+(?:_[A-Z]+)+\b/) {
@@ -148,7 +148,7 @@ import Testing
 
     // MARK: Helpers
 
-    /// `getHistory` as `GET_HISTORY`; GOAWAY is one word.
+    /// Returns the type's name in the document: `GET_HISTORY` for `getHistory`. GOAWAY is one word.
     private static func name(_ type: MessageType) -> String {
         if type == .goAway { return "GOAWAY" }
         return "\(type)".reduce(into: "") { name, character in
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    /// The value of a sum of literals as Swift reads it: `<<` binds tighter than `*`, and that than `-`.
+    /// Returns the value of an expression of literals. As in Swift, `<<` binds tighter than `*`, and `*` than `-`.
     private static func value(_ expression: String) throws -> Int {
         func fold(_ text: String, _ operators: [(String, (Int, Int) -> Int)]) throws -> Int {
             guard let (name, combine) = operators.first else {

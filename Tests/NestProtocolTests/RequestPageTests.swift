@@ -1,9 +1,9 @@
 import NestTestSupport
 import Testing
 
-/// docs/adding-a-request.md quotes the code as it is.
+/// The code that docs/adding-a-request.md quotes is in the sources.
 @Suite struct RequestPageTests {
-    @Test func everyQuotedLineIsInTheFileThatItsSectionNames() throws {
+    @Test func quotedLinesExistInTheFileOfTheirSection() throws {
         let page = try Repository.text("docs/adding-a-request.md")
         var quoted = 0
         for section in page.split(separator: "\n## ").dropFirst() {
@@ -11,7 +11,7 @@ import Testing
             let file = try Repository.text(path)
             for block in section.matches(of: /```swift\n([^`]+)```/) {
                 for line in block.1.split(separator: "\n") {
-                    // What stands after the three dots is left out on the page.
+                    // The page leaves out the rest of a line after "…".
                     let text = line.prefix { $0 != "…" }.trimmingSpaces
                     guard !text.isEmpty else { continue }
                     #expect(file.contains(text), "\(path): \(text)")

@@ -4,7 +4,7 @@ import NestModel
 import NestServer
 import NestStore
 
-/// Runs a server on a free port with a store in memory for the length of `body`.
+/// Runs `body` with a server that listens on a free port and has an in-memory store.
 @discardableResult
 package func withServer<Result>(
     _ configure: (inout ServerConfiguration) -> Void = { _ in },
@@ -32,7 +32,7 @@ package func withServer<Result>(
 }
 
 extension WriteTransaction {
-    /// Inserts Items with these titles at the end of the root's children.
+    /// Returns a transaction that inserts Items with these titles after the last child of the root.
     package static func insert(_ titles: String..., key: Identifier128? = nil) -> WriteTransaction {
         self.insert(titles, key: key)
     }
@@ -54,7 +54,7 @@ extension WriteTransaction {
 }
 
 extension ObjectFetchRequest {
-    /// The root's children, with their titles.
+    /// A request for the root's children with their titles.
     package static let rootChildren = ObjectFetchRequest(
         entity: EntityNumber(1),
         source: FetchSource(object: ObjectID(1), relationship: PropertyNumber(6)),

@@ -5,18 +5,18 @@ import NestSchema
 
 @testable import NestStore
 
-/// A random model, a store of it and a naive graph, and random transactions sent to both.
+/// A random model with a store and a naive graph of it, and random transactions that both of them run.
 final class ModelHistory {
     /// One committed transaction, with the graph before and after it.
     struct Entry {
         var revision: Revision
         var before: NaiveGraph
         var after: NaiveGraph
-        /// Places or pairs may have been made anew where they were, which the graphs do not show.
+        /// The transaction may have placed objects or made pairs again where they were, which the graphs do not show.
         var isAnew = false
     }
 
-    /// The two sides no longer agree: what has been recorded says why.
+    /// The store and the graph no longer agree: a recorded issue states why.
     struct Disagreement: Error {}
 
     let seed: UInt64
@@ -25,14 +25,14 @@ final class ModelHistory {
     let model: ManagedObjectModel
     let fixture: Fixture
     let invariants: StoredInvariants
-    /// The store is a file, and is closed and opened at times.
+    /// Whether the store is a file that is closed and opened again at times.
     private let isReopened: Bool
     var graph: NaiveGraph
     private(set) var state: StoredState
     private(set) var log: [Entry] = []
     private(set) var step = 0
     private(set) var accepted = 0
-    /// How often each code was the answer.
+    /// How often each error code was returned.
     private(set) var refused: [ErrorCode: Int] = [:]
     private var idsSeen: Set<ObjectID> = []
     private var mutations: [Mutation] = []
@@ -46,7 +46,7 @@ final class ModelHistory {
         self.isReopened = isReopened
         self.fixture = try Fixture(self.model) { configuration in
             if !isReopened { configuration.location = .memory }
-            // Small limits, with which changes are streamed and gaps run out all the time, or those of a server.
+            // Small limits, so that changes are streamed and gaps run out all the time, or the limits of a server.
             guard !seed.isMultiple(of: 4) else { return }
             configuration.streamedFrom = random.below(5)
             configuration.bulkObjectsInMemoryMax = configuration.streamedFrom
@@ -79,7 +79,7 @@ final class ModelHistory {
 
     // MARK: A transaction
 
-    /// One random transaction to both, or some in one group; they must agree on everything.
+    /// Runs one random transaction on both sides, or several in one group. The sides must agree on everything.
     func transact(size: Int = 30) throws {
         self.step += 1
         let time = self.fixture.time + 1
@@ -100,7 +100,7 @@ final class ModelHistory {
                 return try self.fixture.commit(inSavepoint: inSavepoint, body)
             }
         }
-        self.expect(self.fixture.store.head == self.log.last?.revision ?? Revision(0), "the head is another")
+        self.expect(self.fixture.store.head == self.log.last?.revision ?? Revision(0), "the head is wrong")
         if self.step.isMultiple(of: 4) { try self.checkInvariants() }
         if self.isReopened, self.random.oneIn(16) { try self.fixture.reopen() }
     }
@@ -129,7 +129,7 @@ final class ModelHistory {
         }
     }
 
-    /// "Unchanged since" a revision that is old enough for some and too old for others.
+    /// Returns a precondition whose revision is recent enough for some objects and too old for others.
     private func preconditions() -> ([Precondition], NaiveRefusal?) {
         guard self.random.oneIn(8), let id = self.graph.objects.keys.sorted().randomElement(using: &self.random) else {
             return ([], nil)
@@ -163,7 +163,7 @@ final class ModelHistory {
         self.idsSeen.formUnion(new.graph.objects.keys)
     }
 
-    /// A batch may put things where they were, by new placements or pairs: those count as changes.
+    /// Whether a batch may have put objects where they were, by new placements or pairs: these count as changes.
     private func mayBeAnew(_ placed: Set<ObjectID>) -> Bool {
         let isRelating = self.mutations.contains {
             switch $0 {
@@ -174,7 +174,7 @@ final class ModelHistory {
         return self.mutations.count > 1 && (isRelating || !placed.isEmpty)
     }
 
-    /// The naive graph with the ids that the store gave.
+    /// Returns the naive graph with the ids that the store assigned.
     private func renamed(
         _ naive: NaiveTransaction,
         _ runs: [Receipt.Run]
@@ -197,7 +197,7 @@ final class ModelHistory {
         return (naive.graph.renamed(ids), ids)
     }
 
-    /// The change set tells every difference and nothing else, and the store holds the graph.
+    /// Checks that the change set contains every difference and nothing else, and that the store holds the graph.
     private func check(
         _ changes: ChangeSet?,
         _ state: StoredState,
@@ -211,16 +211,16 @@ final class ModelHistory {
         guard let changes else {
             guard graph == self.graph else { throw self.fail("changed without a revision") }
             guard state == self.state else {
-                throw self.fail("nothing changed but rows: \(state.differences(from: self.state))")
+                throw self.fail("nothing changed except rows: \(state.differences(from: self.state))")
             }
             return
         }
         let next = (self.log.last?.revision ?? Revision(0)).next
         guard changes.revision == next else { throw self.fail("revision \(changes.revision), not \(next)") }
-        let (told, faults) = try self.state.applying(changes, of: self.fixture.store)
+        let (applied, faults) = try self.state.applying(changes, of: self.fixture.store)
         guard faults.isEmpty else { throw self.fail("the change set: \(faults.joined(separator: "; "))") }
-        guard told == state else {
-            throw self.fail("the change set does not tell: \(told.differences(from: state).joined(separator: "; "))")
+        guard applied == state else {
+            throw self.fail("the change set lacks: \(applied.differences(from: state).joined(separator: "; "))")
         }
         if graph == self.graph {
             guard self.mayBeAnew(placed) else {
@@ -235,8 +235,8 @@ final class ModelHistory {
                 && graph.entity(object.entity).relationships.allSatisfy {
                     $0.isToMany || old.related[$0.number] == object.related[$0.number]
                 }
-            let isTouched = state.tables[index][id]!.revision == changes.revision
-            guard isSame != isTouched else { throw self.fail("\(id): changed \(!isSame), touched \(isTouched)") }
+            let isStamped = state.tables[index][id]!.revision == changes.revision
+            guard isSame != isStamped else { throw self.fail("\(id): changed \(!isSame), stamped \(isStamped)") }
         }
     }
 
@@ -245,16 +245,16 @@ final class ModelHistory {
     private func take(_ error: NestError, _ expected: Result<NaiveTransaction, NaiveRefusal>) throws {
         self.refused[error.code, default: 0] += 1
         guard case .failure(let refusal) = expected else { throw self.fail("refused: \(error)") }
-        // A step that closes a circle and moves a root may be told either.
+        // If a step makes a cycle and moves a root, the error may report either.
         let isEither = Set([error.code, refusal.code]).isSubset(of: [.cycle, .rootObject])
-        // What an insert lacks may be told before its place is looked at.
+        // Missing values of an insert may be reported before its place is checked.
         let isLacking = self.mutations.count == 1 && error.faults.allSatisfy { $0.reason == .required }
         if isLacking, !error.faults.isEmpty, [.invalid, .notFound, .indexOutOfRange].contains(refusal.code) {
             return try self.expectUnchanged("a refused transaction")
         }
         guard isEither || error.code == refusal.code else { throw self.fail("refused with \(error), not \(refusal)") }
         if case .faults(let faults) = refusal {
-            let told = Set(
+            let reported = Set(
                 error.faults.map { fault in
                     let isTree = fault.reason == .notUnique
                     return NaiveFault(
@@ -264,10 +264,10 @@ final class ModelHistory {
                     )
                 }
             )
-            guard told == faults else { throw self.fail("faults \(told), not \(faults): \(error)") }
+            guard reported == faults else { throw self.fail("faults \(reported), not \(faults): \(error)") }
             for fault in error.faults {
                 if let object = fault.object, self.graph.objects[object] == nil {
-                    throw self.fail("a fault names the object \(object), which is not there: \(error)")
+                    throw self.fail("a fault names the object \(object), which does not exist: \(error)")
                 }
             }
         }
@@ -281,7 +281,7 @@ final class ModelHistory {
 
     // MARK: Undo
 
-    /// Takes a revision back; `nil` with the error when that is refused. The graph is then that of the store.
+    /// Reverts a revision; returns the error if that is refused. The graph is then read from the store.
     func revert(_ revision: Revision) throws -> Result<Entry?, NestError> {
         self.step += 1
         self.mutations = []
@@ -300,12 +300,12 @@ final class ModelHistory {
             throw self.fail("the undo of \(revision) leaves \(faults.joined(separator: "; "))")
         }
         if let changes {
-            let (told, faults) = try self.state.applying(changes, of: self.fixture.store)
+            let (applied, faults) = try self.state.applying(changes, of: self.fixture.store)
             guard faults.isEmpty else {
                 throw self.fail("the change set of an undo: \(faults.joined(separator: "; "))")
             }
-            guard told == state else {
-                throw self.fail("the change set of an undo does not tell: \(told.differences(from: state))")
+            guard applied == state else {
+                throw self.fail("the change set of an undo lacks: \(applied.differences(from: state))")
             }
         }
         self.state = state
@@ -326,7 +326,7 @@ final class ModelHistory {
         try self.checkReading()
     }
 
-    /// What the store's own functions read is what the tables hold.
+    /// Checks that the store's own functions read what the tables hold.
     private func checkReading() throws {
         let store = self.fixture.store
         try store.access {

@@ -3,10 +3,11 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// Random models and histories against a naive object graph.
+/// Compares random models and histories with a naive object graph.
 @Suite struct ModelHistoryTests {
-    /// The same is accepted and refused, for the same reasons, and leaves the same objects, values, inverses and orders.
-    @Test func aStoreOfAnyModelIsTheNaiveGraph() throws {
+    /// The store and the naive graph accept and refuse the same transactions, for the same reasons, and then have the
+    /// same objects, values, inverses and orders.
+    @Test func storesOfRandomModelsAgreeWithTheNaiveGraph() throws {
         var accepted = 0
         var refused: [ErrorCode: Int] = [:]
         for seed in Seeds.range(0..<60) {
@@ -19,7 +20,7 @@ import Testing
             refused.merge(history.refused, uniquingKeysWith: +)
         }
         if !Seeds.isUsual { print("accepted \(accepted), refused \(refused)") }
-        // The histories reach what they are for.
+        // The histories cover the cases that they are made for.
         guard Seeds.isUsual else { return }
         #expect(accepted > 800)
         for code in [

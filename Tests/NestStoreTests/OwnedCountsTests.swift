@@ -5,7 +5,7 @@ import NestSchema
 
 @testable import NestStore
 
-/// What an object's relationships lead to is counted once; whether the counts stay true is in `UndoSimulation`.
+/// The cache of relationship counts. `UndoSimulation` tests that the counts stay correct.
 @Suite struct OwnedCountsTests {
     private static let layout = ModelLayout(.nestedList)
     private static let table = layout.entities[0].number
@@ -29,8 +29,8 @@ import NestSchema
     ) -> ChangeSet {
         var changes = ChangeSet(revision: Revision(revision))
         changes.blockCount = blockCount
-        changes.touched = [
-            TouchedObject(
+        changes.changedRows = [
+            ChangedRow(
                 entity: self.table,
                 id: ObjectID(99),
                 before: before.map { self.row(under: $0) },
@@ -40,7 +40,7 @@ import NestSchema
         return changes
     }
 
-    /// Owner `owner` at a head; `nil` when it had to be counted.
+    /// Returns the cached count of `owner` at a head; `nil` if it had to be counted.
     private func known(_ counts: inout OwnedCounts, _ owner: Int64, head: UInt64, else count: Int = 1_000) -> Int? {
         var isRead = false
         let found = counts.count(Self.key(owner), head: Revision(head)) {
@@ -50,7 +50,7 @@ import NestSchema
         return isRead ? nil : found
     }
 
-    @Test func largeOnesAreCountedOnceAndFollowed() {
+    @Test func largeCountsAreCachedAndUpdated() {
         var counts = OwnedCounts(countMin: 256)
         #expect(self.known(&counts, 1, head: 5) == nil)
         #expect(self.known(&counts, 2, head: 5) == nil)
@@ -66,7 +66,7 @@ import NestSchema
         #expect(self.known(&counts, 7, head: 10, else: 1) == nil)
     }
 
-    @Test func whatCannotBeFollowedIsForgotten() {
+    @Test func countsThatCannotBeUpdatedAreDiscarded() {
         var counts = OwnedCounts(countMin: 256)
         func fill(_ head: UInt64) {
             _ = self.known(&counts, 1, head: head)
@@ -76,14 +76,14 @@ import NestSchema
         // A bulk write.
         counts.take(Self.changes(6, from: nil, to: 1, blockCount: 1), Self.layout)
         #expect(self.known(&counts, 1, head: 6) == nil)
-        // A revision that it was not told of.
+        // A revision whose commit was not applied.
         counts.take(Self.changes(8, from: nil, to: 1), Self.layout)
         #expect(self.known(&counts, 1, head: 8) == nil)
         #expect(self.known(&counts, 1, head: 9) == nil)
         #expect(self.known(&counts, 1, head: 9) == 1_000)
     }
 
-    @Test func thereIsALimitOfThem() {
+    @Test func cachedCountsAreLimited() {
         var counts = OwnedCounts(countMin: 1, entriesMax: 3)
         for owner in 1...3 { _ = self.known(&counts, Int64(owner), head: 1) }
         #expect(counts.entryCount == 3)

@@ -5,9 +5,9 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// Reads of a whole store end when they are told to: with the reason, without a trace, and without keeping the log.
+/// Reads of a whole store end at their deadline: with the reason, without leaving files, and without keeping the log.
 @Suite struct ReadDeadlineTests {
-    /// Becomes true after it was asked so often. Only the thread that reads asks.
+    /// Becomes true after this number of checks. Only the reading thread calls it.
     private final class Looks: @unchecked Sendable {
         private(set) var count = 0
         private let max: Int
@@ -67,7 +67,7 @@ import NestProtocol
         return fixture
     }
 
-    @Test(arguments: Work.allCases) func workEndsWhereverItIs(_ work: Work) throws {
+    @Test(arguments: Work.allCases) func readsEndAtTheDeadline(_ work: Work) throws {
         let fixture = try Self.fixture()
         let names = { try FileManager.default.contentsOfDirectory(atPath: fixture.directory.path).sorted() }
         let (before, all) = (try names(), Looks(.max))
@@ -85,8 +85,8 @@ import NestProtocol
         }
     }
 
-    /// What is made of the copy keeps nothing from the store: it may take any time, but nobody need wait for it.
-    @Test func aCopyThatIsMadeIsNeverLate() throws {
+    /// Packing a finished copy needs nothing from the store: it may take any time, but it ends if the client has left.
+    @Test func packingABackupIgnoresTheDeadline() throws {
         let fixture = try Self.fixture()
         let backup = { (deadline: ReadDeadline, parts: Looks) in
             try fixture.store.reader.backup(isCompressed: false, bytesLeftMin: 0, deadline: deadline) { _, packed in
@@ -103,8 +103,8 @@ import NestProtocol
         #expect(second.count == 1)
     }
 
-    /// As long as somebody reads the log only grows; when he was ended it is used from its beginning again.
-    @Test func theLogIsFreeAfterwards() throws {
+    /// While a read is open the log only grows. When the read has ended, the log is used from its beginning again.
+    @Test func logIsReusedAfterAnEndedRead() throws {
         let fixture = try Self.fixture { $0.checkpointPages = 10 }
         let logBytes = { FileBytes.read(fixture.path + "-wal").count }
         func write() throws {
@@ -119,7 +119,7 @@ import NestProtocol
         expectRefusal(.limitExceeded) {
             let deadline = ReadDeadline(isCancelled: { false }, isLate: { steps.count > 1 })
             _ = try fixture.store.reader.check(deadline: deadline) { _ in
-                // The first step has not begun to read.
+                // The first step has not started its read.
                 if steps.isOver(), steps.count == 2 { #expect(throws: Never.self) { for _ in 0..<3 { try write() } } }
             }
         }

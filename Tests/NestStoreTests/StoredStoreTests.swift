@@ -8,11 +8,11 @@ import Glibc
 import NestSchema
 #endif
 
-/// Stores that earlier builds have made, as they lie in the repository.
+/// Stores that earlier builds have made, from the repository.
 @Suite struct StoredStoreTests {
     private let directory = TemporaryDirectory()
 
-    /// A copy that may be written.
+    /// Returns the path of a copy that may be written.
     private func copy(_ name: String) throws -> String {
         let path = "\(self.directory.path)/\(name)"
         let bytes = try Repository.bytes("Tests/Fixtures/\(name)")
@@ -65,7 +65,7 @@ import NestSchema
         return try #require(detail.values.first { $0.property == number }).value
     }
 
-    private static func takeBack(_ store: Store, _ revision: UInt64) throws {
+    private static func revert(_ store: Store, _ revision: UInt64) throws {
         try store.access {
             let entry = try #require(try store.pastTransaction(Revision(revision)))
             let group = try store.beginGroup(time: 1, alwaysSavepoint: true)
@@ -77,13 +77,13 @@ import NestSchema
         }
     }
 
-    @Test func aStoreOfFormat2IsOpenedAsItIs() throws {
+    @Test func aStoreOfFormat2IsOpenedWithoutMigration() throws {
         let store = try self.openStore(try self.copy("phones-format-2.sqlite"), Self.phones)
         #expect(store.migration == nil)
         #expect(store.head == Revision(8))
         #expect(try Self.value(store, 1, "name") == .string("Ann"))
         #expect(try Self.value(store, 3, "user") == .reference(ObjectID(1)))
-        try Self.takeBack(store, 8)
+        try Self.revert(store, 8)
         #expect(try Self.value(store, 2, "name") == .string("Bea"))
         try store.close()
     }
@@ -103,8 +103,8 @@ import NestSchema
         let store = try self.openStore(try self.copy("phones-format-2.sqlite"), draft)
         #expect(try #require(store.migration).differences.count == 4)
         #expect(try Self.value(store, 1, "level") == .integer(1))
-        // What was deleted before comes back as an object of now, with its tag.
-        try Self.takeBack(store, 8)
+        // An object that was deleted before the migration is restored in its new form, with its tag.
+        try Self.revert(store, 8)
         #expect(try Self.value(store, 2, "name") == .string("Bea"))
         #expect(try Self.value(store, 2, "level") == .integer(1))
         let tag = try #require(try store.access { try store.detail(ObjectID(5)) })

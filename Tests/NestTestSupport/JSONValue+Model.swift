@@ -1,6 +1,6 @@
 import NestModel
 
-/// Values of the model in the form that the vectors write them in, and back.
+/// Conversions between model values and their form in the vectors.
 extension JSONValue {
     public init(_ value: AttributeValue) {
         switch value {
@@ -18,7 +18,7 @@ extension JSONValue {
         }
     }
 
-    /// A whole number where it is one, as JSON has it.
+    /// Returns the JSON form of a double; a whole number is written as an integer.
     private static func number(_ value: Double) -> JSONValue {
         if value.isInfinite { return .string(value < 0 ? "-inf" : "inf") }
         if value == 0, value.sign == .minus { return "-0" }
@@ -154,7 +154,7 @@ extension JSONValue {
         }
     }
 
-    /// A whole number, as a string when it is too large for JSON.
+    /// The integer value. Integers that are too large for JSON are written as strings.
     public var whole: Int64 {
         get throws {
             if case .string(let text) = self, let value = Int64(text) { return value }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Any JSON, so that the fields of a vector can be compared as they are written.
+/// Any JSON value, so that the fields of a vector can be compared as written.
 public enum JSONValue: Equatable, Sendable, Decodable {
     case null
     case bool(Bool)
@@ -29,7 +29,7 @@ public enum JSONValue: Equatable, Sendable, Decodable {
         }
     }
 
-    // Strings are compared by their bytes, as everywhere in nest: "é" has two forms.
+    // Strings are compared by their bytes, as everywhere in nest: "é" has two encodings.
     public static func == (a: JSONValue, b: JSONValue) -> Bool {
         switch (a, b) {
         case (.null, .null): true
@@ -44,7 +44,7 @@ public enum JSONValue: Equatable, Sendable, Decodable {
     }
 }
 
-/// What is wrong with a vector file.
+/// The error for an invalid vector file.
 public struct VectorError: Error, CustomStringConvertible {
     public let description: String
 
@@ -54,7 +54,7 @@ public struct VectorError: Error, CustomStringConvertible {
 }
 
 extension JSONValue {
-    /// A field of an object.
+    /// Returns a field of an object.
     public subscript(_ name: String) -> JSONValue {
         get throws {
             guard case .object(let fields) = self, let value = fields[name] else {
@@ -64,7 +64,7 @@ extension JSONValue {
         }
     }
 
-    /// A field of an object, or `nil` when it is left out.
+    /// Returns a field of an object, or `nil` if it is absent.
     public func optional(_ name: String) -> JSONValue? {
         guard case .object(let fields) = self else { return nil }
         return fields[name]

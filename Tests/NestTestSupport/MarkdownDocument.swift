@@ -1,4 +1,4 @@
-/// The parts of a Markdown file that tests compare with the code: tables and fenced blocks.
+/// The tables and fenced blocks of a Markdown file, which tests compare with the code.
 public struct MarkdownDocument: Sendable {
     public struct Table: Sendable {
         public var header: [String]
@@ -6,7 +6,7 @@ public struct MarkdownDocument: Sendable {
     }
 
     public struct Block: Sendable {
-        /// What follows the fence: `vector name=ping`.
+        /// The text after the opening fence, for example `vector name=ping`.
         public var label: String
         public var lines: [String]
     }
@@ -44,7 +44,7 @@ public struct MarkdownDocument: Sendable {
         if let table { self.tables.append(table) }
     }
 
-    /// The one table with this header.
+    /// Returns the only table with this header.
     public func table(_ header: String...) throws -> Table {
         let found = self.tables.filter { $0.header == header }
         guard found.count == 1, let table = found.first, !table.rows.isEmpty else {
@@ -56,7 +56,7 @@ public struct MarkdownDocument: Sendable {
         return table
     }
 
-    /// The trimmed cells of a row; code marks are left out.
+    /// Returns the trimmed cells of a row without backquotes.
     private static func cells(_ line: String) -> [String] {
         line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast().map { cell in
             var cell = cell.filter { $0 != "`" }

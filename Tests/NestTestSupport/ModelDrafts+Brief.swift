@@ -1,8 +1,8 @@
 import NestModel
 
-/// Properties of models in tests, on one line each.
+/// Properties of test models, written on one line each.
 extension AttributeDraft {
-    /// A text or an integer that is not optional has a default: the empty text, or zero.
+    /// Returns an attribute. A required string or integer has the default "" or 0.
     package static func named(
         _ name: String,
         _ type: AttributeType = .string,

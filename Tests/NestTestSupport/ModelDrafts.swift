@@ -1,11 +1,11 @@
 import NestModel
 
-/// Random models that are sound: every entity, attribute type, kind of relationship and rule comes up.
+/// Random valid models with every attribute type, kind of relationship and delete rule.
 extension SeededRandom {
     public mutating func modelDraft(entities count: Int = 5) -> ModelDraft {
         var draft = ModelDraft(entities: (0..<1 + self.below(count)).map { EntityDraft(name: "E\($0)") })
         for index in draft.entities.indices {
-            // Parents come before or after: a later one has no parent yet, so there is no circle.
+            // A parent may be earlier or later in the list. A later entity has no parent yet, so there is no cycle.
             if index > 0, self.oneIn(3) { draft.entities[index].parent = "E\(self.below(index))" }
             draft.entities[index].isAbstract = self.oneIn(5)
             if self.oneIn(5) { draft.entities[index].renamedFrom = "Old\(index)" }
@@ -33,7 +33,7 @@ extension SeededRandom {
         return attribute
     }
 
-    /// Bounds that hold the default, if the type has any.
+    /// Adds bounds that include the default value, if the type has bounds.
     private mutating func addBounds(to attribute: inout AttributeDraft) {
         switch (attribute.type, attribute.defaultValue) {
         case (.boolean, _), (.data, _), (.uuid, _): break
@@ -46,7 +46,7 @@ extension SeededRandom {
         }
     }
 
-    /// A value that an attribute of the type holds, as it is kept.
+    /// Returns a random value of the type in its stored form.
     public mutating func keptValue(of type: AttributeType) -> AttributeValue {
         switch type {
         case .string: .string(self.text(max: 12))
@@ -64,7 +64,7 @@ extension SeededRandom {
         }
     }
 
-    /// A decimal number in its one form.
+    /// Returns a random decimal number in canonical form.
     public mutating func decimalText() -> String {
         let digits = (0..<1 + self.below(12)).map { _ in "\(self.below(10))" }.joined()
         let point = self.oneIn(2) ? ".\(self.below(100_000))" : ""
@@ -76,7 +76,7 @@ extension SeededRandom {
         let b = self.below(draft.entities.count)
         var there = self.relationshipDraft("r\(number)", to: draft.entities[b].name, inverse: "r\(number)_inverse")
         if a == b, self.oneIn(4) {
-            // Its own inverse.
+            // The relationship is its own inverse.
             there.inverse = there.name
             there.isOrdered = false
             draft.entities[a].relationships.append(there)
@@ -112,7 +112,7 @@ extension SeededRandom {
         if !strings.isEmpty, self.oneIn(3) { entity.label = self.pick(strings).name }
     }
 
-    /// An entity that stands alone may hang under a root object.
+    /// Gives some entities without parent and subentities a root object.
     private mutating func addRoot(to draft: inout ModelDraft) {
         let parents = Set(draft.entities.compactMap(\.parent))
         for index in draft.entities.indices where self.oneIn(4) {
@@ -121,7 +121,7 @@ extension SeededRandom {
                 let relationship = entity.relationships.first(where: { !$0.isToMany && $0.destination == entity.name })
             else { continue }
             draft.entities[index].root = (relationship.name, ObjectID(Int64(1 + index)))
-            // The root object is made by nobody who could say its values.
+            // The store creates the root object, so its attributes must be optional or have a default.
             for attribute in entity.attributes.indices
             where entity.attributes[attribute].type != .string && entity.attributes[attribute].defaultValue.isNull
                 && !entity.attributes[attribute].defaultsToNow

@@ -1,6 +1,6 @@
 import NestModel
 
-/// Steps in few words, for the messages of tests.
+/// Short descriptions of mutations, for the messages of tests.
 extension Mutation {
     package var brief: String {
         func text(_ values: [PropertyAssignment]) -> String {
@@ -40,7 +40,7 @@ extension Mutation {
 }
 
 extension ModelDraft {
-    /// The model in a few lines, for the messages of tests.
+    /// A short description of the model, for the messages of tests.
     package var brief: String {
         self.entities.map { entity in
             let parent = entity.parent.map { ": \($0)" } ?? ""

@@ -1,6 +1,6 @@
 import NestModel
 
-/// The error that `body` throws.
+/// Returns the `NestError` that `body` throws, or `nil`.
 package func refusal(_ body: () async throws -> Void) async -> NestError? {
     do {
         try await body()

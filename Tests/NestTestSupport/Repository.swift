@@ -1,6 +1,6 @@
 import Foundation
 
-/// Files of the repository, found from where this source file is.
+/// Files of the repository, found relative to this source file.
 public enum Repository {
     public static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -13,13 +13,13 @@ public enum Repository {
         try String(contentsOf: self.root.appending(path: path), encoding: .utf8)
     }
 
-    /// The paths of all files below a directory, from the root of the repository.
+    /// Returns the paths of all files below a directory, relative to the root of the repository.
     public static func files(under directory: String) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: self.root.appending(path: directory).path()).sorted()
             .map { "\(directory)/\($0)" }
     }
 
-    /// All Swift files below a directory.
+    /// Returns all Swift files below a directory.
     public static func sources(under directory: String) throws -> [(path: String, text: String)] {
         let root = self.root.appending(path: directory)
         let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)

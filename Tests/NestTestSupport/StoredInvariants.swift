@@ -1,11 +1,11 @@
 import NestModel
 import NestSchema
 
-/// What must hold of the tables whatever has happened, each as a query that finds the rows where it does not.
+/// The invariants of the stored tables, each as a query that finds the rows that violate it.
 package struct StoredInvariants {
     private let layout: ModelLayout
     private let model: ManagedObjectModel
-    /// What it says of the rows it finds, and the query.
+    /// The queries, each with a description of the rows that it finds.
     private var queries: [(name: String, sql: String)] = []
 
     package init(_ layout: ModelLayout) {
@@ -17,10 +17,10 @@ package struct StoredInvariants {
         }
     }
 
-    /// The names of those that do not hold. `head`: the newest revision.
+    /// Returns descriptions of the violated invariants. `head`: the newest revision.
     package func broken(in stored: some StoredTables, head: Revision) throws -> [String] {
         var broken: [String] = []
-        for (name, sql) in self.queries + [("a foreign key leads nowhere", "PRAGMA foreign_key_check")] {
+        for (name, sql) in self.queries + [("a foreign key refers to no row", "PRAGMA foreign_key_check")] {
             try stored.forEachRow(sql) { _ in
                 broken.append("\(name): \(sql)")
                 return false
@@ -45,7 +45,7 @@ package struct StoredInvariants {
         "(" + kinds.map { "\($0.number.rawValue)" }.joined(separator: ", ") + ")"
     }
 
-    /// A condition on the entity of a row, for tables of several.
+    /// Returns a condition on the entity of a row, for tables of several entities.
     private func isKind(_ row: String, of entity: EntityNumber) -> String {
         self.layout[entity]!.hasKinds ? "\(row).nest_entity IN \(self.list(self.model.kinds(of: entity)))" : "TRUE"
     }
@@ -55,11 +55,11 @@ package struct StoredInvariants {
             let name = table.columnNames[slot]
             let position = "\"nest_\(name)_position\""
             self.add(
-                "\(table.name).\(name) has a place without an owner or an owner without a place",
+                "\(table.name).\(name) has a position without an owner or an owner without a position",
                 "SELECT 1 FROM \"\(table.name)\" WHERE (\"\(name)\" IS NULL) <> (\(position) IS NULL)"
             )
             self.add(
-                "two of \(table.name) are at one position under \(name)",
+                "two rows of \(table.name) have the same position under \(name)",
                 "SELECT 1 FROM \"\(table.name)\" WHERE \"\(name)\" NOTNULL GROUP BY \"\(name)\", \(position) HAVING count(*) > 1"
             )
         }
@@ -69,13 +69,13 @@ package struct StoredInvariants {
         let (a, b) = ("\"\(table.columnNames[0])\"", "\"\(table.columnNames[1])\"")
         let name = "\"\(table.name)\""
         self.add("a pair lacks a side", "SELECT 1 FROM \(name) WHERE \(a) IS NULL OR \(b) IS NULL")
-        self.add("a pair is there twice", "SELECT 1 FROM \(name) GROUP BY \(a), \(b) HAVING count(*) > 1")
+        self.add("a pair is stored twice", "SELECT 1 FROM \(name) GROUP BY \(a), \(b) HAVING count(*) > 1")
         let isSymmetric = self.layout.entities.contains { layout in
             layout.manyToMany.contains { $0.join == table.number && $0.isSymmetric }
         }
         if isSymmetric {
             self.add(
-                "a pair is there one way round only",
+                "a symmetric pair is stored in one direction only",
                 "SELECT 1 FROM \(name) p WHERE NOT EXISTS (SELECT 1 FROM \(name) q WHERE q.\(a) = p.\(b) AND q.\(b) = p.\(a))"
             )
         }
@@ -91,7 +91,7 @@ package struct StoredInvariants {
                 let rows = "SELECT 1 FROM \"\(table.name)\" WHERE \(own) AND"
                 if kind.entity.isAbstract { self.add("an object of an abstract entity", "\(rows) TRUE") }
                 if kind.entity.propertyName(property) == nil {
-                    self.add("\(kind.entity.name) has another's property", "\(rows) \(column) NOTNULL")
+                    self.add("\(kind.entity.name) has a property of another entity", "\(rows) \(column) NOTNULL")
                 }
                 let root = kind.entity.root.map { "\($0.object.rawValue)" } ?? "0"
                 let isRequired =
@@ -106,7 +106,7 @@ package struct StoredInvariants {
             let other = self.layout[relationship.destination]!
             let back = other.columnNames[other.slot(of: inverse.number)!]
             self.add(
-                "\(table.name).\(column): the partner has another",
+                "\(table.name).\(column): the partner has another partner",
                 "SELECT 1 FROM \"\(table.name)\" a JOIN \"\(other.name)\" b ON a.\(column) = b.id WHERE b.\"\(back)\" IS NOT a.id"
             )
         }
@@ -115,7 +115,7 @@ package struct StoredInvariants {
                 let columns = constraint.map { "a.\"\(table.columnNames[table.slot(of: $0)!])\"" }
                 let conditions = columns.map { "\($0) NOTNULL" } + [self.isKind("a", of: entity.number)]
                 self.add(
-                    "\(entity.name): values that are to be unique are not",
+                    "\(entity.name): unique values occur twice",
                     """
                     SELECT 1 FROM "\(table.name)" a WHERE \(conditions.joined(separator: " AND "))
                     GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1
@@ -125,13 +125,13 @@ package struct StoredInvariants {
         }
     }
 
-    /// A reference leads to an object that is there, of the right entity.
+    /// A reference must lead to an existing object of the right entity.
     private mutating func addReference(_ table: EntityLayout, _ slot: Int) {
         guard case .toOne(let relationship, _) = table.slots[slot] else { return }
         let column = "\"\(table.columnNames[slot])\""
         let other = self.layout[relationship.destination]!
         self.add(
-            "\(table.name).\(column) leads to nothing, or to another entity",
+            "\(table.name).\(column) leads to no object, or to another entity",
             """
             SELECT 1 FROM "\(table.name)" a LEFT JOIN "\(other.name)" b ON a.\(column) = b.id
             WHERE a.\(column) NOTNULL AND (b.id IS NULL OR NOT \(self.isKind("b", of: relationship.destination)))

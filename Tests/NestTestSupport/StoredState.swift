@@ -1,10 +1,10 @@
 import NestModel
 import NestSchema
 
-/// Every row of every table of a store, pairs and positions too, read by plain SQL.
+/// Every row of every table of a store, including pairs and positions, read with plain SQL.
 package struct StoredState: Equatable {
     package let layout: ModelLayout
-    /// By table, in the order of the layouts.
+    /// The rows by table, in the order of the layouts.
     package var tables: [[ObjectID: ObjectRow]]
 
     package static func == (a: StoredState, b: StoredState) -> Bool { a.tables == b.tables }
@@ -40,7 +40,8 @@ package struct StoredState: Equatable {
 
     // MARK: As a graph
 
-    /// The graph that the stored sides of relationships make: to-many sides are found by who points back, in order.
+    /// The graph of the stored objects. The to-many sides of relationships are computed from the stored references and
+    /// positions.
     package var graph: NaiveGraph {
         var graph = NaiveGraph(model: self.layout.model)
         for (layout, rows) in zip(self.layout.entities, self.tables) where !layout.isJoin {
@@ -84,12 +85,12 @@ package struct StoredState: Equatable {
         return own.sorted { $0.value.places[place].position < $1.value.places[place].position }.map(\.key)
     }
 
-    /// The row of an object.
+    /// Returns the row of an object.
     package func row(_ id: ObjectID) -> ObjectRow? {
         zip(self.layout.entities, self.tables).lazy.filter { !$0.0.isJoin }.compactMap { $0.1[id] }.first
     }
 
-    /// What differs from another state, for messages.
+    /// Returns the differences from another state, for messages.
     package func differences(from other: StoredState) -> [String] {
         zip(self.tables, other.tables).flatMap { a, b in
             Set(a.keys).union(b.keys).sorted().filter { a[$0] != b[$0] }.map {

@@ -2,13 +2,13 @@ import GRDBSQLite
 import NestModel
 import NestSchema
 
-/// The tables of a store, for plain SQL.
+/// A store's tables, read with plain SQL.
 package protocol StoredTables {
-    /// Calls `body` with each row of a query until it answers false.
+    /// Calls `body` with each row of a query until it returns `false`.
     func forEachRow(_ sql: String, _ body: (StoredRow) throws -> Bool) throws
 }
 
-/// The row at which a statement stands. Valid until the statement steps.
+/// The current row of a statement, valid until the next step.
 package struct StoredRow {
     private let statement: OpaquePointer
 
@@ -48,7 +48,7 @@ package struct StoredRow {
     }
 }
 
-/// The file of a store, read beside whoever has it open: what is committed, and nothing is written.
+/// The file of a store, opened read-only. Another process may have it open too; only committed data is visible.
 package final class StoredFile: StoredTables {
     package struct Failure: Error {
         package var message: String
@@ -86,7 +86,7 @@ package final class StoredFile: StoredTables {
 }
 
 extension StoredFile {
-    /// Changes a store behind nestd's back, while nobody has it open.
+    /// Changes a store that no process has open.
     package static func change(_ path: String, _ sql: String) throws {
         var database: OpaquePointer?
         defer { sqlite3_close_v2(database) }

@@ -1,19 +1,19 @@
 import Foundation
 import NestFraming
 
-/// Bytes and what they mean, written from `protocol.md` and shared with clients in other languages.
+/// Test vectors: bytes and their meaning, written from `protocol.md` and shared with clients in other languages.
 public enum Vectors {
     /// One frame: its header and body, and the fields of its message.
     public struct Frame: Sendable, CustomStringConvertible {
         public let name: String
         public let type: String
-        /// Who sends it: `client` or `server`.
+        /// The sender: `client` or `server`.
         public let direction: String
         public let id: UInt32
         public let flags: UInt8
-        /// It decodes to `fields`, but is not what an encoder writes.
+        /// Whether the bytes decode to `fields` but are not the canonical encoding.
         public let decodesOnly: Bool
-        /// How many bytes at the end of the body may be left out, and say something else then.
+        /// The number of bytes at the end of the body that may be absent, with another meaning.
         public let optionalBytes: Int
         public let fields: JSONValue
         public let hex: String
@@ -22,7 +22,7 @@ public enum Vectors {
         public var description: String { self.name }
     }
 
-    /// What must be refused, with the expected code.
+    /// An input that must be refused, with the expected code.
     public struct Negative: Sendable, CustomStringConvertible {
         public let name: String
         public let kind: String
@@ -49,14 +49,15 @@ public enum Vectors {
         }
     }
 
-    /// Those of one kind: `frame`, `compressed`, `preface`, `value`, `message`, `apply`, `connection`.
+    /// Returns the negative vectors of a kind: `frame`, `compressed`, `preface`, `value`, `message`, `apply`,
+    /// `connection`.
     public static func negative(_ kind: String) throws -> [Negative] {
         let found = try self.list("negative").filter { try $0["kind"].text == kind }
         guard !found.isEmpty else { throw VectorError("no negative vector of the kind \(kind)") }
         return try found.map { Negative(name: try $0["name"].text, kind: kind, json: $0) }
     }
 
-    /// The elements of `Tests/Vectors/<name>.json`.
+    /// Returns the elements of `Tests/Vectors/<name>.json`.
     public static func list(_ name: String) throws -> [JSONValue] {
         let bytes = try Repository.bytes("Tests/Vectors/\(name).json")
         return try JSONDecoder().decode([JSONValue].self, from: Data(bytes))
@@ -64,7 +65,7 @@ public enum Vectors {
 }
 
 public enum Hex {
-    /// The bytes of hexadecimal digits; white space is for the reader.
+    /// Returns the bytes of hexadecimal digits. White space is ignored.
     public static func bytes(_ text: String) throws -> [UInt8] {
         let digits = text.utf8.filter { ![0x20, 0x0a, 0x0d, 0x09].contains($0) }
         guard digits.count.isMultiple(of: 2) else { throw VectorError("an odd number of digits: \(text)") }
@@ -80,7 +81,7 @@ public enum Hex {
         bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
-    /// 16 digits.
+    /// Returns 16 hexadecimal digits.
     public static func text(_ value: UInt64) -> String {
         let digits = String(value, radix: 16)
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits

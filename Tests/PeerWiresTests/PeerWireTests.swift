@@ -5,9 +5,9 @@ import Testing
 
 @testable import PeerWires
 
-/// The load client counts the same however TCP cuts what a peer sends.
+/// The load client's counts do not depend on how TCP splits the peer's bytes.
 struct PeerWireTests {
-    /// What a wire has counted and said when the bytes came in these pieces.
+    /// Returns the counts and the reply bytes of a wire that received the bytes in these pieces.
     private static func counted(_ transcript: Transcript, pieces: [ArraySlice<UInt8>]) throws -> (Received, [UInt8]) {
         let wire = transcript.wire()
         var sum = Received()
@@ -22,7 +22,7 @@ struct PeerWireTests {
         return (sum, reply)
     }
 
-    @Test func everythingIsCounted() throws {
+    @Test func deliveriesAndAnswersAreCounted() throws {
         for transcript in Transcript.all {
             let (sum, reply) = try Self.counted(transcript, pieces: [transcript.bytes[...]])
             #expect(sum.deliveries == transcript.deliveries, "\(transcript.name)")
@@ -32,11 +32,11 @@ struct PeerWireTests {
         }
     }
 
-    @Test func cutInTwoAnywhere() throws {
+    @Test func countsDoNotDependOnOneCut() throws {
         for transcript in Transcript.all {
             let bytes = transcript.bytes
             let whole = try Self.counted(transcript, pieces: [bytes[...]])
-            // The long ones are long for a body that nobody looks into.
+            // Long transcripts are mostly bodies that the wire does not parse: test fewer cuts there.
             for cut in 1..<bytes.count where cut < 300 || cut % 97 == 0 || cut > bytes.count - 100 {
                 let parts = try Self.counted(transcript, pieces: [bytes[..<cut], bytes[cut...]])
                 #expect(parts == whole, "\(transcript.name), cut at \(cut)")
@@ -44,7 +44,7 @@ struct PeerWireTests {
         }
     }
 
-    @Test func byteByByte() throws {
+    @Test func countsAreTheSameByteByByte() throws {
         for transcript in Transcript.all {
             let whole = try Self.counted(transcript, pieces: [transcript.bytes[...]])
             let bytes = try Self.counted(transcript, pieces: transcript.bytes.indices.map { transcript.bytes[$0...$0] })
@@ -52,7 +52,7 @@ struct PeerWireTests {
         }
     }
 
-    @Test func cutAtRandom() throws {
+    @Test func countsDoNotDependOnRandomCuts() throws {
         for seed in 0..<50 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             for transcript in Transcript.all {
@@ -69,8 +69,8 @@ struct PeerWireTests {
         }
     }
 
-    /// What a peer refuses ends the measurement; it is never counted.
-    @Test func refusalsAreThrown() {
+    /// A refusal by the peer ends the measurement and is never counted.
+    @Test func refusalsOfAPeerAreThrown() {
         let nest = Preface.server(chosen: 1).bytes + NestFrames.frame(ErrorMessage(NestError(.notFound, "gone")), id: 1)
         let trailersOnly =
             HTTP2Frames.frame(.settings, flags: 0, stream: 0, [])
@@ -92,8 +92,8 @@ struct PeerWireTests {
         }
     }
 
-    /// The chunks of an import go out as credit comes, each once, and the end behind the last.
-    @Test func importWaitsForCredit() throws {
+    /// An import sends its chunks as credit arrives, each once, and SUBTREE_END after the last chunk.
+    @Test func importSendsChunksAsCreditArrives() throws {
         let wire = NestImporter(items: 40_000, title: { "an item, no. \($0)" }, initialCredit: 300_000)
         var output: [UInt8] = []
         wire.appendRequest(to: &output)

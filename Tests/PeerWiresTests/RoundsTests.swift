@@ -1,9 +1,9 @@
 import PeerWires
 import Testing
 
-/// The statistics of the bench against peers.
+/// Statistics of the peer benchmark.
 struct RoundsTests {
-    @Test func median() {
+    @Test func medianLeastAndMostOfRounds() {
         #expect(Rounds([3, 1, 2]).median == 2)
         #expect(Rounds([4, 1, 3, 2]).median == 2.5)
         #expect(Rounds().median == 0)
@@ -11,8 +11,8 @@ struct RoundsTests {
         #expect(Rounds([3, 1, 2]).most == 3)
     }
 
-    /// A ratio is of one round: its median is not that of the medians.
-    @Test func ratiosAreByRound() {
+    /// Ratios are computed per round: the median ratio is not the ratio of the medians.
+    @Test func ratiosAreComputedPerRound() {
         let ratios = Rounds([10, 100, 30]).ratios(to: Rounds([5, 200, 10]))
         #expect(ratios == Rounds([2, 0.5, 3]))
         #expect(ratios.median == 2)

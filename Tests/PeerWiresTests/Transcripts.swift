@@ -3,14 +3,14 @@ import NestProtocol
 
 @testable import PeerWires
 
-/// What a peer sends on one connection, and what must be counted in it.
+/// The bytes that a peer sends on one connection, with the expected counts.
 struct Transcript {
     var name: String
     var wire: () -> any PeerWire
     var bytes: [UInt8]
     var deliveries = 0
     var answers = 0
-    /// Whether something has to be sent in answer.
+    /// Whether the wire must send a reply.
     var replies = false
 
     static var all: [Transcript] { Self.nest + Self.redis + Self.nats + Self.grpc + Self.postgres }
@@ -35,7 +35,7 @@ struct Transcript {
         return NestFrames.frame(.snapshot, id: 1 << 31, writer.bytes)
     }
 
-    /// Rows that are not looked at, more than a wire keeps of a body.
+    /// A frame of rows that the wire does not parse, longer than the part of a body that a wire keeps.
     private static func rows(_ count: Int) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(count: count)
@@ -137,7 +137,7 @@ struct Transcript {
         let greeting =
             HTTP2Frames.frame(.settings, flags: 0, stream: 0, [0, 5, 0, 0, 0x40, 0])
             + HTTP2Frames.frame(.ping, flags: 0, stream: 0, [1, 2, 3, 4, 5, 6, 7, 8])
-        // 20 kB, so that a message stands in several frames; and a number of ten bytes in it.
+        // 20 kB, so that the message spans several frames; it also contains a ten-byte varint.
         let header = Protobuf.bytes(1, [UInt8](repeating: 8, count: 20_000))
         let negative: [UInt8] = [2 << 3] + [UInt8](repeating: 0xff, count: 9) + [1]
         let events = header + negative + Protobuf.bytes(11, [1]) + Protobuf.bytes(11, [])
@@ -160,7 +160,7 @@ struct Transcript {
                 replies: true
             ),
             Transcript(
-                name: "gRPC, calls that are answered out of order",
+                name: "gRPC, calls answered out of order",
                 wire: { GRPCRequester(path: "/a/b") { _ in [1] } },
                 bytes: greeting + Self.data(3, [1]) + Self.data(1, [1]) + Self.trailers(1) + Self.trailers(3)
                     + Self.data(5, [1], ends: true),
@@ -184,7 +184,8 @@ struct Transcript {
                 answers: 2,
                 replies: true
             ),
-            // Told once between its queries and once during one: three rows at first, then four, then six.
+            // One notification arrives between queries and one during a query: three rows at first, then four, then
+            // six.
             Transcript(
                 name: "PostgreSQL, a subscriber",
                 wire: { PostgresSubscriber(channel: "list", query: "SELECT 1") },

@@ -1,16 +1,16 @@
 import NestTestSupport
 import Testing
 
-/// Rules of the sources that the compiler does not know.
+/// Source rules that the compiler does not check.
 @Suite struct SourceTests {
-    /// A file of more lines has two subjects.
+    /// The maximum number of lines in a file. A longer file should be split by subject.
     private static let fileLinesMax = 500
 
-    /// What the compiler cannot see to be safe between threads, with the proof.
+    /// The `@unchecked Sendable` types, each with the reason why it is safe between threads.
     private static let uncheckedSendable = [
-        "Rows": "the thread that reads makes the nodes of its tree, hands them over and keeps none",
-        "LiveState": "its maker gives it away and keeps no node of its tree",
-        "XMLReader": "libxml2's context is used under the lock alone, and freed with the parser",
+        "Rows": "the reading thread creates the tree nodes, hands them over and keeps no reference",
+        "LiveState": "its creator hands it over and keeps no reference to its tree nodes",
+        "XMLReader": "libxml2's context is used only under the lock, and is freed with the parser",
     ]
 
     @Test func sourceFilesAreNotLong() throws {
@@ -20,14 +20,14 @@ import Testing
         }
     }
 
-    /// A new one is added to the list with its proof, or better, made unnecessary.
+    /// Add a new type to the list with its reason or, better, remove the need for `@unchecked`.
     @Test func uncheckedSendableTypesAreListed() throws {
         let declaration = /(?:class|struct|enum|extension|actor) (\w+)[^\n{]*@unchecked Sendable/
         let found = try Repository.sources(under: "Sources").flatMap { source in
             source.text.matches(of: declaration).map { String($0.1) }
         }
         #expect(found.sorted() == Self.uncheckedSendable.keys.sorted())
-        // In any other form, the names above would not be all.
+        // Catches declarations that the pattern above does not match.
         let count = try Repository.sources(under: "Sources").reduce(0) { $0 + $1.text.matches(of: /@unchecked/).count }
         #expect(count == found.count)
     }

@@ -1,18 +1,18 @@
 import NestTestSupport
 import Testing
 
-/// Rules of the tests, by which `make test-unit` knows what it may run in parallel.
+/// Rules for test files. `make test-unit` relies on them to select the tests that can run in parallel.
 @Suite struct TestTests {
-    /// What opens sockets, starts processes or waits for time, as the tests write it.
+    /// The texts that occur in a test file that opens sockets, starts processes or waits for time.
     private static let outside = [
         "withServer", "withTokens", "FakeServer.run", "ServerRawConnection", "EngineThread", "ServerProcess",
-        "ChildProcess(",
-        "DatagramSocket(", "PlainHTTP.", "Bootstrap(", "Task.sleep", "waitUntil(", "waitFor(",
+        "ChildProcess(", "Terminal(", "Screen(", "PageReader(", "DatagramSocket(", "PlainHTTP.", "Bootstrap(",
+        "Task.sleep", "waitUntil(", "waitFor(",
     ]
 
-    /// A file of tests that uses one of these has its tests in `SocketTests` or `ProcessTests`, which run one after the
-    /// other.
-    @Test func testsWithSocketsAndProcessesAreKeptApart() throws {
+    /// A test file that contains one of these texts puts its tests in `SocketTests` or `ProcessTests`, which run
+    /// serially.
+    @Test func testsWithSocketsAndProcessesAreInSerialSuites() throws {
         var apart = 0
         for source in try Repository.sources(under: "Tests") {
             guard source.text.contains("@Test"), !source.path.contains("/TidyTests/") else { continue }
@@ -24,8 +24,8 @@ import Testing
         #expect(apart > 50)
     }
 
-    /// All that is kept apart has a limit of time, and runs one after the other.
-    @Test func testsThatAreKeptApartHaveATimeLimit() throws {
+    /// `SocketTests` and `ProcessTests` are serialized and have a time limit.
+    @Test func serialSuitesHaveATimeLimit() throws {
         var count = 0
         for source in try Repository.sources(under: "Tests") {
             for match in source.text.matches(of: /(@Suite[^\n]*)\n?enum (Socket|Process)Tests \{/) {
@@ -36,7 +36,7 @@ import Testing
         #expect(count == 4)
     }
 
-    /// The suites that `make test-unit` leaves out by their names have these names.
+    /// Every suite that `make test-unit` skips by name exists.
     @Test func longSuitesOfTheMakefileExist() throws {
         let makefile = try Repository.text("Makefile")
         let list = try #require(makefile.firstMatch(of: /\nLONG = ((?:[^\n]*\\\n)*[^\n]*)/)).1

@@ -3,13 +3,15 @@ import BenchEngine
 import Foundation
 import NestModel
 
-/// Does one kind of work in the engine so many times, and nothing else: for tools that count instructions. What is counted of a
-/// run, less what is counted of one with half the work, is the work's own; times of a busy machine do not come into it.
+/// Repeats one kind of engine work and does nothing else, for tools that count instructions.
+///
+/// The difference between the counts of a long and a short run is the cost of the work alone. Other load on the machine
+/// does not change it.
 @main
 struct NestCount: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestcount",
-        abstract: "Does one kind of the engine's work so many times, for tools that count instructions.",
+        abstract: "Repeat one kind of engine work, for tools that count instructions.",
         discussion: """
             Examples:
               nestcount commit 1000
@@ -31,16 +33,16 @@ struct NestCount: ParsableCommand {
 
     @Argument(
         help: """
-            Which: a commit of 1 or of 64 rows, one told to 1,000 subscribers, a change of a sorted result, a flat tree in \
-            transactions of 1,000 rows, the same deleted in one, 64 objects that are asked for together.
+            The work: a commit of 1 or 64 rows, a commit with 1,000 subscribers, a change of a sorted result, a flat \
+            tree in transactions of 1,000 rows, its deletion in one transaction, or 64 objects requested together.
             """
     )
     var work: Work
 
-    @Argument(help: "How many commits or batches; how many rows of the tree.")
+    @Argument(help: "The number of commits or batches, or of rows in the tree.")
     var count: Int
 
-    @Option(help: "Rows of the sorted result.")
+    @Option(help: "Rows in the sorted result.")
     var rows = 10_000
 
     private static let root = ObjectID(1)

@@ -3,22 +3,22 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// An engine on a store of its own, driven without sockets, and the connections that write to it and subscribe.
+/// An engine with its own store, driven without sockets, and the connections that write to it and subscribe.
 ///
-/// What `nestbench` sees of the engine: it measures, nothing else. Not Sendable: created and used on one thread.
+/// This is `nestbench`'s only access to the engine. Not Sendable: create and use it on one thread.
 package final class EngineSubject {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// What came of a run of commits.
+    /// The result of a run of commits.
     package struct Run {
-        /// In all, seconds.
+        /// The total time in seconds.
         package var time: Double = 0
         package var inserted: [ObjectID] = []
-        /// Diffs and snapshots for subscribers.
+        /// The number of diffs and snapshots sent to subscribers.
         package var pushCount = 0
-        /// Turns for windows that the work of a commit's own did not reach.
+        /// The number of extra turns in which the engine updated windows after a commit.
         package var turnCount = 0
     }
 
@@ -29,7 +29,7 @@ package final class EngineSubject {
     private var lastConnection: UInt64 = 1
     private static let writer = ConnectionID(1)
 
-    /// `path`: of the store; in the machine's memory, where a commit waits for no disk, when `nil`.
+    /// `path`: the file of the store. If it is `nil`, the store is in memory and commits do not wait for a disk.
     package init(_ model: ManagedObjectModel, path: String? = nil) throws {
         let store = try Store(
             .init(location: path.map { .file($0) } ?? .memory, model: model),
@@ -47,7 +47,7 @@ package final class EngineSubject {
     private func perform(_ inputs: [EngineInput]) -> [EngineEffect] {
         self.now += 1_000
         var effects = self.engine.perform(inputs, now: self.now)
-        // What the server's reader threads would do.
+        // Does the work of the server's reader threads.
         for case .read(let read) in effects {
             effects += self.engine.perform([.read(read.id, read.run(self.reader))], now: self.now)
         }
@@ -63,8 +63,10 @@ package final class EngineSubject {
 
     // MARK: Writing
 
-    /// Commits each group of one-step requests in one SQLite transaction; `clock` tells seconds. Making the requests and
-    /// looking at the answers is not timed; the turns that windows need after a commit are.
+    /// Commits each group of one-mutation requests in one SQLite transaction. `clock` returns seconds.
+    ///
+    /// The time includes the turns in which windows are updated after a commit. It excludes creating the requests and
+    /// checking the replies.
     package func time(_ groups: [[Mutation]], _ clock: () -> Double) throws -> Run {
         let inputs = groups.map { group in group.map { self.request(.transaction(WriteTransaction(mutations: [$0]))) } }
         var effects: [[EngineEffect]] = []
@@ -83,7 +85,7 @@ package final class EngineSubject {
         return run
     }
 
-    /// Commits transactions of many steps together, as one batch: subscribers see one change.
+    /// Commits transactions of many mutations as one batch. Subscribers see one change.
     @discardableResult
     package func write(_ transactions: [[Mutation]]) throws -> Run {
         var run = Run()
@@ -107,7 +109,7 @@ package final class EngineSubject {
 
     // MARK: Reading
 
-    /// Asks for objects, so many times as one batch.
+    /// Requests all objects in one batch, `times` times.
     package func get(_ objects: [ObjectID], times: Int) throws {
         for _ in 0..<times {
             for effect in self.perform(objects.map { self.request(.object($0)) }) {
@@ -118,7 +120,7 @@ package final class EngineSubject {
 
     // MARK: Subscribing
 
-    /// Connections without subscriptions; answers the number of the first.
+    /// Adds connections without subscriptions and returns the number of the first.
     @discardableResult
     package func connect(_ count: Int) -> UInt64 {
         let first = self.lastConnection + 1
@@ -130,7 +132,7 @@ package final class EngineSubject {
         return first
     }
 
-    /// Subscribes on a connection; answers the number of the view.
+    /// Subscribes on a connection and returns the number of the view.
     @discardableResult
     package func subscribe(_ request: ObjectFetchRequest, on connection: UInt64) throws -> UInt32 {
         let input = self.request(
@@ -144,22 +146,22 @@ package final class EngineSubject {
             default: break
             }
         }
-        throw Failure(description: "a subscription was not answered")
+        throw Failure(description: "the engine did not answer a subscription")
     }
 
-    /// Seconds in which the windows that show the same as before are told where they are.
-    package func timePulse(_ clock: () -> Double) -> Double {
+    /// Runs the position timer, which sends the new positions of windows whose rows stay the same. Returns the seconds.
+    package func timePositionTimer(_ clock: () -> Double) -> Double {
         let start = clock()
         _ = self.perform([.positionTimer])
         return clock() - start
     }
 
-    /// So many connections go, and their subscriptions with them.
+    /// Disconnects `count` connections, which ends their subscriptions.
     package func disconnect(_ first: UInt64, _ count: Int) {
         for number in first..<(first + UInt64(count)) { _ = self.perform([.disconnected(ConnectionID(number))]) }
     }
 
-    /// Ends a subscription, and lets so much time pass that a result nobody subscribes to any more is dropped.
+    /// Ends a subscription and advances the time until the engine drops results without subscribers.
     package func drop(view: UInt32, on connection: UInt64) {
         _ = self.perform([self.request(.unsubscribe(view: view), from: ConnectionID(connection))])
         self.now += Int64(Limits.unusedResultSeconds + 1) * 1_000_000

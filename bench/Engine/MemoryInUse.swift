@@ -1,8 +1,8 @@
 import CMalloc
 
-/// The bytes that the process has allocated and not given back, the allocator's own headers included.
+/// Returns the number of bytes that the process has allocated and not freed, including the allocator's headers.
 ///
-/// Told by the allocator, not by the pages the process holds: what was given back and is kept for later is not counted.
+/// The allocator reports them, so freed memory that it keeps for later does not count.
 package func memoryInUse() -> Int {
     let info = mallinfo2()
     return Int(info.uordblks) + Int(info.hblkhd)

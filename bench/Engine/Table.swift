@@ -1,9 +1,9 @@
 import NestModel
 
-/// The rows that a workload has written, and the steps that change them at random places.
+/// The rows that a workload has written, and mutations at random positions among them.
 ///
-/// Numbers are spread evenly over 0..<2^48. A name has twelve letters, and names are in the order of the numbers that they
-/// were made of, so that both orders are the same.
+/// Numbers are spread evenly over 0..<2^48. A name has twelve letters and is derived from a number, so that rows have
+/// the same order by number and by name.
 package struct Table {
     package enum Change: String, CaseIterable, Sendable {
         case update
@@ -11,21 +11,21 @@ package struct Table {
         case delete
     }
 
-    /// Rows in the middle half of the order: those that are updated and deleted.
+    /// The rows in the middle half of the order, which updates and deletions choose from.
     private var middle: [ObjectID] = []
     private var random = SplitMix64(seed: 1)
     private let list: ObjectID?
-    /// The number of the first row of all.
+    /// The number of the first row, which decreases with each insert at the head.
     private var head: Int64 = 0
 
-    /// `list`: that the rows are in.
+    /// `list`: the list that contains the rows.
     package init(list: ObjectID? = nil) {
         self.list = list
     }
 
     private static let span: UInt64 = 1 << 48
 
-    /// Writes so many rows anywhere, in batches that are one change each to subscribers.
+    /// Inserts `count` rows at random positions. Subscribers see each batch as one change.
     package mutating func fill(
         _ subject: EngineSubject,
         _ count: Int,
@@ -46,7 +46,7 @@ package struct Table {
         }
     }
 
-    /// Makes the steps, runs each in a commit of its own, and notes what came of them.
+    /// Creates `count` mutations, commits each one separately and records the inserted rows.
     package mutating func time(
         _ change: Change,
         _ count: Int,
@@ -61,7 +61,7 @@ package struct Table {
         return run
     }
 
-    /// Inserts rows before all others, each in a commit of its own.
+    /// Inserts rows before all others and commits each one separately.
     package mutating func timeHeadInserts(
         _ count: Int,
         _ subject: EngineSubject,
@@ -84,17 +84,17 @@ package struct Table {
         return try subject.time(steps, clock)
     }
 
-    /// One change in the middle half.
+    /// Returns a mutation at a random position in the middle half.
     private mutating func step(_ change: Change, _ key: SortedBy) -> Mutation {
-        let place = Self.span / 4 + self.random.next() % (Self.span / 2)
+        let number = Self.span / 4 + self.random.next() % (Self.span / 2)
         switch change {
         case .insert:
-            return self.insert(place)
+            return self.insert(number)
         case .update:
             let row = self.middle[Int(self.random.next() % UInt64(self.middle.count))]
             return .update(
                 .object(row),
-                values: [key == .integer ? Self.number(place) : Self.name(place)]
+                values: [key == .integer ? Self.number(number) : Self.name(number)]
             )
         case .delete:
             self.middle.swapAt(Int(self.random.next() % UInt64(self.middle.count)), self.middle.count - 1)
@@ -102,33 +102,33 @@ package struct Table {
         }
     }
 
-    /// So many rows of the middle half.
+    /// Returns `count` random rows of the middle half.
     package mutating func some(_ count: Int) -> [ObjectID] {
         Array(self.middle.shuffled(using: &self.random).prefix(count))
     }
 
-    private static func isMiddle(_ place: UInt64) -> Bool { (Self.span / 4..<Self.span / 4 * 3).contains(place) }
+    private static func isMiddle(_ number: UInt64) -> Bool { (Self.span / 4..<Self.span / 4 * 3).contains(number) }
 
-    private func insert(_ place: UInt64) -> Mutation {
+    private func insert(_ number: UInt64) -> Mutation {
         var values = [
-            Self.number(place), Self.name(place), PropertyAssignment(TableModel.group, .value(.integer(-1))),
+            Self.number(number), Self.name(number), PropertyAssignment(TableModel.group, .value(.integer(-1))),
         ]
         if let list = self.list { values.append(PropertyAssignment(TableModel.ofList, .reference(.object(list)))) }
         return .insert(entity: TableModel.row, values: values, placements: [])
     }
 
-    private static func number(_ place: UInt64) -> PropertyAssignment {
-        PropertyAssignment(TableModel.number, .value(.integer(Int64(place))))
+    private static func number(_ number: UInt64) -> PropertyAssignment {
+        PropertyAssignment(TableModel.number, .value(.integer(Int64(number))))
     }
 
-    private static func name(_ place: UInt64) -> PropertyAssignment {
-        PropertyAssignment(TableModel.name, .value(.string(Self.text(place))))
+    private static func name(_ number: UInt64) -> PropertyAssignment {
+        PropertyAssignment(TableModel.name, .value(.string(Self.text(number))))
     }
 
-    /// The name made of a number.
-    package static func text(_ place: UInt64) -> String {
-        // 26^12 / 2^48, so that the first letters differ too.
-        var rest = place * 339
+    /// Returns the name derived from a number.
+    package static func text(_ number: UInt64) -> String {
+        // 26^12 / 2^48: names use all first letters.
+        var rest = number * 339
         var letters: [UInt8] = []
         for _ in 0..<12 {
             letters.append(UInt8(ascii: "a") + UInt8(rest % 26))
@@ -138,7 +138,7 @@ package struct Table {
     }
 }
 
-/// The same numbers in every run.
+/// A random number generator that returns the same numbers in every run.
 private struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,6 +1,6 @@
 import NestModel
 
-/// What the engine's workloads write: rows with a number, a name and a group, in lists.
+/// The model of the engine workloads: rows with a number, a name and a group, in lists.
 package enum TableModel {
     package static let model: ManagedObjectModel = {
         var row = EntityDraft(name: "Row")
@@ -10,7 +10,7 @@ package enum TableModel {
         group.defaultValue = .integer(0)
         row.attributes = [number, AttributeDraft(name: "name", type: .string), group]
         row.relationships = [RelationshipDraft(name: "list", destination: "List", inverse: "rows")]
-        // Otherwise each subscription by a group reads all rows to begin with.
+        // Without this index, each subscription to a group first reads all rows.
         row.indexes = [["group"]]
         var list = EntityDraft(name: "List")
         var rows = RelationshipDraft(name: "rows", destination: "Row", inverse: "list")
@@ -19,13 +19,13 @@ package enum TableModel {
         do {
             return try ModelDraft(entities: [row, list]).compile()
         } catch {
-            preconditionFailure("the model is sound: \(error)")
+            preconditionFailure("the model does not compile: \(error)")
         }
     }()
 
     private static func property(_ entity: EntityNumber, _ name: String) -> PropertyNumber {
         guard let number = Self.model.entity(entity)?.propertyNumber(named: name) else {
-            preconditionFailure("the model has \(name)")
+            preconditionFailure("the model has no property \(name)")
         }
         return number
     }
@@ -48,17 +48,17 @@ package enum TableModel {
         return lists
     }
 
-    /// All rows, in the order of their numbers or of their names.
+    /// All rows, sorted by number or by name.
     package static func all(by key: SortedBy) -> ObjectFetchRequest {
         ObjectFetchRequest(entity: Self.row, sort: [OrderingTerm(key.property)])
     }
 
-    /// Some of all rows, in the order of their numbers.
+    /// A window of all rows, sorted by number.
     package static func all(in window: FetchWindow) -> ObjectFetchRequest {
         ObjectFetchRequest(entity: Self.row, sort: [OrderingTerm(Self.number)], window: window)
     }
 
-    /// Rows by what their names are like, in the order of their numbers.
+    /// The rows whose names match a text with the given operator, sorted by number.
     package static func rows(named comparison: Comparison.Operator, _ text: String) -> ObjectFetchRequest {
         let comparison = Comparison(
             path: PropertyPath(leaf: .attribute(Self.name)),
@@ -72,7 +72,7 @@ package enum TableModel {
         )
     }
 
-    /// The rows of a list, in the order of their numbers.
+    /// The rows of a list, sorted by number.
     package static func rows(of list: ObjectID) -> ObjectFetchRequest {
         ObjectFetchRequest(
             entity: Self.row,
@@ -81,7 +81,7 @@ package enum TableModel {
         )
     }
 
-    /// The rows of a group, in the order of their numbers.
+    /// The rows of a group, sorted by number.
     package static func rows(ofGroup group: Int64) -> ObjectFetchRequest {
         let comparison = Comparison(
             path: PropertyPath(leaf: .attribute(Self.group)),

@@ -3,10 +3,10 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Records of the limits are of this size: about a one-row diff in its frame.
+/// The size of a record of the limits: about the size of a frame with a one-row diff.
 let limitRecordBytes = 64
 
-/// A bare NIO server that sends back what it gets.
+/// A bare NIO server that sends all received bytes back.
 struct ServeEcho: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "serve-echo", shouldDisplay: false)
 
@@ -37,9 +37,11 @@ struct ServeEcho: AsyncParsableCommand {
     }
 }
 
-/// A bare NIO server that does the least a durable fan-out can do: what one read brings it appends to a file with one
-/// `fdatasync`, then writes to every subscriber as one joined buffer, then answers the writer. One thread, so that nothing
-/// is handed over; a writer is who sends, everybody else subscribes.
+/// A bare NIO server that does the minimum work of a durable fan-out. A connection that sends is the writer; all others
+/// are subscribers.
+///
+/// It appends the records of one read to a file with one `fdatasync`, writes them to every subscriber as one buffer,
+/// and then answers the writer. It has one thread, so no work passes between threads.
 struct ServeFanout: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "serve-fanout", shouldDisplay: false)
     @Option var directory = "/tmp"
@@ -99,13 +101,14 @@ struct ServeFanout: AsyncParsableCommand {
             fdatasync(self.descriptor)
             let writer = context.channel
             for channel in self.hub.value where channel !== writer { channel.writeAndFlush(records, promise: nil) }
-            // The answer: as many records as came.
+            // The reply: one record for each received record.
             writer.writeAndFlush(records, promise: nil)
         }
     }
 }
 
-/// A bare NIO server that answers each connection once: so many bytes when so many have come.
+/// A bare NIO server that answers each connection once: it sends `answerBytes` bytes after it has received
+/// `requestBytes` bytes.
 struct ServeAnswers: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "serve-answers", shouldDisplay: false)
     @Option var requestBytes: Int

@@ -2,9 +2,10 @@ import GRDBSQLite
 import Glibc
 import NestModel
 
-/// SQLite alone: the same rows in the same groups, in a table like nest's, WAL and FULL, no network; a log when asked for.
+/// SQLite alone, without a network: it writes the same rows in the same groups to a table like nest's, with WAL and
+/// FULL, and optionally a log.
 struct SQLiteLimit {
-    /// Bytes of the two parts of one transaction's row of a log like nest's journal.
+    /// The sizes in bytes of the two parts of a log row. The log has one row for each transaction, like nest's journal.
     struct LogRow {
         var headers: Int
         var changes: Int
@@ -57,7 +58,8 @@ struct SQLiteLimit {
         return statement
     }
 
-    /// Rows a second, with so many rows in a transaction, and one of the log.
+    /// Inserts `rows` rows, `perTransaction` in a transaction, each with a log row if `log` is given. Returns the rows
+    /// per second.
     func insert(
         rows: Int,
         perTransaction: Int,
@@ -87,7 +89,7 @@ struct SQLiteLimit {
                 sqlite3_bind_int64(append, 1, next - 1)
                 sqlite3_bind_int64(append, 2, next - Int64(perTransaction))
                 for (index, part) in parts.enumerated() {
-                    // SQLite takes a copy.
+                    // SQLite copies the bytes.
                     let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
                     sqlite3_bind_blob(append, Int32(index + 3), part, Int32(part.count), copied)
                 }
@@ -98,7 +100,7 @@ struct SQLiteLimit {
         return Double(rows) / (ContinuousClock.now - start).seconds
     }
 
-    /// A tree of so many rows below row 1: all of them its children, or each the child of the one before.
+    /// Replaces all rows by a tree of `rows` rows below row 1: a chain, or all of them children of row 1.
     func fill(_ rows: Int, isChain: Bool) throws {
         try self.run("DELETE FROM Item")
         let title = Load.title.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
@@ -112,22 +114,22 @@ struct SQLiteLimit {
         try self.run("CREATE TEMP TABLE kept AS SELECT * FROM Item")
     }
 
-    /// Seconds to delete what `fill` has made, from row 1 down.
+    /// Deletes the tree that `fill` created, from row 1 down. Returns the seconds.
     func deleteTree() throws -> Double {
         try self.seconds(
             """
             BEGIN IMMEDIATE;
             DELETE FROM Item WHERE id IN (
-                WITH RECURSIVE doomed(id) AS (
-                    VALUES (1) UNION ALL SELECT Item.id FROM doomed JOIN Item ON Item.parent = doomed.id
-                ) SELECT id FROM doomed
+                WITH RECURSIVE deleted(id) AS (
+                    VALUES (1) UNION ALL SELECT Item.id FROM deleted JOIN Item ON Item.parent = deleted.id
+                ) SELECT id FROM deleted
             );
             COMMIT
             """
         )
     }
 
-    /// Seconds to insert it again.
+    /// Inserts the deleted tree again. Returns the seconds.
     func insertTree() throws -> Double {
         try self.seconds("BEGIN IMMEDIATE; INSERT INTO Item SELECT * FROM temp.kept; COMMIT")
     }
@@ -138,12 +140,12 @@ struct SQLiteLimit {
         return (ContinuousClock.now - start).seconds
     }
 
-    /// Seconds to insert a tree of so many items in one transaction.
+    /// Inserts a tree of `rows` items in one transaction. Returns the seconds.
     func insertTree(_ rows: Int, _ shape: TreeShape) throws -> Double {
         let insert = try self.prepare("INSERT INTO Item VALUES (?1, ?2, ?3, NULL, 0, NULL, ?4, ?5, ?2)")
         defer { sqlite3_finalize(insert) }
         let depths = shape.depths(rows)
-        // The last of each depth.
+        // The last item at each depth.
         var path: [Int64] = []
         let start = ContinuousClock.now
         try self.run("BEGIN IMMEDIATE")
@@ -163,7 +165,7 @@ struct SQLiteLimit {
         return (ContinuousClock.now - start).seconds
     }
 
-    /// Seconds to read the tree in preorder, and to copy what a client is sent of it.
+    /// Reads the tree in preorder and copies the values that a client would receive. Returns the seconds.
     func readInPreorder() throws -> Double {
         let select = try self.prepare(
             """
@@ -186,11 +188,12 @@ struct SQLiteLimit {
                 }
             }
         }
-        guard !bytes.isEmpty else { throw Failure(description: "SQLite has read nothing") }
+        guard !bytes.isEmpty else { throw Failure(description: "SQLite returned no rows") }
         return (ContinuousClock.now - start).seconds
     }
 
-    /// Seconds to read all rows of the one parent in their order, and to copy what a client is sent of them.
+    /// Reads all children of row 1 in their order and copies the values that a client would receive. Returns the
+    /// seconds.
     func readInOrder() throws -> Double {
         let select = try self.prepare(
             "SELECT id, title, note, done, extra, parent FROM Item WHERE parent = 1 ORDER BY position, id"
@@ -206,11 +209,11 @@ struct SQLiteLimit {
                 }
             }
         }
-        guard !bytes.isEmpty else { throw Failure(description: "SQLite has read nothing") }
+        guard !bytes.isEmpty else { throw Failure(description: "SQLite returned no rows") }
         return (ContinuousClock.now - start).seconds
     }
 
-    /// What a transaction of a store's journal takes on average; nobody may have the store open.
+    /// Returns the average size of a transaction in a store's journal. No process may have the store open.
     static func logRow(ofStore path: String) throws -> LogRow {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }

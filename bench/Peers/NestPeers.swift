@@ -2,16 +2,18 @@ import ArgumentParser
 import PeerWires
 import NestProtocol
 
-/// nest against what its users would take instead: `nestpeers notify`, `nestpeers request`, `nestpeers load`, or all.
+/// Compares nest with servers that its users could use instead: `nestpeers notify`, `nestpeers request`, `nestpeers
+/// load`, or `nestpeers all`.
 @main
 struct NestPeers: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestpeers",
-        abstract: "Measure nestd, and in the same run the servers that could do some of its work.",
+        abstract: "Measure nestd and, in the same run, servers that can do some of its work.",
         discussion: """
-            Each server is started on loopback with an empty store in a temporary directory, measured, and ended; nest and the
-            peers take turns, round by round. One load client of one thread serves all; its share of a processor stands beside
-            each figure. Peers that are not installed are skipped; make bench-peers installs them. See bench/README.md.
+            Starts each server on loopback with an empty store in a temporary directory, measures it and ends it. nest
+            and the peers alternate, round by round. All use the same load client, which has one thread; its processor
+            use is printed with each figure. Peers that are not installed are skipped; make bench-peers installs them.
+            See docs/performance.md.
 
             Examples:
               nestpeers all --output bench/report/data/peers.jsonl
@@ -28,10 +30,11 @@ struct NestPeers: ParsableCommand {
 struct NotifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notify",
-        abstract: "Durable writes to one list, of which N subscribers are told.",
+        abstract: "Measure durable writes to one list with N subscribers.",
         discussion: """
-            A delivery is one change reaching one subscriber. Times run from just before a write is sent to the last subscriber;
-            with 1 in flight the next goes out when the one before has reached all and is answered.
+            A delivery is one change that reaches one subscriber. Times run from just before a write is sent until the
+            last subscriber has received it. With 1 write in flight, the next write is sent when the previous one is
+            answered and has reached all subscribers.
             """
     )
     @OptionGroup var options: PeerOptions
@@ -43,7 +46,7 @@ struct NotifyCommand: ParsableCommand {
 struct RequestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "request",
-        abstract: "Requests and answers: something small read, and the least that can be asked."
+        abstract: "Measure small reads, and the smallest possible requests."
     )
     @OptionGroup var options: PeerOptions
     @OptionGroup var request: RequestOptions
@@ -54,7 +57,7 @@ struct RequestCommand: ParsableCommand {
 struct LoadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load",
-        abstract: "Many items written in bulk, then read as one ordered list."
+        abstract: "Measure writing many items in bulk, and reading them as one ordered list."
     )
     @OptionGroup var options: PeerOptions
     @OptionGroup var load: LoadOptions
@@ -65,7 +68,7 @@ struct LoadCommand: ParsableCommand {
 struct AllCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all",
-        abstract: "All three as they come: about half an hour."
+        abstract: "Run all three, for about half an hour."
     )
     @OptionGroup var options: PeerOptions
     @OptionGroup var notify: NotifyOptions
@@ -82,7 +85,7 @@ struct AllCommand: ParsableCommand {
 }
 
 extension PeerOptions {
-    /// Runs with a bench that is taken down however it ends.
+    /// Runs `body` with a bench, and always ends the bench.
     func run(_ body: (Bench, Report) throws -> Void) throws {
         let report = try Report(isJSON: self.json, output: self.output)
         let bench = try Bench(self)
@@ -91,7 +94,7 @@ extension PeerOptions {
             try body(bench, report)
         } catch is Interrupted {
             bench.end()
-            Progress.say("interrupted; all servers are ended")
+            Progress.say("interrupted; all servers have ended")
             throw ExitCode(130)
         }
     }

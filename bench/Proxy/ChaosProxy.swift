@@ -1,10 +1,10 @@
 import NIOCore
 import NIOPosix
 
-/// A TCP proxy that does to connections what networks do: delays, throttles, stalls, cuts, resets and re-segments them,
-/// and leaves them half-open, according to a plan.
+/// A TCP proxy that simulates a faulty network: according to a plan it delays, throttles, stalls, cuts, resets and
+/// re-segments connections, and leaves them half-open.
 ///
-/// Everything happens on one event loop. Memory is bounded by what a pipe may hold, whatever is sent.
+/// All work happens on one event loop. Memory is bounded, because each pipe holds a limited number of bytes.
 public actor ChaosProxy {
     public struct Address: Hashable, Sendable {
         public var host: String
@@ -17,7 +17,7 @@ public actor ChaosProxy {
     }
 
     private static let connectTimeout = TimeAmount.seconds(5)
-    /// What the kernel takes before it is read: little, so that a sender soon feels that nothing goes on.
+    /// The size of the kernel's receive buffers. It is small, so that backpressure reaches a sender soon.
     private static let kernelBytes: ChannelOptions.Types.SocketOption.Value = 32 << 10
 
     nonisolated let eventLoop: any EventLoop
@@ -47,9 +47,9 @@ public actor ChaosProxy {
         self.onEvent = onEvent
     }
 
-    /// Listens, and forwards from then on.
+    /// Starts a proxy that listens and forwards.
     ///
-    /// - Parameter seed: of what the faults leave open, such as the sizes of random segments.
+    /// - Parameter seed: the seed of random choices, such as the sizes of random segments.
     public static func start(
         listen: Address = Address(port: 0),
         to destination: Address,
@@ -76,22 +76,22 @@ public actor ChaosProxy {
             .bind(host: address.host, port: address.port).get()
         self.listener = channel
         self.port = channel.localAddress?.port ?? 0
-        self.tell(.listening(port: self.port))
+        self.log(.listening(port: self.port))
         self.beginPhase()
     }
 
-    /// From now on another plan. What was held goes on as it lets it.
+    /// Replaces the plan. The bytes that the proxy holds follow the new plan.
     public func follow(_ plan: ProxyPlan) {
         self.plan = plan
         self.beginPhase()
     }
 
-    /// Resets every connection there is.
+    /// Resets all connections.
     public func resetAll() {
         for link in self.links.values { link.assumeIsolated { $0.reset() } }
     }
 
-    /// Until somebody stops it.
+    /// Waits until the proxy is stopped.
     public func wait() async throws {
         try await self.listener?.closeFuture.get()
     }
@@ -109,12 +109,12 @@ public actor ChaosProxy {
         self.linkCount = number
         let link = ProxyLink(number, client: client, proxy: self, self.faults, seed: self.random.next())
         self.links[number] = link
-        self.tell(self.faults.isRefusing ? .refused : .opened(link: number))
+        self.log(self.faults.isRefusing ? .refused : .opened(link: number))
         let isRefused = self.faults.isRefusing
         return self.eventLoop.makeCompletedFuture {
             try client.pipeline.syncOperations.addHandler(ProxyHandler(link, .toServer))
         }.map {
-            // In the next turn the channel is active.
+            // The channel is active from the next turn on.
             self.eventLoop.execute {
                 self.assumeIsolated { isRefused ? link.assumeIsolated { $0.reset() } : $0.connect(link) }
             }
@@ -142,10 +142,10 @@ public actor ChaosProxy {
 
     func closed(_ number: Int, toServer: Int, toClient: Int) {
         self.links[number] = nil
-        self.tell(.closed(link: number, toServer: toServer, toClient: toClient))
+        self.log(.closed(link: number, toServer: toServer, toClient: toClient))
     }
 
-    func tell(_ event: ProxyEvent) {
+    func log(_ event: ProxyEvent) {
         self.onEvent(event)
     }
 
@@ -155,7 +155,7 @@ public actor ChaosProxy {
         self.phaseTimer?.cancel()
         let phase = self.plan.nextPhase()
         self.faults = phase.faults
-        self.tell(.phase(phase.faults))
+        self.log(.phase(phase.faults))
         for link in self.links.values { link.assumeIsolated { $0.begin(phase.faults) } }
         guard !self.plan.isFixed else { return }
         self.phaseTimer = self.eventLoop.scheduleTask(in: .milliseconds(Int64(phase.milliseconds))) {

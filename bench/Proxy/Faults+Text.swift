@@ -1,4 +1,4 @@
-/// What is wrong with a description of faults.
+/// An error in the text of faults or of a script.
 public struct FaultsError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
@@ -7,7 +7,7 @@ public struct FaultsError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Faults as a script says them: words with a blank between, such as `delay=50ms throttle=64k to-client`.
+/// The text form of faults: words separated by spaces, such as `delay=50ms throttle=64k to-client`.
 extension Faults: CustomStringConvertible {
     public static let words =
         "calm, delay=TIME, throttle=BYTES, resegment=N|random, cut=N, reset=N, stall=N, half-open=N, refuse, to-server, to-client"
@@ -15,7 +15,7 @@ extension Faults: CustomStringConvertible {
     public init(_ text: String) throws(FaultsError) {
         self.init()
         let words = text.split(separator: " ")
-        guard !words.isEmpty else { throw FaultsError("faults are missing; use calm, or \(Self.words)") }
+        guard !words.isEmpty else { throw FaultsError("faults are missing; write \(Self.words)") }
         for word in words { try self.add(word) }
     }
 
@@ -34,12 +34,12 @@ extension Faults: CustomStringConvertible {
             } else if let kind = Break(rawValue: name) {
                 self.breaking = Breaking(kind, afterBytes: count == 2 ? try Self.bytes(value) : 0)
             } else {
-                throw FaultsError("'\(word)' is no fault; there are \(Self.words)")
+                throw FaultsError("'\(word)' is not a fault; write \(Self.words)")
             }
         }
     }
 
-    /// `250`, `250ms` or `1.5s`; a number alone is milliseconds.
+    /// Parses `250`, `250ms` or `1.5s`; a number without a unit is milliseconds.
     public static func milliseconds(_ text: String) throws(FaultsError) -> Int {
         let (digits, scale) =
             if text.hasSuffix("ms") {
@@ -50,16 +50,16 @@ extension Faults: CustomStringConvertible {
                 (text[...], 1.0)
             }
         guard let number = Double(digits), number >= 0, number * scale <= 86_400_000 else {
-            throw FaultsError("'\(text)' is no time; write 250ms or 1.5s")
+            throw FaultsError("'\(text)' is not a time; write 250ms or 1.5s")
         }
         return Int(number * scale)
     }
 
-    /// `10000`, `64k` or `1m`.
+    /// Parses `10000`, `64k` or `1m`.
     public static func bytes(_ text: String) throws(FaultsError) -> Int {
         let scale = text.hasSuffix("k") ? 1 << 10 : text.hasSuffix("m") ? 1 << 20 : 1
         guard let number = Int(scale == 1 ? text[...] : text.dropLast()), 0...1 << 32 ~= number else {
-            throw FaultsError("'\(text)' is no number of bytes; write 10000, 64k or 1m")
+            throw FaultsError("'\(text)' is not a number of bytes; write 10000, 64k or 1m")
         }
         return number * scale
     }

@@ -1,34 +1,34 @@
-/// One of the two ways of a connection through the proxy.
+/// A direction of a connection through the proxy.
 public enum ProxyDirection: String, Sendable, CaseIterable {
     case toServer = "to-server"
     case toClient = "to-client"
 }
 
-/// What the proxy does to connections.
+/// The faults that the proxy applies to connections.
 public struct Faults: Hashable, Sendable {
-    /// How bytes are cut for forwarding, whatever pieces they came in.
+    /// The sizes of the pieces in which bytes are forwarded.
     public enum Segments: Hashable, Sendable {
         case asTheyCome
-        /// Pieces of so many bytes.
+        /// Pieces of this many bytes.
         case of(Int)
-        /// Pieces of random size, from one byte to whole frames joined.
+        /// Pieces of random size, from 1 byte to 64 KiB.
         case random
     }
 
     public enum Break: String, Sendable, CaseIterable {
-        /// Both sides see an orderly end.
+        /// Closes the connection to both sides normally.
         case cut
-        /// Both sides see a RST.
+        /// Resets the connection to both sides (RST).
         case reset
-        /// Nothing goes on, nothing is lost.
+        /// Forwards nothing, and loses nothing.
         case stall
-        /// What still comes is swallowed, its end too: the sender notices nothing, the receiver hears nothing.
+        /// Discards all further bytes and the end of the connection. Neither the sender nor the receiver notices.
         case halfOpen = "half-open"
     }
 
     public struct Breaking: Hashable, Sendable {
         public var kind: Break
-        /// So many bytes are forwarded before, counted from the moment when these faults began.
+        /// The number of bytes that are forwarded before the break, counted from the start of these faults.
         public var afterBytes: Int
 
         public init(_ kind: Break, afterBytes: Int = 0) {
@@ -37,20 +37,20 @@ public struct Faults: Hashable, Sendable {
         }
     }
 
-    /// Which way they concern; `nil`: both.
+    /// The direction of the faults; `nil` for both.
     public var direction: ProxyDirection?
     public var delayMilliseconds = 0
     public var bytesPerSecond: Int?
     public var segments = Segments.asTheyCome
     public var breaking: Breaking?
-    /// New connections are reset.
+    /// Whether new connections are reset.
     public var isRefusing = false
 
     public init(direction: ProxyDirection? = nil) {
         self.direction = direction
     }
 
-    /// Everything goes through as it comes.
+    /// No faults.
     public static let none = Faults()
 
     func concern(_ direction: ProxyDirection) -> Bool { self.direction.map { $0 == direction } ?? true }

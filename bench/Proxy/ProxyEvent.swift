@@ -1,16 +1,16 @@
-/// Something that the proxy tells its log.
+/// An event in the proxy's log.
 public enum ProxyEvent: Hashable, Sendable {
     case listening(port: Int)
-    /// From now on connections suffer this.
+    /// A new phase began, with these faults.
     case phase(Faults)
     case opened(link: Int)
     case refused
-    /// A break that the faults asked for, after so many bytes of that way.
+    /// The faults broke a connection, after this many bytes in this direction.
     case broken(link: Int, Faults.Break, ProxyDirection, bytes: Int)
-    /// The bytes that were forwarded each way.
+    /// A connection was closed after this many bytes in each direction.
     case closed(link: Int, toServer: Int, toClient: Int)
 
-    /// One object on one line; `milliseconds` since the proxy began.
+    /// Returns the event as a JSON object on one line. `milliseconds`: the time since the proxy started.
     public func json(milliseconds: Int) -> String {
         let fields =
             switch self {
@@ -26,7 +26,7 @@ public enum ProxyEvent: Hashable, Sendable {
         return #"{"milliseconds":\#(milliseconds),\#(fields)}"#
     }
 
-    /// For people.
+    /// Returns the event as text for people.
     public func text(milliseconds: Int) -> String {
         let what =
             switch self {

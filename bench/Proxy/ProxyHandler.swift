@@ -1,13 +1,13 @@
 import NIOCore
 
-/// Hands what one side sends to the link, on whose event loop it runs.
+/// Passes the bytes and events of one side to the link, on the link's event loop.
 final class ProxyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let link: ProxyLink
     private let direction: ProxyDirection
 
-    /// `direction`: the way of the bytes that are read here.
+    /// `direction`: the direction of the bytes that this handler reads.
     init(_ link: ProxyLink, _ direction: ProxyDirection) {
         self.link = link
         self.direction = direction

@@ -5,16 +5,16 @@ import NIOPosix
 import Glibc
 #endif
 
-/// One connection through the proxy: two channels, and a pipe for each way. Does what the pipes decide.
+/// One connection through the proxy: two channels, and a pipe for each direction. It performs what the pipes decide.
 ///
-/// Neither channel reads by itself: each is read when its pipe wants more, and a pipe writes its next piece when the
-/// socket has taken the last, so that a slow receiver slows the sender down.
+/// The channels do not read automatically. The link reads a channel when its pipe wants more bytes, and writes a pipe's
+/// next piece when the socket has accepted the last one. So a slow receiver slows the sender down.
 actor ProxyLink {
     private struct Lane {
         var pipe: ProxyPipe
         var isReading = false
         var isWriting = false
-        /// The receiver was told the end.
+        /// Whether the end was sent to the receiver.
         var isFinished = false
         var timer: Scheduled<Void>?
     }
@@ -30,7 +30,7 @@ actor ProxyLink {
     private var server: (any Channel)?
     private var toServer: Lane
     private var toClient: Lane
-    /// Nothing is forwarded any more.
+    /// Whether forwarding has stopped.
     private var isEnding = false
     private var isClosed = false
 
@@ -61,7 +61,7 @@ actor ProxyLink {
 
     // MARK: The proxy
 
-    /// The other side is there; `nil`: it cannot be reached.
+    /// Starts to forward. `server`: the connection to the server; `nil` if the server cannot be reached.
     func connected(_ server: (any Channel)?) {
         guard let server, !self.isClosed else {
             server?.close(promise: nil)
@@ -72,7 +72,7 @@ actor ProxyLink {
     }
 
     func begin(_ faults: Faults) {
-        // What was swallowed is missing: such a connection must not go on.
+        // A connection that has lost bytes must not continue.
         if self.toServer.pipe.hasLost || self.toClient.pipe.hasLost { return self.reset() }
         for direction in ProxyDirection.allCases {
             self[direction].pipe.begin(faults)
@@ -80,7 +80,7 @@ actor ProxyLink {
         }
     }
 
-    /// Both sides see a RST.
+    /// Resets the connection to both sides (RST).
     func reset() {
         self.isOver()
         for channel in [self.client, self.server] {
@@ -100,7 +100,7 @@ actor ProxyLink {
         self.advance(direction)
     }
 
-    /// The sender has no more, or is gone.
+    /// The sender has finished or disconnected.
     func ended(_ direction: ProxyDirection) {
         self[direction].pipe.ended()
         self.advance(direction)
@@ -125,7 +125,7 @@ actor ProxyLink {
         case .write(let bytes):
             self[direction].isWriting = true
             target.writeAndFlush(bytes).whenComplete { _ in
-                // In a turn of its own, so that pieces stay pieces. A failure shows when the channel closes.
+                // In a separate turn, so that pieces are not joined. After a failed write the channel closes.
                 self.enqueue { link in
                     link[direction].isWriting = false
                     link.advance(direction)
@@ -142,21 +142,21 @@ actor ProxyLink {
             target.close(mode: .output, promise: nil)
             self.closeIfOver()
         case .cut:
-            self.tell(.cut, direction)
+            self.log(.cut, direction)
             self.cut()
         case .reset:
-            self.tell(.reset, direction)
+            self.log(.reset, direction)
             self.reset()
         }
     }
 
-    private func tell(_ kind: Faults.Break, _ direction: ProxyDirection) {
+    private func log(_ kind: Faults.Break, _ direction: ProxyDirection) {
         let bytes = self[direction].pipe.forwardedBytes
-        self.proxy.assumeIsolated { $0.tell(.broken(link: self.number, kind, direction, bytes: bytes)) }
+        self.proxy.assumeIsolated { $0.log(.broken(link: self.number, kind, direction, bytes: bytes)) }
     }
 
-    /// Both sides see the end after the last byte that was forwarded; what they still send is read and forgotten, for
-    /// closing a socket with unread bytes would be a reset.
+    /// Closes the connection to both sides after the last forwarded byte. It then reads and discards further bytes,
+    /// because closing a socket with unread bytes sends a RST.
     private func cut() {
         guard !self.isEnding else { return }
         self.isEnding = true
@@ -176,7 +176,7 @@ actor ProxyLink {
         for channel in [self.client, self.server] { channel?.close(promise: nil) }
     }
 
-    /// Before the channels are closed, since that comes back here.
+    /// Call before closing the channels, because closing them calls the link again.
     private func isOver() {
         guard !self.isClosed else { return }
         self.isClosed = true

@@ -1,23 +1,24 @@
 import NIOCore
 
-/// Decides what happens to the bytes of one way of a connection, and when. Knows no socket and no clock.
+/// Decides what happens to the bytes of one direction of a connection, and when. It uses no socket and no clock.
 ///
-/// Holds at most `heldBytesMax` and one read: while it holds more it does not want to read, and the sender feels it.
+/// It holds at most `heldBytesMax` and one read. While it holds more, it does not want to read, and the sender is
+/// blocked.
 struct ProxyPipe {
     enum Step: Equatable {
-        /// Forward these, then ask again.
+        /// Forward these bytes, then call `next` again.
         case write(ByteBuffer)
         case wait(until: NIODeadline)
-        /// Ask again when something has come or the faults have changed.
+        /// Call `next` again when bytes have arrived or the faults have changed.
         case idle
-        /// Everything has been forwarded and the sender is done.
+        /// All bytes have been forwarded and the sender has finished.
         case finish
         case cut
         case reset
     }
 
     static let heldBytesMax = 64 << 10
-    /// A throttled way gets its bytes in slices of a twentieth of a second.
+    /// A throttled direction forwards its bytes in slices of a twentieth of a second.
     private static let slicesPerSecond = 20
 
     private let direction: ProxyDirection
@@ -26,12 +27,12 @@ struct ProxyPipe {
     private var chunks: CircularBuffer<(bytes: ByteBuffer, due: NIODeadline)> = []
     private(set) var heldBytes = 0
     private(set) var forwardedBytes = 0
-    /// Forwarded since the faults began.
+    /// The bytes forwarded since the faults began.
     private var faultyBytes = 0
-    /// Not before this is anything more forwarded.
+    /// The earliest time for the next piece.
     private var openAt = NIODeadline.uptimeNanoseconds(0)
     private(set) var isEnded = false
-    /// Bytes were swallowed: this way can never be mended.
+    /// Whether bytes were discarded, so that the connection cannot continue.
     private(set) var hasLost = false
 
     init(_ direction: ProxyDirection, _ faults: Faults, seed: UInt64) {
@@ -40,26 +41,26 @@ struct ProxyPipe {
         self.begin(faults)
     }
 
-    /// What is held stays and its delay too.
+    /// Replaces the faults. Held bytes stay, with their delays.
     mutating func begin(_ faults: Faults) {
         self.faults = faults.concern(self.direction) ? faults : .none
         self.faultyBytes = 0
         self.openAt = NIODeadline.uptimeNanoseconds(0)
     }
 
-    /// The sender has more.
+    /// Holds bytes from the sender.
     mutating func received(_ bytes: ByteBuffer, now: NIODeadline) {
         guard bytes.readableBytes > 0 else { return }
         self.heldBytes += bytes.readableBytes
         self.chunks.append((bytes, now + .milliseconds(Int64(self.faults.delayMilliseconds))))
     }
 
-    /// The sender is done.
+    /// The sender has finished.
     mutating func ended() { self.isEnded = true }
 
     var wantsToRead: Bool { !self.isEnded && self.heldBytes < Self.heldBytesMax }
 
-    /// Nothing of it is left to forward, or will be.
+    /// Whether there is nothing left to forward, now or later.
     var isOver: Bool { self.isEnded && (self.chunks.isEmpty || self.brokenBy == .halfOpen) }
 
     private var brokenBy: Faults.Break? {
@@ -93,14 +94,14 @@ struct ProxyPipe {
         self.heldBytes = 0
     }
 
-    /// How much may go out at once.
+    /// The maximum size of the next piece.
     private var pieceBytes: Int {
         mutating get {
             var bytes = 64 << 10
             switch self.faults.segments {
             case .asTheyCome: break
             case .of(let size): bytes = size
-            // Of all sizes alike: as many below 16 bytes as between 4 and 64 k.
+            // All orders of magnitude are about equally frequent: small pieces are as frequent as pieces of 4 to 64 kB.
             case .random: bytes = self.random.pick(1...1 << self.random.pick(0...16))
             }
             if let rate = self.faults.bytesPerSecond { bytes = min(bytes, max(rate / Self.slicesPerSecond, 1)) }
@@ -109,7 +110,7 @@ struct ProxyPipe {
         }
     }
 
-    /// From the front: a piece of one chunk, or chunks joined.
+    /// Removes a piece from the front: a part of one chunk, or several chunks joined.
     private mutating func take(upTo count: Int, now: NIODeadline) -> ByteBuffer {
         var piece = ByteBuffer()
         while piece.readableBytes < count, let first = self.chunks.first, first.due <= now {
@@ -127,12 +128,12 @@ struct ProxyPipe {
         return piece
     }
 
-    /// The pause after a piece.
+    /// Sets the pause after a piece.
     private mutating func hold(_ byteCount: Int, now: NIODeadline) {
         if let rate = self.faults.bytesPerSecond {
             self.openAt = now + .nanoseconds(Int64(byteCount) * 1_000_000_000 / Int64(rate))
         } else if self.faults.segments == .random, self.random.pick(0...3) == 0 {
-            // Meanwhile more may come, and is joined to what is left.
+            // Bytes that arrive during the pause are joined with the held ones.
             self.openAt = now + .microseconds(Int64(self.random.pick(50...3_000)))
         }
     }

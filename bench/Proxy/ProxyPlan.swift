@@ -18,28 +18,28 @@ public struct ProxyPlan: Sendable {
 
     private var source: Source
 
-    /// The same from the first connection to the last.
+    /// Returns a plan whose faults never change.
     public static func fixed(_ faults: Faults) -> ProxyPlan { ProxyPlan(source: .fixed(faults)) }
 
-    /// One after the other, then again from the first.
+    /// Returns a plan of phases in order, which starts again after the last.
     public static func script(_ phases: [Phase]) -> ProxyPlan {
         ProxyPlan(source: phases.isEmpty ? .fixed(.none) : .script(phases, next: 0))
     }
 
-    /// As the seed has it; calm in between, so that something is done.
+    /// Returns a plan of random phases, with calm phases in between so that connections make progress.
     public static func random(seed: UInt64) -> ProxyPlan {
         ProxyPlan(source: .random(ProxyRandom(seed: seed), isCalm: false))
     }
 
-    /// A script such as `2s calm, 500ms stall, 1s delay=50ms throttle=8k`.
+    /// Parses a script such as `2s calm, 500ms stall, 1s delay=50ms throttle=8k`.
     public init(script text: String) throws(FaultsError) {
         var phases: [Phase] = []
         for part in text.split(separator: ",") {
             let words = part.split(separator: " ", maxSplits: 1).map(String.init)
-            guard words.count == 2 else { throw FaultsError("'\(part)' is no phase; write 500ms stall") }
+            guard words.count == 2 else { throw FaultsError("'\(part)' is not a phase; write 500ms stall") }
             phases.append(Phase(milliseconds: max(try Faults.milliseconds(words[0]), 1), try Faults(words[1])))
         }
-        guard !phases.isEmpty else { throw FaultsError("a script has at least one phase, such as 500ms stall") }
+        guard !phases.isEmpty else { throw FaultsError("a script needs at least one phase, such as 500ms stall") }
         self = .script(phases)
     }
 
@@ -47,7 +47,7 @@ public struct ProxyPlan: Sendable {
         self.source = source
     }
 
-    /// Whether its first phase is its last.
+    /// Whether the faults never change.
     public var isFixed: Bool {
         if case .fixed = self.source { return true }
         return false

@@ -1,10 +1,10 @@
-/// A random generator that repeats itself from its seed: SplitMix64 (Steele, Lea, Flood, 2014).
+/// A random number generator with a seed: SplitMix64 (Steele, Lea, Flood, 2014).
 struct ProxyRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     init(seed: UInt64) {
         self.state = seed
-        // Mixed, so that neighbours are not the same numbers one after the other.
+        // Mixed, so that similar seeds give unrelated numbers.
         self.state = self.next()
     }
 
@@ -16,6 +16,6 @@ struct ProxyRandom: RandomNumberGenerator, Sendable {
         return z ^ (z >> 31)
     }
 
-    /// A number of the range.
+    /// Returns a random number in the range.
     mutating func pick(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 }

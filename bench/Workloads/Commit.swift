@@ -4,20 +4,21 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// One-row transactions over TCP, durable before each answer; writes that wait together share a commit.
+/// One-row transactions over TCP, each durable before its reply. Writes that wait at the same time share a commit.
 struct CommitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "commit",
-        abstract: "One-row commits a second, against SQLite alone.",
+        abstract: "Measure one-row commits per second, against SQLite alone.",
         discussion: """
-            Runs 1 connection with 1 in flight against SQLite with one row a transaction, and 64 connections with 16 in
-            flight against SQLite with 100 rows a transaction; or what --connections and --in-flight say.
+            By default it runs two cases: 1 connection with 1 request in flight, against SQLite with one row per
+            transaction; and 64 connections with 16 in flight, against SQLite with 100 rows per transaction.
+            --connections and --in-flight replace them by one case.
             """
     )
     @OptionGroup var options: BenchOptions
-    @Option(help: "Connections; with --in-flight instead of the two usual cases.") var connections: Int?
+    @Option(help: "Connections, instead of the two default cases.") var connections: Int?
     @Option(help: "Requests in flight on each connection.") var inFlight: Int?
-    @Option(help: "Seconds' worth of requests, about, each round.") var requests: Int?
+    @Option(help: "Requests in each round.") var requests: Int?
 
     func run() async throws {
         let target = try BenchTarget(self.options)

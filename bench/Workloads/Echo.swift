@@ -5,17 +5,17 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Pings, pipelined, against a bare NIO echo of the same bytes.
+/// Pipelined pings, against a bare NIO server that echoes the same bytes.
 struct EchoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "echo",
-        abstract: "Pings a second, against a bare NIO echo server.",
+        abstract: "Measure pings per second, against a bare NIO echo server.",
         discussion: "Example: nestbench echo --connections 16 --in-flight 16"
     )
     @OptionGroup var options: BenchOptions
     @Option(help: "Connections.") var connections = 16
-    @Option(help: "Pings in flight on each.") var inFlight = 16
-    @Option(help: "Pings in all, each round.") var requests = 200_000
+    @Option(help: "Pings in flight on each connection.") var inFlight = 16
+    @Option(help: "Pings in each round, over all connections.") var requests = 200_000
 
     func run() async throws {
         let target = try BenchTarget(self.options)
@@ -40,7 +40,7 @@ struct EchoCommand: AsyncParsableCommand {
                         on: target.group,
                         decodes: true
                     )
-                    // The echo of the preface is what the decoder skips.
+                    // The decoder skips the echoed preface.
                     connection.send(ByteBuffer(bytes: Preface.client.bytes))
                     return connection
                 }
@@ -64,7 +64,7 @@ struct EchoCommand: AsyncParsableCommand {
         let time = try await seconds {
             histograms = try await withThrowingTaskGroup(of: Histogram<UInt64>.self) { group in
                 for connection in connections {
-                    // The echo sends a ping back as a ping; nest answers with a pong.
+                    // The echo server returns a ping; nest answers with a pong.
                     group.addTask {
                         try await Pipeline.runAny(connection, depth: depth, total: each) { _ in frame }
                     }
@@ -79,7 +79,7 @@ struct EchoCommand: AsyncParsableCommand {
 }
 
 extension Pipeline {
-    /// Takes a ping or a pong for an answer.
+    /// Runs a pipeline that accepts a ping or a pong as the reply.
     static func runAny(
         _ connection: BenchConnection,
         depth: Int,

@@ -5,21 +5,22 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// One writer, N subscribers of one list: every change reaches everybody.
+/// One writer and N subscribers of one list. Every change reaches every subscriber.
 struct FanoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanout",
         abstract:
-            "One writer, N subscribers of one list, against a bare NIO server that appends to a file and broadcasts.",
+            "Measure one writer and N subscribers, against a bare NIO server that appends to a file and broadcasts.",
         discussion: """
-            A delivery is one change reaching one subscriber. With 1 in flight the next write goes out when the one before has
-            reached all and is answered. Runs N = 1, 100, 1000 with 1 and 64 in flight, or what is asked for.
+            A delivery is one change that reaches one subscriber. With 1 write in flight, the next write is sent when
+            the previous one is answered and has reached all subscribers. By default it runs N = 1, 100 and 1000, each
+            with 1 and 64 writes in flight.
             """
     )
     @OptionGroup var options: BenchOptions
     @Option(help: "Subscribers.") var subscribers: Int?
     @Option(help: "Writes in flight.") var inFlight: Int?
-    @Option(help: "Deliveries in all, about, each round.") var deliveries: Int?
+    @Option(help: "Approximate number of deliveries in each round.") var deliveries: Int?
 
     func run() async throws {
         let target = try BenchTarget(self.options)
@@ -104,7 +105,7 @@ struct FanoutCommand: AsyncParsableCommand {
         return result
     }
 
-    /// A diff says how many rows there are in all: as many changes have arrived.
+    /// Returns the total number of rows that a diff states. It is the number of changes that have arrived.
     private static func total(_ diff: Frame) -> Int {
         diff.body.withUnsafeReadableBytes { bytes -> Int in
             var reader = ByteReader(bytes)
@@ -114,8 +115,8 @@ struct FanoutCommand: AsyncParsableCommand {
         }
     }
 
-    /// A frame with the beginning and the size of such a diff: what the subscribers of the limit read is the same, and by the
-    /// same code.
+    /// Returns a frame with the size of such a diff and the same first fields. So the limit's subscribers read the same
+    /// data with the same code.
     private static func record(total: Int) -> ByteBuffer {
         var writer = ByteWriter()
         writer.write(revision: Revision(UInt64(total)))
@@ -173,15 +174,15 @@ struct FanoutCommand: AsyncParsableCommand {
     }
 }
 
-/// Counts a run's writes to everybody; all on one event loop.
+/// Counts when each write of a run has reached all subscribers. Used only on one event loop.
 final class Race: Sendable {
     private struct State {
         var sent = 0
         var answered = 0
         var sentAt: [ContinuousClock.Instant] = []
-        /// Subscribers that have not got write n yet.
+        /// The number of subscribers that have not received write n.
         var missing: [Int]
-        /// Changes that each subscriber has.
+        /// The number of changes that each subscriber has received.
         var totals: [Int]
         var complete = 0
         var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
@@ -207,7 +208,7 @@ final class Race: Sendable {
         self.finished = loop.makePromise()
     }
 
-    /// Answers deliveries a second, and the times to the last subscriber.
+    /// Returns the deliveries per second, and the times until the last subscriber received a write.
     func run(_ send: @escaping @Sendable (Int) -> Void) async throws -> (Double, Histogram<UInt64>) {
         self.loop.execute {
             self.state.value.send = send

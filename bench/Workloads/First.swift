@@ -6,21 +6,21 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// The first result of a long list, to its last byte, and what others' commits feel of it.
+/// The first result of a long list, until its last byte arrives, and its effect on the commits of another client.
 struct FirstCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "first",
         abstract: "Subscribe to a list of 1 M rows while another connection commits.",
         discussion: """
-            Against SQLite alone reading the same rows in their order; the commits against those of the same connection while
-            nothing is read.
+            The limit of the subscription is SQLite alone reading the same rows in their order. The limit of the commits
+            is the same connection's commits while nothing is read.
 
             Example: nestbench first --rows 200000
             """
     )
     @OptionGroup var options: BenchOptions
     @Option(help: "Rows of the list.") var rows = 1_000_000
-    @Option(help: "Commits that are timed while nothing is read.") var commits = 2_000
+    @Option(help: "Commits to time while nothing is read.") var commits = 2_000
 
     func run() async throws {
         let target = try BenchTarget(self.options)
@@ -68,7 +68,7 @@ struct FirstCommand: AsyncParsableCommand {
         try await target.shutdown()
     }
 
-    /// How a subscriber takes its first result, and what has been measured of it.
+    /// A way to receive the first result, with its measurements.
     private struct Way {
         let features: Features
         var byteCount = 0
@@ -110,14 +110,14 @@ struct FirstCommand: AsyncParsableCommand {
 
         func report(to report: Report) {
             report.add(self.first)
-            report.note("\(Report.fixed(Double(self.byteCount) / 1e6)) MB came")
+            report.note("\(Report.fixed(Double(self.byteCount) / 1e6)) MB received")
             var commits = self.commits
             commits.latency = self.latency
             report.add(commits)
         }
     }
 
-    /// One at a time.
+    /// Commits rows, one at a time.
     private func commit(
         _ connection: BenchConnection,
         under parent: ObjectID,

@@ -5,7 +5,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Inserting, moving and deleting among the children of one parent, however many they are, with a subscriber of the list.
+/// Inserts, moves and deletes among the children of one parent, with a subscriber of the list.
 struct OrderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "order",
@@ -14,7 +14,7 @@ struct OrderCommand: AsyncParsableCommand {
     )
     @OptionGroup var options: BenchOptions
     @Option(parsing: .upToNextOption, help: "Lengths of the list.") var sizes = [1_000, 10_000, 100_000, 1_000_000]
-    @Option(help: "Operations of each kind, each round.") var operations = 1_000
+    @Option(help: "Operations of each kind in each round.") var operations = 1_000
 
     func run() async throws {
         let target = try BenchTarget(self.options)
@@ -47,7 +47,7 @@ struct OrderCommand: AsyncParsableCommand {
         var count: Int
     }
 
-    /// Uploads the list in one stream.
+    /// Creates a list of `size` items.
     private func makeList(_ connection: BenchConnection, _ size: Int) async throws -> List {
         let frame = try await connection.request(
             TransactionMessage(WriteTransaction(mutations: [Load.insert(under: ObjectID(1), "list of \(size)")])).frame(
@@ -57,7 +57,7 @@ struct OrderCommand: AsyncParsableCommand {
         guard let parent = try ReceiptMessage(body: frame.body).receipt.firstInserted else {
             throw BenchError.refused(frame)
         }
-        // Transactions of at most the limit of mutations; the server keeps one undo entry each.
+        // 5,000 mutations in a transaction are below the limit. The server keeps one undo entry for each transaction.
         var first: Int64 = 0
         var requestID: UInt32 = 2
         for start in stride(from: 0, to: size, by: 5_000) {
@@ -143,7 +143,7 @@ struct OrderCommand: AsyncParsableCommand {
         let count = operations * self.options.rounds
         report.note(
             "\(total / count) bytes to a subscriber of the list, "
-                + "\(Report.fixed(1 + Double(renumbered) / Double(count))) rows written, for each"
+                + "\(Report.fixed(1 + Double(renumbered) / Double(count))) rows written, for each operation"
         )
     }
 }

@@ -7,40 +7,40 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Everybody comes back after a crash: the time until the last subscriber is exact again.
+/// All subscribers reconnect after a crash: the time until the last one is up to date.
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Kill a nestd, start it again on the same store, and have all its subscribers resume at once.",
+        abstract: "Kill a nestd, restart it on the same store, and let all its subscribers resume at once.",
         discussion: """
-            Before they come back, a few rows are added, so that each is told a difference; while they do, another connection
-            commits to another list. Against a bare NIO server to which as many connections come, each of which sends and gets
-            as many bytes.
+            Before the subscribers resume, rows are added, so that each subscriber receives a diff. While they resume,
+            another connection commits to another list. The limit is a bare NIO server with the same number of
+            connections, each of which sends and receives the same number of bytes.
 
             Examples:
               nestbench resume --subscribers 2000
-              nestbench resume --lists 5000 --rows 100      (nobody shares a result with more than one other)
+              nestbench resume --lists 5000 --rows 100      (at most two subscribers share a result)
             """
     )
     @OptionGroup var options: BenchOptions
-    @Option(help: "Subscribers; fewer when there are not descriptors enough.")
+    @Option(help: "Subscribers; fewer if there are not enough descriptors.")
     var subscribers = Limits.connectionsMax - 1
-    @Option(help: "Lists that they are subscribers of.") var lists = 1
+    @Option(help: "Lists to subscribe to.") var lists = 1
     @Option(help: "Rows of each list.") var rows = 1_000
-    @Option(help: "Rows that are added to each list before they come back.") var missed = 10
+    @Option(help: "Rows added to each list before the subscribers resume.") var missed = 10
 
     func validate() throws {
-        guard self.options.server == nil else { throw ValidationError("resume kills its server: it takes no --server") }
+        guard self.options.server == nil else { throw ValidationError("resume kills its server; remove --server") }
         guard (1..<Limits.connectionsMax).contains(self.subscribers) else {
-            throw ValidationError("--subscribers is 1 to \(Limits.connectionsMax - 1)")
+            throw ValidationError("--subscribers must be 1 to \(Limits.connectionsMax - 1)")
         }
         guard (1...Limits.connectionsMax).contains(self.lists) else {
-            throw ValidationError("--lists is 1 to \(Limits.connectionsMax)")
+            throw ValidationError("--lists must be 1 to \(Limits.connectionsMax)")
         }
         guard (0...Limits.mutationsPerTransactionMax).contains(self.rows) else {
-            throw ValidationError("--rows is 0 to \(Limits.mutationsPerTransactionMax)")
+            throw ValidationError("--rows must be 0 to \(Limits.mutationsPerTransactionMax)")
         }
-        guard (0...1_000).contains(self.missed) else { throw ValidationError("--missed is 0 to 1000") }
+        guard (0...1_000).contains(self.missed) else { throw ValidationError("--missed must be 0 to 1000") }
     }
 
     func run() async throws {
@@ -65,22 +65,22 @@ struct ResumeCommand: AsyncParsableCommand {
         report.add(
             Measurement(
                 workload: "resume",
-                parameters: "\(count) come back" + (self.lists > 1 ? " to \(self.lists) lists" : ", to the last"),
+                parameters: "\(count) resume" + (self.lists > 1 ? " to \(self.lists) lists" : ", to the last"),
                 unit: "s",
                 nest: rounds.map(\.resumed),
-                limitName: "bare NIO, as many connections, \(bytes); seconds",
+                limitName: "bare NIO, the same number of connections, \(bytes); seconds",
                 limit: rounds.map(\.limit),
                 isTime: true
             )
         )
-        report.note("for the first time, with all rows: \(Report.fixed(Measurement.median(rounds.map(\.first)))) s")
+        report.note("first subscriptions, with all rows: \(Report.fixed(Measurement.median(rounds.map(\.first)))) s")
         report.add(
             Measurement(
                 workload: "resume",
                 parameters: "p99 of others' commits meanwhile",
                 unit: "us",
                 nest: rounds.map { Double($0.meanwhile.valueAtPercentile(99)) },
-                limitName: "p99 of the same commits while nobody comes",
+                limitName: "p99 of the same commits while no client connects",
                 limit: rounds.map { Double($0.alone.valueAtPercentile(99)) },
                 latency: latency,
                 isTime: true
@@ -89,7 +89,8 @@ struct ResumeCommand: AsyncParsableCommand {
     }
 
     private struct Round {
-        /// Seconds to the last: of those that come for the first time, of those that come back, of the limit.
+        /// The seconds until the last subscriber is up to date: with first subscriptions, with resumed ones, and of the
+        /// limit.
         var first = 0.0
         var resumed = 0.0
         var limit = 0.0
@@ -154,14 +155,14 @@ struct ResumeCommand: AsyncParsableCommand {
         return round
     }
 
-    /// Who writes, one transaction at a time, on an event loop of its own.
+    /// A client that writes one transaction at a time, on its own event loop.
     private struct Writer {
         let connection: BenchConnection
         let historyID: Identifier128
         private var requestID: UInt32 = 0
 
         init(port: Int, _ group: MultiThreadedEventLoopGroup) async throws {
-            (self.connection, self.historyID) = try await BenchConnection.connectKnowing(port: port, on: group)
+            (self.connection, self.historyID) = try await BenchConnection.connectWithHistoryID(port: port, on: group)
         }
 
         mutating func insert(_ count: Int, under parent: ObjectID) async throws -> (

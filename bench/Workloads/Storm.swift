@@ -4,14 +4,14 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Very many connections made at once, each until it has what it came for; all on one event loop.
+/// Opens many connections at once, each until it has received its result. Uses one event loop.
 final class Storm: Sendable {
-    /// What a connection does, on the event loop.
+    /// The behaviour of a connection, on the event loop.
     struct Visit: Sendable {
-        /// Said when it is connected.
+        /// The bytes to send after connecting.
         var greeting: ByteBuffer
         var decodes: Bool
-        /// Prepares what comes in, of the connection with a number; calls `done` once.
+        /// Prepares the handler of the connection with a number. The handler calls `done` once.
         var prepare: @Sendable (Int, FrameHandler, any Channel, _ done: @escaping @Sendable () -> Void) -> Void
     }
 
@@ -23,7 +23,7 @@ final class Storm: Sendable {
         var start = ContinuousClock.now
     }
 
-    /// So many are connecting at a time: the kernel's queue of those that nobody has accepted yet is never full.
+    /// The maximum number of connections being opened, so that the kernel's accept queue is never full.
     private static let connectingMax = 1_000
 
     private let count: Int
@@ -42,7 +42,7 @@ final class Storm: Sendable {
         self.finished = self.loop.makePromise()
     }
 
-    /// Seconds until the last is done.
+    /// Opens all connections and returns the seconds until the last is done.
     func run() async throws -> Double {
         self.loop.execute {
             self.state.value.start = .now
@@ -51,7 +51,7 @@ final class Storm: Sendable {
         return try await self.finished.futureResult.get()
     }
 
-    /// Bytes that one of them got.
+    /// Returns the average number of bytes that a connection received.
     func bytesRead() async throws -> Int {
         try await self.loop.submit {
             self.state.value.handlers.reduce(0) { $0 + $1.bytesRead } / max(self.state.value.handlers.count, 1)
@@ -60,7 +60,7 @@ final class Storm: Sendable {
 
     func close() async throws {
         let channels = try await self.loop.submit { self.state.value.channels }.get()
-        // Many are gone already.
+        // Many are already closed.
         for channel in channels { try? await channel.close().get() }
     }
 
@@ -99,7 +99,7 @@ final class Storm: Sendable {
 }
 
 extension Storm.Visit {
-    /// The same bytes to and fro, without a meaning.
+    /// Sends and receives the given numbers of bytes, which have no meaning.
     static func answered(_ requestBytes: Int, _ answerBytes: Int) -> Storm.Visit {
         Storm.Visit(greeting: ByteBuffer(repeating: 120, count: requestBytes), decodes: false) { _, handler, _, done in
             handler.onBytes = { [unowned handler] _ in
@@ -108,7 +108,7 @@ extension Storm.Visit {
         }
     }
 
-    /// A client of nest that subscribes to one of the requests, and is done when its state is exact.
+    /// A nest client that subscribes to one of the requests, and is done when its state is up to date.
     static func subscribing(to requests: [ObjectFetchRequest], resume: ResumePoint?) -> Storm.Visit {
         let subscriptions = requests.map { Subscribe($0, resume: resume).frame(id: 1) }
         var greeting = ByteBuffer(bytes: Preface.client.bytes)
@@ -134,13 +134,13 @@ extension Storm.Visit {
         }
     }
 
-    /// Bytes that the client says, the subscription with them.
+    /// Returns the number of bytes that such a client sends, including its subscription.
     static func requestBytes(_ request: ObjectFetchRequest, resume: ResumePoint) -> Int {
         Self.subscribing(to: [request], resume: resume).greeting.readableBytes
             + Subscribe(request, resume: resume).frame(id: 1).readableBytes
     }
 
-    /// All connections of a storm are of one session: which it is makes no difference to who only looks on.
+    /// Returns a new session id. All connections of a storm share it, which makes no difference to subscribers.
     private static func newSession() -> Identifier128 {
         var generator = SystemRandomNumberGenerator()
         return .random(using: &generator)

@@ -3,27 +3,27 @@ import NestClient
 import NestProtocol
 import NestModel
 
-/// A whole tree into the server and out of it again, by the client library: what a user waits for.
+/// Imports and exports a whole tree with the client library: the times that a user waits.
 struct SubtreeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subtree",
-        abstract: "Import and export 1 M items as a chain, ten below each, and all below one.",
+        abstract: "Import and export 1 M items: as a chain, with ten children each, and all below one parent.",
         discussion: """
-            Against SQLite alone inserting the same rows in one transaction, and reading them in preorder by a recursive
-            query; the bytes against the same data as JSON under zstd -3.
+            The limit is SQLite alone inserting the same rows in one transaction, and reading them in preorder with a
+            recursive query. The bytes are compared with the same data as JSON under zstd -3.
 
             Example: nestbench subtree --items 100000 --shapes chain
             """
     )
     @OptionGroup var options: BenchOptions
-    @Option(help: "Items of the tree.") var items = 1_000_000
-    @Option(parsing: .upToNextOption, help: "chain, ten or flat.") var shapes = TreeShape.allCases
-    @Option(help: "Objects that are fetched one by one, for comparison.") var single = 2_000
+    @Option(help: "Items in the tree.") var items = 1_000_000
+    @Option(parsing: .upToNextOption, help: "Shapes: chain, ten or flat.") var shapes = TreeShape.allCases
+    @Option(help: "Objects to fetch one by one, for comparison.") var single = 2_000
 
     func run() async throws {
         let report = Report(isJSON: self.options.json)
         for shape in self.shapes {
-            // Each with a server of its own, so that the peak of its memory says something.
+            // Each shape has its own server, so that the peak memory is that of the shape.
             let target = try BenchTarget(self.options)
             let configuration = ClientConfiguration(host: target.host, port: target.port, clientName: "nestbench")
             try await NestClient.withClient(configuration) { client in
@@ -34,7 +34,7 @@ struct SubtreeCommand: AsyncParsableCommand {
         }
     }
 
-    /// What has been measured in all rounds.
+    /// The measurements of all rounds.
     private struct Figures {
         var imports: (nest: [Double], limit: [Double]) = ([], [])
         var exports: (nest: [Double], limit: [Double]) = ([], [])
@@ -76,11 +76,12 @@ struct SubtreeCommand: AsyncParsableCommand {
             report.note("the server's memory grew by at most \(Self.mega(peak - memory))")
         }
         let each = try await self.fetchSingly(client)
-        report.note("one by one, a list and its answer each: \(Report.short(each)) items/s")
+        report.note("one by one, with a request for each: \(Report.short(each)) items/s")
         return last
     }
 
-    /// What an export takes in both processes: in the server above what it has before, in `nestc` above an export of one item.
+    /// Measures the memory of an export in both processes: in the server above its memory before, in `nestc` above the
+    /// peak of exporting one item.
     private func measureMemory(of top: ObjectID, _ target: BenchTarget, _ report: Report) async throws {
         guard let memory = target.child?.memory else { return }
         let server = "\(target.host):\(target.port)"
@@ -142,7 +143,7 @@ struct SubtreeCommand: AsyncParsableCommand {
             }
             first = receipt.firstInserted
         }
-        guard let first else { throw BenchError.badServer("nothing was imported") }
+        guard let first else { throw BenchError.failed("nothing was imported") }
         figures.imports.nest.append(Double(self.items) / time)
         return first
     }
@@ -164,7 +165,7 @@ struct SubtreeCommand: AsyncParsableCommand {
                 }
             }
         }
-        guard count == self.items else { throw BenchError.badServer("\(count) items came of \(self.items)") }
+        guard count == self.items else { throw BenchError.failed("\(count) of \(self.items) items arrived") }
         (figures.wireBytes, figures.rawBytes) = bytes
         figures.exports.nest.append(Double(self.items) / time)
     }
@@ -191,11 +192,11 @@ struct SubtreeCommand: AsyncParsableCommand {
 
 enum TreeShape: String, CaseIterable, ExpressibleByArgument {
     case chain
-    /// Ten below each.
+    /// Each item has ten children.
     case ten
     case flat
 
-    /// How deep the rows are, in preorder; the first is the top.
+    /// Returns the depths of the rows in preorder. The first row is the root of the tree.
     func depths(_ count: Int) -> [Int] {
         switch self {
         case .chain: Array(0..<count)
@@ -204,12 +205,12 @@ enum TreeShape: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// As many levels as the items need.
+    /// Uses as many levels as the items need.
     private static func depthsOfTen(_ count: Int) -> [Int] {
         var (levels, size, last) = (0, 1, 1)
         while size < count { (levels, last) = (levels + 1, last * 10); size += last }
         var depths: [Int] = []
-        // How many there are so far on each level below the one above.
+        // For each level of the current path, the number of siblings so far.
         var path = [1]
         while depths.count < count {
             depths.append(path.count - 1)
@@ -224,7 +225,7 @@ enum TreeShape: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// Titles as people write them: some words, the same for the same number.
+/// Titles like those that people write: some words, the same for the same number.
 enum BenchText {
     private static let words = [
         "milk", "bread", "call", "write", "the", "report", "garden", "plan", "meeting", "with", "Anna", "Peter", "book",

@@ -3,8 +3,8 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Deleting a tree of a size, taking that back and doing it again, each as one durable transaction, while somebody
-/// subscribes to the list that it is in.
+/// Deletes a tree, undoes the deletion and redoes it, each as one durable transaction, while a client subscribes to the
+/// list with the tree.
 struct UndoCommand: AsyncParsableCommand {
     enum Shape: String, CaseIterable, ExpressibleByArgument {
         case flat
@@ -15,21 +15,21 @@ struct UndoCommand: AsyncParsableCommand {
         commandName: "undo",
         abstract: "Delete a tree of 1, 1 k and 1 M items, undo that, redo it, and undo it again.",
         discussion: """
-            Against SQLite alone deleting the same rows by a recursive query, and inserting them again, in one transaction
-            each, without a journal.
+            The limit is SQLite alone deleting the same rows with a recursive query, and inserting them again, in one
+            transaction each and without a journal.
 
             Example: nestbench undo --sizes 1000 100000 --shapes chain
             """
     )
     @OptionGroup var options: BenchOptions
-    @Option(parsing: .upToNextOption, help: "Items below the one that is deleted.") var sizes = [1, 1_000, 1_000_000]
-    @Option(parsing: .upToNextOption, help: "All below one, or one below the other.") var shapes = Shape.allCases
+    @Option(parsing: .upToNextOption, help: "Items below the deleted item.") var sizes = [1, 1_000, 1_000_000]
+    @Option(parsing: .upToNextOption, help: "All below one, or each below another.") var shapes = Shape.allCases
 
     func run() async throws {
         let report = Report(isJSON: self.options.json)
         for size in self.sizes {
             for shape in self.shapes where size > 1 || shape == .flat {
-                // Each with a server of its own, so that the peak of its memory says something.
+                // Each shape has its own server, so that the peak memory is that of the shape.
                 let target = try BenchTarget(self.options)
                 try await self.measure(size, shape, target, report)
                 try await target.shutdown()

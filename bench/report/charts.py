@@ -1,4 +1,4 @@
-"""Kinds of charts, each a gnuplot script with its size: bars, ratios, spans, lines."""
+"""The kinds of charts: bars, ratios, spans and lines. A chart is a gnuplot script with its size."""
 
 import math
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Bar:
 
 
 def bars(groups: list[tuple[str, list[Bar]]], axis: str, is_time: bool = False) -> Chart:
-    """Bars from the left on a logarithmic axis; above each group its name, behind each bar its label."""
+    """Horizontal bars on a logarithmic axis, with a name above each group and a label after each bar."""
     boxes, names, y = [], [], 0.0
     values = [bar.value for _, group in groups for bar in group if bar.value > 0]
     low = 10 ** math.floor(math.log10(min(values)) - 0.2)
@@ -46,7 +46,7 @@ def bars(groups: list[tuple[str, list[Bar]]], axis: str, is_time: bool = False) 
             boxes.append((low, y, max(bar.value, low * 1.02), bar))
             y += 1
         y += 0.45
-    # Room for the labels behind the longest.
+    # Room for the label after the longest bar.
     decades = math.log10(max(values) / low)
     high = max(values) * 10 ** (decades * 0.85)
     data = [f"{low} {top} {low} {value} {top - 0.42} {top + 0.42} {_rgb(bar.color)}" for low, top, value, bar in boxes]
@@ -75,7 +75,7 @@ class Dot:
 
 
 def ratios(groups: list[tuple[str, list[Dot]]], axis: str) -> Chart:
-    """A dot for each ratio on a logarithmic axis with a line at 1; what it is of stands above it."""
+    """A dot for each ratio on a logarithmic axis with a line at 1, and a label above each dot."""
     dots, stems, labels, names, y = [], [], [], [], 0.0
     values = [dot.value for _, group in groups for dot in group if dot.value > 0] + [1.0]
     low, high = min(values) / 1.6, max(values) * 1.6
@@ -115,7 +115,7 @@ class Span:
 
 
 def spans(entries: list[Span], axis: str) -> Chart:
-    """For each entry a line from the first figure to the last on a logarithmic axis, with a point for each between them."""
+    """For each entry a line from its first figure to its last on a logarithmic axis, with a point for each figure."""
     lines, points, names, y = [], [], [], 0.0
     values = [value for span in entries for value in span.figures]
     low, high = 10 ** math.floor(math.log10(min(values))), 10 ** math.ceil(math.log10(max(values)))
@@ -152,7 +152,7 @@ class Line:
 
 def lines(series: list[Line], x_axis: str, y_axis: str, height: int = 380) -> Chart:
     """Lines over two logarithmic axes, with their names below."""
-    # As many side by side as there is room for.
+    # As many names side by side as fit.
     columns = max(1, WIDTH // (8 * max(len(line.name) for line in series) + 60))
     rows = math.ceil(len(series) / columns)
     low, high = _decades_around([y for line in series if not line.dashed for _, y in line.points])
@@ -166,7 +166,7 @@ set ylabel {quoted(y_axis)} textcolor rgb "{INK}" offset 1,0
 
 
 def small_lines(title: str, series: list[Line], x_axis: str) -> Chart:
-    """Times in a chart of which several stand side by side. The names of its lines fit into one row."""
+    """A small chart of times, shown next to others. The names of its lines fit into one row."""
     low, high = _decades_around([y for line in series for _, y in line.points])
     script = _axes(series, (low, high), _time_tics(low, high), x_axis) + f"""
 set tmargin 2

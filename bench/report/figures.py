@@ -1,4 +1,4 @@
-"""The lines that `nestbench --json` and `nestpeers --json` print, read from files."""
+"""Reads files with the lines that `nestbench --json` and `nestpeers --json` print."""
 
 import json
 import pathlib
@@ -10,14 +10,14 @@ MICROSECONDS = {"us": 1, "ms": 1e3, "s": 1e6}
 
 @dataclass
 class Row:
-    """One measurement. `peer` is empty where nest is compared with the raw limit, or with nothing."""
+    """One measurement. `peer` is empty if nest is compared with the raw limit, or with nothing."""
 
     workload: str
     parameters: str
     unit: str
     nest: float | None
     other: float | None
-    # What the raw limit is; of a peer what it keeps durable, and what it does not do.
+    # A description of the raw limit; for a peer, its durability and what it does not do.
     other_name: str
     ratio: float | None
     peer: str
@@ -25,7 +25,7 @@ class Row:
     latency: dict
     peer_latency: dict
     is_time: bool
-    # What the file says of all its rows.
+    # The header of the row's file.
     header: dict
     raw: dict
 
@@ -40,14 +40,14 @@ class Row:
 
 @dataclass
 class Figures:
-    """What all files say. A header is a line without a workload: machine, date, commit, and a note where it matters."""
+    """The contents of all files. A header is a line without a workload: machine, date, commit and an optional note."""
 
     headers: list[dict] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 
     @property
     def peers(self) -> list[str]:
-        """In the order in which they were measured."""
+        """The peers, in the order of their measurement."""
         return list(dict.fromkeys(row.peer for row in self.rows if row.peer))
 
     def of(self, *workloads: str) -> list[Row]:
@@ -57,7 +57,7 @@ class Figures:
 def load(paths: list[pathlib.Path]) -> Figures:
     figures = Figures()
     for path in sorted(paths):
-        header = {"note": "on what machine and when is not known"}
+        header = {"note": "machine and date are unknown"}
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if not line.strip():
                 continue
@@ -93,23 +93,23 @@ def _row(fields: dict, header: dict) -> Row:
     if "peerName" in fields:
         row.peer, row.other = fields["peerName"], _figure(fields.get("peer"))
         row.latency, row.peer_latency = (row.latency.get(side) or {} for side in ("nest", "peer"))
-        said = ((fields.get(name) or {}).get("peer") for name in ("durability", "notes"))
+        terms = ((fields.get(name) or {}).get("peer") for name in ("durability", "notes"))
         less = fields.get("less") and f"does less: {fields['less']}"
-        row.other_name = "; ".join(text for text in [*said, less] if text)
+        row.other_name = "; ".join(text for text in [*terms, less] if text)
     if row.ratio is None and row.nest and row.other:
         row.ratio = row.nest / row.other
     return row
 
 
 def _figure(value) -> float | None:
-    """One figure, or the median of the rounds'."""
+    """Returns one figure, or the median of the rounds' figures."""
     if isinstance(value, list):
         value = median(value) if value else None
     return None if value is None else float(value)
 
 
 def short(value: float | None) -> str:
-    """Three digits, and k, M or G for more."""
+    """Returns a number with three digits, and k, M or G for large ones."""
     if value is None:
         return ""
     for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -129,7 +129,7 @@ def ratio(value: float | None) -> str:
 
 
 def time(microseconds: float | None) -> str:
-    """A time in the unit that suits it."""
+    """Returns a time in a suitable unit."""
     if microseconds is None:
         return ""
     for factor, unit in ((1e6, "s"), (1e3, "ms")):
@@ -139,7 +139,7 @@ def time(microseconds: float | None) -> str:
 
 
 def amount(value: float | None, unit: str) -> str:
-    """A figure with its unit."""
+    """Returns a figure with its unit."""
     if value is None:
         return ""
     if unit in MICROSECONDS:

@@ -1,10 +1,10 @@
-"""Runs gnuplot, and makes of its SVG one that follows the colours of the page it is in."""
+"""Runs gnuplot, and adapts its SVG to the colours of the page."""
 
 import re
 import shutil
 import subprocess
 
-# What gnuplot draws in this colour is drawn in the colour of the page's text.
+# This colour is replaced by the colour of the page's text.
 INK = "#010203"
 FAINT = "#7f8790"
 NEST = "#d9622b"
@@ -23,7 +23,7 @@ def is_here() -> bool:
 
 
 def draw(script: str, width: int, height: int, name: str) -> str:
-    """The SVG of a script; with neither width nor height, so that it fills what it is put into."""
+    """Returns the SVG of a script, without width and height so that it fills its container."""
     identifier = re.sub(r"\W", "_", name)
     terminal = f'set terminal svg size {width},{height} dynamic noenhanced fontscale 1 font "sans-serif,13" name "{identifier}"'
     text = _run(f"{terminal}\n{script}").decode()
@@ -32,13 +32,13 @@ def draw(script: str, width: int, height: int, name: str) -> str:
     text = re.sub(r"rgb\(\s*1,\s*2,\s*3\)", "currentColor", text)
     text = re.sub(r'font-family="[^"]*"|(?<![\w-])color="black"', "", text)
     text = re.sub(r"""(stroke|fill)=(["'])black\2""", r'\1="currentColor"', text)
-    # Of what it says about itself only the size in user units is kept.
+    # Of the attributes of `svg` only the size in user units is kept.
     text = re.sub(r"<svg[^>]*>", f'<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">', text, count=1)
     return re.sub(r"\n\s*\n+", "\n", text).strip() + "\n"
 
 
 def standalone(svg: str, width: int, height: int) -> str:
-    """A file of its own, which is light or dark as the reader's system is."""
+    """Returns the text of a separate file, which follows the light or dark mode of the reader's system."""
     return svg.replace("<svg ", f'<svg width="{width}" height="{height}" ', 1).replace(">", f">{STYLE}", 1)
 
 

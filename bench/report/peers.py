@@ -1,4 +1,4 @@
-"""The plots of nest beside its peers, and the one that stands for all."""
+"""The plots that compare nest with its peers, and the main plot."""
 
 import textwrap
 
@@ -10,7 +10,7 @@ from plot import Plot
 from plots import HIGHER, LOWER, PERCENTILES, is_rate, peer_colors, percentile_cells, rates, span
 
 COMMAND = "make bench-peers"
-# What the first plot shows, in this order.
+# The measurements of the main plot, in this order.
 MAIN = [
     ("notify", "1000 subscribers"), ("fanout", "1000 subscribers"), ("request", "64 connections, depth 16"), ("echo", ""),
     ("load", ""), ("commit", ""),
@@ -24,15 +24,15 @@ def main_plot(figures: Figures) -> Plot:
     ]
     peers = list(dict.fromkeys(row.peer.split(" ")[0] for row in rows if row.peer))
     caption = (
-        "How many a second, on a logarithmic scale: deliveries, requests, items or rows. The raw limit is a program that does the "
-        "least the work can be done with. × is what nest does for each one that the other does, measured in turn: above 1 nest is "
+        "Deliveries, requests, items or rows per second, on a logarithmic scale. The raw limit is a program that does the minimum "
+        "necessary work. × is nest's rate divided by the other's. Both are measured alternately; above 1 nest is "
         f"faster. {HIGHER}"
     )
     if not peers:
-        caption += f" The data holds no figures of peers: {COMMAND} measures them."
-    # This one is shown by itself, too.
-    said = [[row.header.get(name) for name in ("machine", "date", "note")] for row in rows if "machine" in row.header]
-    remarks = dict.fromkeys("; ".join(filter(None, facts)) for facts in said)
+        caption += f" The data has no figures of peers; {COMMAND} measures them."
+    # This plot is also shown without the page, so it names the machine.
+    headers = [[row.header.get(name) for name in ("machine", "date", "note")] for row in rows if "machine" in row.header]
+    remarks = dict.fromkeys("; ".join(filter(None, facts)) for facts in headers)
     below = "".join(f"\n{line}" for remark in remarks for line in textwrap.wrap(remark, 58))
     title = f"nest against {_list(['the raw limit', *peers])}"
     return rates("main", title, caption, f"make bench, {COMMAND}", rows, figures, below)
@@ -42,21 +42,21 @@ def peer_rates(figures: Figures) -> Plot:
     rows = [row for row in figures.rows if row.peer and is_rate(row)]
     left_out = list(dict.fromkeys(text for row in rows for text in row.raw.get("leftOut", [])))
     caption = (
-        "Every measurement of nestpeers, a second, on a logarithmic scale. The table says what each peer keeps durable and what it "
-        f"does not do. × is what nest does for each one that the other does. {HIGHER}"
+        "All rates that nestpeers measures, per second, on a logarithmic scale. The table has the durability of each peer and what "
+        f"it does not do. × is nest's rate divided by the peer's. {HIGHER}"
     )
     if left_out:
         caption += f" Left out: {'; '.join(left_out)}."
-    return rates("peers", "All measurements beside the peers", caption, COMMAND, rows, figures)
+    return rates("peers", "All rates, compared with the peers", caption, COMMAND, rows, figures)
 
 
 def peer_latency(figures: Figures) -> Plot:
-    """Of those in which one thing is done after the other, so that times say something."""
+    """Latency of measurements with one request at a time: other times cannot be compared."""
     plot = Plot(
         "peer-latency",
-        "Latency beside the peers",
-        "One request at a time on a connection; of notify to the last subscriber. The points of a line are p50, p90, p99 and p99.9, "
-        "on a logarithmic scale. Farther left is better, and shorter is steadier.",
+        "Latency, compared with the peers",
+        "One request at a time on a connection; for notify, the time to the last subscriber. The points of a line are p50, p90, p99 "
+        "and p99.9, on a logarithmic scale. Farther left is better; a shorter line is steadier.",
         COMMAND,
     )
     colors = peer_colors(figures)
@@ -70,15 +70,15 @@ def peer_latency(figures: Figures) -> Plot:
                 plot.table.append([name, side, *percentile_cells(percentiles)])
     if entries:
         plot.charts = [charts.spans(entries, "time, on a logarithmic scale")]
-        plot.head = ["measurement", "server", "p50", "p90", "p99", "p99.9", "most"]
+        plot.head = ["measurement", "server", "p50", "p90", "p99", "p99.9", "max"]
     return plot
 
 
 def peer_memory(figures: Figures) -> Plot:
     plot = Plot(
         "peer-memory",
-        "Memory beside the peers",
-        f"The most memory that each server, with all its processes, had resident meanwhile, on a logarithmic scale. {LOWER}",
+        "Memory, compared with the peers",
+        f"The peak resident memory of each server, with all its processes, on a logarithmic scale. {LOWER}",
         COMMAND,
     )
     colors = peer_colors(figures)
@@ -89,7 +89,7 @@ def peer_memory(figures: Figures) -> Plot:
         known = [(side, size, color) for side, size, color in sides if size]
         drawn.append((name, [Bar(size, f"{side}: {amount(size, 'B')}", color) for side, size, color in known]))
         plot.table += [[name, side, amount(size, "B")] for side, size, _ in known]
-    # The largest of each kind; the table has all.
+    # The largest of each kind. The table has all of them.
     chosen = [group for group in drawn if group[0].startswith(("notify: 1000 ", "load: "))] or drawn
     if chosen:
         plot.charts = [charts.bars(chosen, "bytes, on a logarithmic scale")]

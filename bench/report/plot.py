@@ -7,7 +7,7 @@ from charts import Chart
 
 @dataclass
 class Plot:
-    """A figure of the page. Without charts it is a sentence that says what is missing."""
+    """A figure of the page. Without charts, the page shows that the data is missing."""
 
     name: str
     title: str

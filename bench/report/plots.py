@@ -1,4 +1,4 @@
-"""The plots of nestbench's workloads: what each shows, what is below it, and from which rows it is made."""
+"""The plots of nestbench's workloads: their charts, captions and tables, and the rows that they use."""
 
 import charts
 from charts import Bar, Dot, Span
@@ -8,20 +8,20 @@ from plot import Plot
 
 HIGHER, LOWER = "Longer bars are better.", "Shorter bars are better."
 PERCENTILES = ["p50", "p90", "p99", "p999"]
-HEAD = ["measurement", "nest", "other", "nest / other", "what the other is"]
+HEAD = ["measurement", "nest", "other", "nest / other", "description of the other"]
 
 
 def throughput(figures: Figures) -> Plot:
     rows = [row for row in figures.rows if not row.peer and is_rate(row) and row.other]
     caption = (
-        "Each workload's rate and that of its raw limit, a second, on a logarithmic scale. × is what nest does for each one that "
-        f"the limit does. {HIGHER}"
+        "The rate of each workload and of its raw limit, per second, on a logarithmic scale. × is nest's rate divided by the "
+        f"limit's. {HIGHER}"
     )
     return rates("throughput", "Throughput of all workloads", caption, "make bench", rows, figures)
 
 
 def rates(name: str, title: str, caption: str, command: str, rows: list[Row], figures: Figures, below: str = "") -> Plot:
-    """Bars of each measurement: nest, then the others. `below`: lines to stand below the axis."""
+    """Bars of each measurement: nest, then the others. `below`: lines below the axis."""
     plot = Plot(name, title, caption, command)
     groups: dict[str, list[Row]] = {}
     for row in rows:
@@ -30,13 +30,13 @@ def rates(name: str, title: str, caption: str, command: str, rows: list[Row], fi
     if groups:
         colors = peer_colors(figures)
         drawn = [(f"{group} ({_unit(members[0])})", _bars(members, colors)) for group, members in groups.items()]
-        plot.charts = [charts.bars(drawn, f"a second, on a logarithmic scale{below}")]
+        plot.charts = [charts.bars(drawn, f"per second, on a logarithmic scale{below}")]
         plot.head, plot.table = HEAD, [cells(row) for members in groups.values() for row in members]
     return plot
 
 
 def _unit(row: Row) -> str:
-    return "a second" if row.unit == "/s" else row.unit
+    return "per second" if row.unit == "/s" else row.unit
 
 
 def _bars(members: list[Row], colors: dict[str, str]) -> list[Bar]:
@@ -56,8 +56,8 @@ def times(figures: Figures) -> Plot:
     plot = Plot(
         "times",
         "Times against the raw limit",
-        "What nest needs for each time that the limit needs, on a logarithmic scale; the line is the limit. The limits differ "
-        "from row to row: the table names them. Farther left is better.",
+        "nest's time divided by the limit's, on a logarithmic scale; the line is the limit. Each row has its own limit, which "
+        "the table describes. Farther left is better.",
         "make bench",
     )
     groups: dict[str, list[Dot]] = {}
@@ -74,19 +74,19 @@ def latency(figures: Figures) -> Plot:
     rows = [
         row for row in figures.rows if not row.peer and row.workload != "scaling" and all(map(row.latency.get, PERCENTILES))
     ]
-    # Of lists of several lengths the longest stands for all; the table has the others.
+    # The chart has only the longest list. The table has all of them.
     longest = next((row.parameters.split(" of ")[-1] for row in reversed(rows) if row.workload == "order"), "")
     drawn = [row for row in rows if row.workload != "order" or row.parameters.endswith(f" of {longest}")]
     plot = Plot(
         "latency",
         "Latency",
-        "From just before a request is written to its answer (of fanout: to the last subscriber). The points of a line are p50, "
-        "p90, p99 and p99.9, on a logarithmic scale. Farther left is better, and shorter is steadier.",
+        "From just before a request is written to its reply (for fanout: to the last subscriber). The points of a line are p50, "
+        "p90, p99 and p99.9, on a logarithmic scale. Farther left is better; a shorter line is steadier.",
         "make bench",
     )
     if drawn:
         plot.charts = [charts.spans([span(row.name, row.latency) for row in drawn], "time, on a logarithmic scale")]
-        plot.head = ["measurement", "p50", "p90", "p99", "p99.9", "most"]
+        plot.head = ["measurement", "p50", "p90", "p99", "p99.9", "max"]
         plot.table = [[row.name, *percentile_cells(row.latency)] for row in rows]
     return plot
 
@@ -101,8 +101,8 @@ def memory(figures: Figures) -> Plot:
         drawn.append((row.parameters, bars))
     plot = Plot(
         "memory",
-        "Memory of one more",
-        f"Bytes that one more row, subscription or connection takes, on a logarithmic scale. {LOWER}",
+        "Memory of one more row, subscription or connection",
+        f"Bytes of one more row, subscription or connection, on a logarithmic scale. {LOWER}",
         "nestbench results memory unconcerned",
     )
     if drawn:
@@ -112,7 +112,7 @@ def memory(figures: Figures) -> Plot:
     return plot
 
 
-# What the plots of peers have in common with these.
+# Shared with the plots of the peers.
 
 
 def cells(row: Row) -> list[str]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes one HTML page that needs nothing else, and its plots as SVG and PNG, from what the benchmarks printed.
+"""Creates a self-contained HTML page, and its plots as SVG and PNG, from the output of the benchmarks.
 
     bench/report/report.py [--data DIRECTORY] [--out DIRECTORY]
 """
@@ -27,7 +27,7 @@ def all_plots(figures: Figures) -> list[Plot]:
 
 
 def page(figures: Figures, plots: list[Plot], draw) -> str:
-    """The page; `draw` makes the SVG of a chart of a name."""
+    """Returns the page. `draw` returns the SVG of a chart with a name."""
     template = Template((HERE / "page.html").read_text())
     return template.substitute(
         headers=_headers(figures.headers),
@@ -51,7 +51,7 @@ def _section(plot: Plot, draw) -> str:
     head = f'<section id="{plot.name}"><h2>{escape(plot.title)}</h2>'
     command = f"Made by <code>{escape(plot.command)}</code>."
     if not plot.charts:
-        return f'{head}<p class="missing">The data holds no figures for this plot, so it is left out. {command}</p></section>'
+        return f'{head}<p class="missing">The data has no figures for this plot. {command}</p></section>'
     drawn = "\n".join(_image(plot, index, draw) for index in range(len(plot.charts)))
     kind = "charts" if len(plot.charts) > 1 else "charts single"
     return (
@@ -72,7 +72,7 @@ def _table(plot: Plot) -> str:
 
 
 def _cell(text: str) -> str:
-    # What is long may be broken.
+    # Long text may wrap.
     return f'<td class="long">{escape(text)}</td>' if len(text) > 28 else f"<td>{escape(text)}</td>"
 
 
@@ -89,7 +89,7 @@ def write(figures: Figures, out: pathlib.Path) -> None:
 
     def draw(chart, name):
         svg = gnuplot.draw(chart.script, chart.width, chart.height, name)
-        # The first plot is what the documents show.
+        # The documents show the main plot.
         base = out if name == "main" else directory
         (base / f"{name}.svg").write_text(gnuplot.standalone(svg, chart.width, chart.height))
         (base / f"{name}.png").write_bytes(gnuplot.draw_png(chart.script, chart.width, chart.height))
@@ -111,7 +111,7 @@ def main() -> None:
         raise SystemExit("gnuplot is missing; run: sudo apt-get install -y gnuplot-nox")
     figures = load([*arguments.data.glob("*.jsonl")])
     if not figures.rows:
-        raise SystemExit(f"{arguments.data} holds no measurements: bench/report/measure makes some")
+        raise SystemExit(f"{arguments.data} has no measurements; run bench/report/measure")
     write(figures, arguments.out)
 
 

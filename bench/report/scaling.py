@@ -24,9 +24,9 @@ def _together(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
     plot = Plot(
         "scaling",
         "How the server's work grows",
-        "Processor time of the server for one operation, as a multiple of that at the smallest size, by how many times larger "
-        "what it is measured against has become; both axes are logarithmic. The dotted line is linear growth: what stays below "
-        f"grows more slowly than the quantity. Lower is better. {verdict if growths else ''}",
+        "The server's processor time for one operation, as a multiple of that at the smallest size, by the quantity as a "
+        "multiple of its smallest size; both axes are logarithmic. The dotted line is linear growth: a line below it grows "
+        f"more slowly than the quantity. Lower is better. {verdict if growths else ''}",
         COMMAND,
     )
     if growths:
@@ -41,7 +41,7 @@ def _together(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
         most = max(x for line in lines for x, _ in line.points)
         lines.append(Line("linear", [(1, 1), (most, most)], "", dashed=True))
         plot.charts = [charts.lines(lines, "times the smallest size", "times the work", height=420)]
-        plot.head = ["series", "what is done", "verdict", "work grows as", "steepest", "from smallest to largest", "memory of one more"]
+        plot.head = ["series", "operation", "verdict", "work grows as", "steepest", "from smallest to largest", "memory of one more"]
         plot.table = [
             [
                 name, _operation(points[name][0]), row.raw["verdict"],
@@ -58,8 +58,8 @@ def _each(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
     plot = Plot(
         "scaling-each",
         "Each series",
-        "Time of one operation as a client sees it, p50 and p99, and work: the processor time that it costs the server. By what "
-        "grows; both axes are logarithmic. Lower is better, flat is best.",
+        "The time of one operation as a client sees it (p50 and p99), and the server's processor time for it (work), by the "
+        "quantity that grows; both axes are logarithmic. Lower is better, flat is best.",
         COMMAND,
     )
     for name, rows in points.items():
@@ -87,8 +87,8 @@ def _memory(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
     plot = Plot(
         "scaling-memory",
         "Memory of the server",
-        "Resident memory of nestd, in MB, by what grows; both axes are logarithmic. What it has to begin with, and SQLite's cache "
-        "of up to 67 MB, are in it. Lower is better.",
+        "The resident memory of nestd in MB, by the quantity that grows; both axes are logarithmic. It includes nestd's memory at "
+        "the start, and SQLite's cache of up to 67 MB. Lower is better.",
         COMMAND,
     )
     names = [name for name, row in growths.items() if "bytesEach" in row.raw and len(_positive(points[name])) > 1]
@@ -101,7 +101,7 @@ def _memory(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
             )
             for name, color in zip(names, charts.line_colors(len(names)))
         ]
-        plot.charts = [charts.lines(lines, "how many", "MB", height=320)]
+        plot.charts = [charts.lines(lines, "quantity", "MB", height=320)]
         plot.head = ["series", "size", "memory", "one more"]
         plot.table = [
             [

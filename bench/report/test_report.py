@@ -1,6 +1,6 @@
-"""The report is made of invented figures: every plot is there, nothing comes from elsewhere, nothing is made up.
+"""Tests the report with invented figures: it has every plot, loads no external resources, and invents no figures.
 
-Without gnuplot an empty picture stands for each plot. Run: python3 -m unittest discover -s bench/report
+Without gnuplot, empty pictures replace the plots. Run: python3 -m unittest discover -s bench/report
 """
 
 import pathlib
@@ -29,7 +29,7 @@ class ReportTests(unittest.TestCase):
         self.plots = report.all_plots(self.figures)
         self.page = report.page(self.figures, self.plots, no_picture)
 
-    def test_each_plot_is_there_with_its_table(self):
+    def test_every_plot_has_charts_and_a_table(self):
         self.assertEqual([plot.name for plot in self.plots], PLOTS)
         for plot in self.plots:
             self.assertTrue(plot.charts and plot.table and plot.caption and plot.command, plot.name)
@@ -38,7 +38,7 @@ class ReportTests(unittest.TestCase):
             self.assertEqual(section.count("<svg"), len(plot.charts), plot.name)
             self.assertEqual(section.count("<tr>"), len(plot.table) + 1, plot.name)
 
-    def test_nothing_comes_from_elsewhere(self):
+    def test_the_page_loads_no_external_resources(self):
         self.assert_self_contained(self.page)
 
     def assert_self_contained(self, page: str):
@@ -48,7 +48,7 @@ class ReportTests(unittest.TestCase):
         addresses = re.findall(r"(?:src|href)\s*=\s*[\"']?([^\"' >]+)", page)
         self.assertEqual([address for address in addresses if not address.startswith("#")], [])
 
-    def test_a_file_without_figures_gives_no_picture(self):
+    def test_plots_without_figures_are_reported_as_missing(self):
         figures = load([])
         plots = report.all_plots(figures)
         page = report.page(figures, plots, no_picture)
@@ -56,16 +56,16 @@ class ReportTests(unittest.TestCase):
         self.assertEqual(page.count('class="missing"'), len(PLOTS))
         self.assertNotIn("<svg", page)
 
-    def test_what_a_header_and_the_peers_say_is_on_the_page(self):
+    def test_the_page_has_headers_and_notes_of_peers(self):
         for text in ["an invented machine", "0123abc", "keeps no order", "super-linear: grown", "2031-01-01", "etcd 3.4: not tried"]:
             self.assertIn(text.lower(), self.page.lower())
 
-    def test_bars_have_the_medians_and_ratios_of_the_rows(self):
+    def test_bars_show_medians_and_ratios(self):
         script = self.plots[0].charts[0].script
         for label in ["1 x 1 in flight (rows/s)", "nest: 2 k", "limit: 4 k   ×0.50", "Redis 7.0: 60.4 k   ×1.37", "an invented machine; 2031"]:
             self.assertIn(label, script)
 
-    def test_figures_are_short(self):
+    def test_figures_have_three_digits(self):
         self.assertEqual([short(value) for value in [0.4567, 12.345, 999.96, 1234567]], ["0.46", "12.3", "1.00 k", "1.23 M"])
         self.assertEqual([time(value) for value in [0.5, 999.96, 12345, 6.3e6]], ["0.50 µs", "1.00 ms", "12.3 ms", "6.30 s"])
         self.assertEqual([ratio(value) for value in [0.123, 58.2, 1970.4]], ["0.12", "58.2", "1,970"])
@@ -74,7 +74,7 @@ class ReportTests(unittest.TestCase):
         self.assertEqual(amount(12345, "rows/s"), "12.3 k rows/s")
 
     @unittest.skipUnless(gnuplot.is_here(), "gnuplot is missing")
-    def test_gnuplot_draws_all(self):
+    def test_gnuplot_draws_every_chart(self):
         with tempfile.TemporaryDirectory() as directory:
             out = pathlib.Path(directory)
             report.write(self.figures, out)

@@ -5,9 +5,10 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Does what the state machine decides: owns the channel, the timers, and the continuations of those who wait.
+/// Performs the actions that the state machine decides. It owns the channel, the timers, and the continuations of
+/// waiting callers.
 ///
-/// Isolated to one event loop, which is also that of every channel it opens: the handler calls it directly.
+/// Isolated to one event loop. Every channel that it opens runs on the same loop, so the handler calls it directly.
 actor ClientCore {
     nonisolated let eventLoop: any EventLoop
     nonisolated let unownedExecutor: UnownedSerialExecutor
@@ -15,9 +16,9 @@ actor ClientCore {
 
     private(set) var machine: ClientStateMachine
     private var channel: (any Channel)?
-    /// Made from the files when it is first needed.
+    /// Created from the files on first use.
     var tlsContext: NIOSSLContext?
-    /// Tells the events of an old channel from those of the current one.
+    /// Distinguishes events of an old channel from events of the current one.
     private var channelNumber: UInt64 = 0
     private var isReading = true
     private var keepAliveTask: RepeatedTask?
@@ -28,7 +29,7 @@ actor ClientCore {
     private var queues: [SubscriberID: ResultsQueue] = [:]
     private var changesQueues: [SubscriberID: ChangesQueue] = [:]
     private var undoFollowers: [ObjectIdentifier: UndoFollower] = [:]
-    /// Answers to transfers that nobody waited for yet.
+    /// Answers to transfers that arrived before their caller waited for them.
     private var earlyResults: [RequestToken: Result<Reply, NestError>] = [:]
     private var nextToken: UInt64 = 1
 
@@ -87,7 +88,7 @@ actor ClientCore {
         return RequestToken(self.nextToken)
     }
 
-    /// Sends a request and waits for its answer. `timeout` of `nil`: for as long as the connection lives.
+    /// Sends a request and waits for its answer. `timeout` of `nil`: waits as long as the connection lives.
     func request(
         timeout: Duration?,
         token: RequestToken? = nil,
@@ -112,7 +113,7 @@ actor ClientCore {
         self.perform(self.machine.abandon(token, isTimeout: isTimeout))
     }
 
-    /// Gives the request up if it could not be sent yet.
+    /// Abandons the request if it was not sent yet.
     func abandonIfWaiting(_ token: RequestToken) {
         if self.machine.requests.isWaiting(token) { self.abandon(token, isTimeout: true) }
     }
@@ -159,7 +160,7 @@ actor ClientCore {
         self.perform(self.machine.unfollowUndoState())
     }
 
-    /// Without waiting for the answer, for one who may be cancelled.
+    /// Ends the group without waiting for the answer, for a caller that may be cancelled.
     func leaveGroup() {
         self.perform(self.machine.endGroup(nil))
     }
@@ -187,26 +188,26 @@ actor ClientCore {
 
     // MARK: Transfers
 
-    /// Bytes that a download may send at first.
+    /// The number of bytes that a download may send at first.
     var initialCredit: Int { self.machine.welcome?.creditBytesInitial ?? Limits.creditBytesInitial }
 
-    /// The server takes compressed chunks.
+    /// Whether the server accepts compressed chunks.
     var isCompressionKnown: Bool { self.machine.welcome?.features.contains(.compression) == true }
 
-    /// Starts a transfer. It has no time limit once it is sent: the connection's own signs of life watch over it.
+    /// Starts a transfer. It has no time limit once it is sent: the keep-alive of the connection detects a dead server.
     func begin(_ request: OutgoingRequest, _ token: RequestToken, _ stream: TransferStream) {
         self.streams[token] = stream
         _ = self.schedule(after: TimeAmount(self.configuration.requestTimeout)) { $0.abandonIfWaiting(token) }
         self.perform(self.machine.submit(request))
     }
 
-    /// Waits for the answer to a transfer, which may have come already.
+    /// Waits for the answer to a transfer. The answer may have arrived already.
     func reply(_ token: RequestToken) async throws(NestError) -> Reply {
         if let result = self.earlyResults.removeValue(forKey: token) { return try result.get() }
         return try await self.request(timeout: nil, token: token) { _, _ in [] }
     }
 
-    /// The transfer's caller is done with it, or has given it up.
+    /// Ends a transfer that its caller has completed or abandoned.
     func leave(_ token: RequestToken) {
         self.perform(self.machine.abandon(token, isTimeout: false))
         self.streams[token] = nil
@@ -217,11 +218,11 @@ actor ClientCore {
         self.perform(self.machine.grant(token, byteCount: byteCount))
     }
 
-    /// Sends a chunk and waits until the socket has taken it. `false` when the upload is over already.
+    /// Sends a chunk and waits until the socket has accepted it. Returns `false` if the upload has already ended.
     func sendChunk(_ token: RequestToken, _ bytes: [UInt8]) async -> Bool {
         guard let actions = self.machine.sendChunk(token, bytes), let channel = self.channel else { return false }
         self.perform(actions)
-        // Waits for its turn in the socket's buffer, so that a large credit does not become a large buffer.
+        // Waits until the socket has sent the bytes before, so that a large credit does not become a large buffer.
         return (try? await channel.writeAndFlush(ByteBuffer()).get()) != nil
     }
 

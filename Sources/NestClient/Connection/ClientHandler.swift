@@ -3,7 +3,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Cuts bytes into the preface and frames, and hands them to the core, on whose event loop it runs.
+/// Splits bytes into the preface and frames, and passes them to the core, on whose event loop it runs.
 final class ClientHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

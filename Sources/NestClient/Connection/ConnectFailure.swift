@@ -10,34 +10,34 @@ import Musl
 import Darwin
 #endif
 
-/// Says in words why a connection could not be made.
+/// Describes why a connection could not be made.
 enum ConnectFailure {
     static func nestError(_ error: any Error, _ configuration: ClientConfiguration) -> NestError {
-        let place = "\(configuration.host):\(configuration.port)"
+        let address = "\(configuration.host):\(configuration.port)"
         if let error = error as? NestError { return error }
         guard let failure = error as? NIOConnectionError else {
             if case ChannelError.connectTimeout = error {
-                return NestError(.unreachable, "cannot connect to \(place): no answer in time")
+                return NestError(.unreachable, "cannot connect to \(address): no answer in time")
             }
-            return NestError(.unreachable, "cannot connect to \(place): \(error)")
+            return NestError(.unreachable, "cannot connect to \(address): \(error)")
         }
         if failure.dnsAError != nil, failure.connectionErrors.isEmpty {
-            return NestError(.unreachable, "cannot connect to \(place): the host '\(configuration.host)' is not known")
+            return NestError(.unreachable, "cannot connect to \(address): unknown host '\(configuration.host)'")
         }
         guard let first = failure.connectionErrors.first else {
-            return NestError(.unreachable, "cannot connect to \(place)")
+            return NestError(.unreachable, "cannot connect to \(address)")
         }
         if case ChannelError.connectTimeout = first.error {
-            return NestError(.unreachable, "cannot connect to \(place): no answer in time")
+            return NestError(.unreachable, "cannot connect to \(address): no answer in time")
         }
         guard let io = first.error as? IOError else {
-            return NestError(.unreachable, "cannot connect to \(place): \(first.error)")
+            return NestError(.unreachable, "cannot connect to \(address): \(first.error)")
         }
         switch io.errnoCode {
         case ECONNREFUSED:
-            return NestError(.unreachable, "cannot connect to \(place): nothing listens there; is nestd running?")
-        case ETIMEDOUT: return NestError(.unreachable, "cannot connect to \(place): no answer in time")
-        default: return NestError(.unreachable, "cannot connect to \(place): \(io.description)")
+            return NestError(.unreachable, "cannot connect to \(address): nothing listens there; is nestd running?")
+        case ETIMEDOUT: return NestError(.unreachable, "cannot connect to \(address): no answer in time")
+        default: return NestError(.unreachable, "cannot connect to \(address): \(io.description)")
         }
     }
 }

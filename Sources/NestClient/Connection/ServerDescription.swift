@@ -1,21 +1,21 @@
 import NestModel
 import NestProtocol
 
-/// What a server says of itself when a connection is made.
+/// The description that a server sends when a connection is made.
 public struct ServerDescription: Hashable, Sendable {
     public var name: String
-    /// The store's history: (history, revision) names a state for ever.
+    /// The id of the store's history. A history id and a revision identify a state permanently.
     public var historyID: Identifier128
     /// The newest revision when the connection was made.
     public var revision: Revision
     /// The oldest revision from which a subscription can resume.
     public var oldestRevision: Revision
     public var modelHash: UInt64
-    /// How `history` names this client's session.
+    /// The number of this client's session, as in `history`.
     public var sessionNumber: UInt64
-    /// What this client may do there.
+    /// The role of this client, which determines its permissions.
     public var role: AccessRole
-    /// The part of the store that it can reach; `nil`: all of it.
+    /// The scope of the client's token; `nil`: the whole store.
     public var confinement: AccessConfinement?
 
     init(_ welcome: Welcome) {

@@ -1,6 +1,6 @@
 import NestModel
 
-/// What a mutation names, so that a context can tell which of its own unsaved objects it needs.
+/// The references of a mutation. A context uses them to find the unsaved objects that a mutation needs.
 extension Mutation {
     /// Whether the step has a result that later steps may refer to.
     var hasResult: Bool {
@@ -10,7 +10,7 @@ extension Mutation {
         }
     }
 
-    /// The object that the step changes; `nil` for one that makes or finds it.
+    /// The object that the step changes. `nil` for a step that inserts or finds an object.
     var subject: ObjectReference? {
         switch self {
         case .insert, .findOrCreate: nil
@@ -20,7 +20,7 @@ extension Mutation {
         }
     }
 
-    /// The same step with every reference replaced.
+    /// Returns the step with every reference replaced.
     func mapReferences<Failure>(
         _ map: (ObjectReference) throws(Failure) -> ObjectReference
     ) throws(Failure) -> Mutation {

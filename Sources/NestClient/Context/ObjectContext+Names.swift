@@ -1,6 +1,6 @@
 import NestModel
 
-/// The same changes, written by name.
+/// Changes that are written by name.
 extension ObjectContext {
     @discardableResult
     public func insert(
@@ -26,7 +26,7 @@ extension ObjectContext {
         )
     }
 
-    /// Sets attributes and relationships to one of an object of the entity.
+    /// Sets attributes and to-one relationships of an object of the entity.
     public func set(
         _ object: ObjectReference,
         of entity: NamedEntity,

@@ -1,36 +1,39 @@
 import NestModel
 
-/// Saving: what has been collected becomes one transaction, and its answer the objects' new state.
+/// Saving: the collected changes become one transaction, and its receipt provides the ids of new objects.
 extension ObjectContext {
-    /// A transaction that was sent, and the steps it was made of.
+    /// A transaction that was sent, and the number of steps that it contains.
     struct Attempt {
         var transaction: WriteTransaction
         var stepCount: Int
         /// The temporary references of its inserts and find-or-creates, in order.
         var results: [ObjectReference]
         var preconditions: [ObjectID: Revision]
-        /// It was sent before, and may have been carried out then.
+        /// Whether it was sent before and may have been executed then.
         var isUnsettled = false
     }
 
-    /// Saves the changes as one transaction and one undo entry, and returns when it is durable; `nil` when there is nothing
-    /// to save. Then the context is empty, and temporary references have ids.
+    /// Saves the changes as one transaction and one undo entry. Returns when it is durable, or returns `nil` if there
+    /// is nothing to save. Afterwards the context is empty, and temporary references have ids.
     ///
-    /// Throws and changes nothing when the server refuses: `NestError.faults` has all that is wrong. When it is not known
-    /// whether the transaction was carried out (`ErrorCode.retry` is `unknownOutcome`), calling this again sends that very
-    /// transaction with its key, so that it happens once; what was added meanwhile follows as a transaction of its own.
+    /// If the server refuses, this throws and the context keeps its changes; `NestError.faults` lists all faults. If it
+    /// is unknown whether the transaction was executed (`ErrorCode.retry` is `unknownOutcome`), call this again: it
+    /// sends the same transaction with its key, so that it is executed once. Changes that were added in the meantime
+    /// follow as another transaction.
     ///
     /// - Parameters:
-    ///   - name: of the undo entry; made from the changes when `nil`.
-    ///   - key: the idempotency key; made when `nil`.
-    ///   - coalescing: joins it with the save before into one undo entry, for typing and the like.
+    ///   - name: The name of the undo entry. `nil`: made from the changes.
+    ///   - key: The idempotency key. `nil`: a key is generated.
+    ///   - coalescing: Joins this save and the previous one into one undo entry, for example while a user types.
     @discardableResult
     public func save(
         name: String? = nil,
         key: Identifier128? = nil,
         coalescing: Coalescing? = nil
     ) async throws(NestError) -> Receipt? {
-        guard !self.isSaving else { throw NestError(.busy, "the context is being saved: wait for that save's answer") }
+        guard !self.isSaving else {
+            throw NestError(.busy, "the context is already being saved: wait until that save has returned")
+        }
         self.isSaving = true
         defer { self.isSaving = false }
         var receipt: Receipt?
@@ -51,7 +54,7 @@ extension ObjectContext {
             if retry == .unknownOutcome {
                 self.attempt?.isUnsettled = true
             } else if retry == .never || !attempt.isUnsettled {
-                // Otherwise it was not carried out now, which says nothing of the time before.
+                // Otherwise it was not executed now, but may have been executed before.
                 self.attempt = nil
                 self.index()
             }
@@ -62,7 +65,7 @@ extension ObjectContext {
             guard let result = receipt.result(index + 1) else { continue }
             self.saved[reference] = Saved(id: result.id, isFound: result.isFound)
         }
-        // One that was said again during the save is for the next.
+        // A precondition that was added again during the save belongs to the next save.
         for (object, revision) in attempt.preconditions where self.preconditions[object] == revision {
             self.preconditions[object] = nil
         }
@@ -70,7 +73,8 @@ extension ObjectContext {
         return receipt
     }
 
-    /// The changes as a transaction: temporary references become ids, or the numbers of its own steps.
+    /// Builds a transaction from the changes. Temporary references become ids, or the numbers of the transaction's
+    /// steps.
     private func newAttempt(
         _ name: String?,
         _ key: Identifier128?,
@@ -86,7 +90,8 @@ extension ObjectContext {
                 if let number = numbers[reference] { return .inserted(number) }
                 throw NestError(
                     .invalid,
-                    "change \(mutations.count + 1) refers to an object that this context does not insert before it: its insert was taken back, or belongs to another context"
+                    "change \(mutations.count + 1) refers to an object that this context does not insert before it: "
+                        + "its insert was discarded, or belongs to another context"
                 )
             }
             mutations.append(mutation)

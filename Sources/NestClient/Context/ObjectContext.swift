@@ -1,29 +1,32 @@
 import NestModel
 
-/// A unit of work: changes are collected here and saved as one transaction, all or none.
+/// A unit of work: it collects changes and saves them as one transaction, all or none.
 ///
 ///     let context = ObjectContext(client)
 ///     let ann = context.insert(user, [PropertyAssignment(name, .value(.string("Ann")))])
-///     context.insert(phone, [PropertyAssignment(number, .value(.string("123"))), PropertyAssignment(owner, .reference(ann))])
+///     context.insert(
+///         phone,
+///         [PropertyAssignment(number, .value(.string("123"))), PropertyAssignment(owner, .reference(ann))]
+///     )
 ///     try await context.save(name: "add Ann")
 ///     context.objectID(of: ann)
 ///
-/// What `insert` and `findOrCreate` return is a **temporary reference**: it stands for the object in all later calls on this
-/// context, before it is saved and after, and in no other context or transaction. A refused save leaves the changes as they
-/// are: correct them, and save again.
+/// `insert` and `findOrCreate` return a **temporary reference**. It identifies the object in all later calls on this
+/// context, before and after saving, but not in other contexts or transactions. If a save is refused, the context keeps
+/// the changes: correct them, and save again.
 ///
-/// Belongs to the actor (or task) that made it. While a save is under way it may be changed; what is added then is not part
-/// of that save. Nothing is judged before it is saved.
+/// A context belongs to the actor or task that created it. It may be changed during a save; these changes are not part
+/// of that save. Changes are not validated before they are saved.
 public final class ObjectContext {
     public let client: NestClient
 
     struct Step {
         var mutation: Mutation
-        /// The temporary reference to what an insert or find-or-create will make or find.
+        /// The temporary reference to the object that an insert or find-or-create will insert or find.
         var result: ObjectReference?
     }
 
-    /// The object as the server knows it, behind a temporary reference.
+    /// The object on the server that belongs to a temporary reference.
     struct Saved {
         var id: ObjectID
         var isFound: Bool
@@ -37,33 +40,33 @@ public final class ObjectContext {
     private(set) var steps: [Step] = []
     var preconditions: [ObjectID: Revision] = [:]
     var saved: [ObjectReference: Saved] = [:]
-    /// A transaction that was sent and whose outcome is not known; made of the first steps.
+    /// A transaction that was sent and whose outcome is unknown. It consists of the first steps.
     var attempt: Attempt?
     var isSaving = false
-    /// Where a property was last assigned, by step.
+    /// The step that last assigned a property.
     private var assigned: [Assigned: Int] = [:]
-    /// Values of steps before this one are not changed any more.
+    /// The first step whose values may still be replaced.
     private var foldStart = 0
-    /// From a random start, so that references of one context mean nothing in another.
+    /// Starts with a random number, so that references of one context are not valid in another.
     private var nextNumber = Int.random(in: 1...1 << 30) << 32
 
     public init(_ client: NestClient) {
         self.client = client
     }
 
-    /// Whether there is something to save.
+    /// Whether there are changes to save.
     public var hasChanges: Bool { !self.steps.isEmpty }
 
-    /// What will be saved, in this order, with temporary references.
+    /// The changes in the order in which they will be saved, with temporary references.
     public var mutations: [Mutation] { self.steps.map(\.mutation) }
 
-    /// The id behind a reference: that of an existing object, or of a temporary reference that was saved; `nil` until then.
-    /// Remembered as long as the context lives, in about 60 bytes an object.
+    /// Returns the id of an existing object, or of a temporary reference that was saved. Returns `nil` before that. The
+    /// context keeps the ids of its saved objects, about 60 bytes an object.
     public func objectID(of object: ObjectReference) -> ObjectID? {
         object.rawValue > 0 ? ObjectID(object.rawValue) : self.saved[object]?.id
     }
 
-    /// Whether a saved `findOrCreate` has found its object, and not made it; `nil` until it is saved.
+    /// Whether a saved `findOrCreate` has found its object instead of inserting it. `nil` before it is saved.
     public func isFound(_ object: ObjectReference) -> Bool? { self.saved[object]?.isFound }
 
     // MARK: Changes
@@ -79,8 +82,8 @@ public final class ObjectContext {
         return object
     }
 
-    /// The first object of the entity whose properties equal all of `match`; inserted with `match` and `values` when there is
-    /// none. One that is found is not changed by `values`.
+    /// Finds the first object of the entity whose properties equal all of `match`. If there is none, inserts one with
+    /// `match` and `values`. `values` do not change an object that is found.
     @discardableResult
     public func findOrCreate(
         _ entity: EntityNumber,
@@ -96,8 +99,8 @@ public final class ObjectContext {
 
     /// Sets an attribute or a to-one relationship.
     ///
-    /// An attribute that an unsaved `insert` or `set` has given a value gets the new one in its place, so that a value which
-    /// was refused is not sent again.
+    /// If an unsaved `insert` or `set` has assigned the attribute, the new value replaces that one, so that a refused
+    /// value is not sent again.
     public func set(_ object: ObjectReference, _ property: PropertyNumber, to value: MutationValue) {
         guard !self.fold(object, property, value) else { return }
         let assignment = PropertyAssignment(property, value)
@@ -117,12 +120,12 @@ public final class ObjectContext {
         self.append(.move(object, placement))
     }
 
-    /// Deletes an object with everything its delete rules reach.
+    /// Deletes an object and everything that its delete rules reach.
     public func delete(_ object: ObjectReference) {
         self.append(.delete(object))
     }
 
-    /// Puts an object among those that a to-many relationship of `owner` leads to.
+    /// Adds an object to a to-many relationship of `owner`.
     public func relate(
         _ owner: ObjectReference,
         _ relationship: PropertyNumber,
@@ -132,35 +135,35 @@ public final class ObjectContext {
         self.append(.relate(owner, relationship, object, place))
     }
 
-    /// Takes an object out of a to-many relationship of `owner`.
+    /// Removes an object from a to-many relationship of `owner`.
     public func unrelate(_ owner: ObjectReference, _ relationship: PropertyNumber, from object: ObjectReference) {
         self.append(.unrelate(owner, relationship, object))
     }
 
-    /// Makes a to-many relationship of `owner` lead to these objects and no others.
+    /// Replaces the objects of a to-many relationship of `owner`.
     public func setRelated(_ owner: ObjectReference, _ relationship: PropertyNumber, to objects: [ObjectReference]) {
         self.append(.setRelated(owner, relationship, objects))
     }
 
-    /// Saves only if the object has not changed since `revision`, or else is refused with `conflict`. Said again for the
-    /// same object, the later revision counts.
+    /// Makes the save fail with `conflict` if the object has changed since `revision`. Another call for the same object
+    /// replaces the revision.
     public func require(_ object: ObjectID, unchangedSince revision: Revision) {
         self.preconditions[object] = revision
     }
 
-    // MARK: Taking back
+    // MARK: Discarding
 
-    /// Forgets all changes and preconditions. What a save under way is carrying out stays until its answer is there.
+    /// Discards all changes and preconditions. The steps of a save that is under way stay until its answer arrives.
     public func rollback() {
         if !self.isSaving { self.attempt = nil }
         self.preconditions = [:]
         self.keep { _ in false }
     }
 
-    /// Forgets the unsaved changes of one object, its insert included, that no save under way is carrying out. A change of
-    /// another object that refers to one whose insert is forgotten has to be forgotten as well: `save` says so.
+    /// Discards the unsaved changes of one object, including its insert, except the steps of a save that is under way.
+    /// Changes of other objects that refer to a discarded insert must be discarded too; otherwise `save` throws.
     public func discardChanges(of object: ObjectReference) {
-        // One that is saved has two names.
+        // A saved object has two references.
         func name(_ object: ObjectReference?) -> ObjectReference? {
             object.map { self.objectID(of: $0).map { .object($0) } ?? $0 }
         }
@@ -168,7 +171,7 @@ public final class ObjectContext {
         self.keep { name($0.result ?? $0.mutation.subject) != discarded }
     }
 
-    /// Drops the first steps: they are saved.
+    /// Removes the first steps, because they are saved.
     func dropFirst(_ count: Int) {
         self.steps.removeFirst(count)
         self.index()
@@ -192,7 +195,7 @@ public final class ObjectContext {
         self.index(self.steps.count - 1)
     }
 
-    /// Finds again where values may still be changed. Called when steps go, and when some are sent.
+    /// Finds the values that may still be replaced. Called when steps are removed or sent.
     func index() {
         self.assigned = [:]
         self.foldStart = self.attempt?.stepCount ?? 0
@@ -207,13 +210,14 @@ public final class ObjectContext {
         case .update(let object, let values):
             for value in values { self.assigned[Assigned(object: object, property: value.property)] = step }
         case .findOrCreate, .delete:
-            // What it finds or reaches may depend on the values that were set before it.
+            // The object that it finds, or the objects that it deletes, may depend on values that were set before it.
             self.foldStart = step + 1
         case .move, .relate, .unrelate, .setRelated: break
         }
     }
 
-    /// Replaces the value that an attribute was last given. `false` when that would not be the same as setting it now.
+    /// Replaces the value that an attribute was last assigned. Returns `false` if this would differ from assigning it
+    /// now.
     private func fold(_ object: ObjectReference, _ property: PropertyNumber, _ value: MutationValue) -> Bool {
         guard let step = self.assigned[Assigned(object: object, property: property)], step >= self.foldStart else {
             return false
@@ -238,7 +242,7 @@ public final class ObjectContext {
 }
 
 extension MutationValue {
-    /// Certainly a value of an attribute; null may be of a relationship too.
+    /// Whether this is certainly a value of an attribute. Null may also belong to a relationship.
     fileprivate var isOfAttribute: Bool {
         guard case .value(let value) = self else { return false }
         return !value.isNull && value.referenceValue == nil

@@ -1,25 +1,26 @@
 import NestModel
 
-/// What a table or collection view does between `beginUpdates` and `endUpdates`, or in `performBatchUpdates`.
+/// The updates that a table or collection view makes between `beginUpdates` and `endUpdates`, or in
+/// `performBatchUpdates`.
 ///
-/// Views refuse a move out of a section that goes or into one that comes, and a row that is both moved and reloaded.
-/// So such a move is a delete and an insert here, and rows with new values are to be reloaded or configured after the
-/// batch, at paths of the state that it has led to.
+/// Views refuse a move from a deleted section or to an inserted section, and a row that is both moved and reloaded.
+/// Therefore such a move becomes a delete and an insert, and rows with new values must be reloaded or configured after
+/// the batch, at paths of the state after it.
 public struct BatchUpdates: Hashable, Sendable {
     /// Indexes before the batch.
     public var deletedSections: [Int] = []
     /// Indexes after the batch.
     public var insertedSections: [Int] = []
-    /// Paths before the batch; those of rows in deleted sections too.
+    /// Paths before the batch, including rows in deleted sections.
     public var deletedRows: [RowPosition] = []
-    /// Paths after the batch; those of rows in inserted sections too.
+    /// Paths after the batch, including rows in inserted sections.
     public var insertedRows: [RowPosition] = []
     /// From paths before the batch to paths after it.
     public var movedRows: [ResultsDiff.Move] = []
-    /// Paths after the batch, of rows that the view has already and whose values have changed.
+    /// Paths after the batch, of rows that the view already shows and whose values have changed.
     public var reloadedRows: [RowPosition] = []
 
-    /// Of the events of one transition.
+    /// Creates the updates for the events of one transition.
     public init(_ events: [FetchedResultsEvent]) {
         for event in events {
             switch event {

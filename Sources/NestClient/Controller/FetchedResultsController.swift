@@ -1,46 +1,46 @@
 import NestModel
 
-/// What Core Data developers know as `NSFetchedResultsController`: the content of a fetch request in sections and rows, kept
-/// up to date by the server, and a delegate that is told of every change of it in a form that views take.
+/// The content of a fetch request in sections and rows, like `NSFetchedResultsController` of Core Data. The server
+/// keeps the content up to date, and a delegate receives every change in the form that views need.
 ///
 ///     let controller = FetchedResultsController(fetchRequest: request, client: client)
 ///     controller.delegate = self
-///     try await controller.run()      // in a task that is cancelled when the screen goes
+///     try await controller.run()      // in a task that is cancelled when the screen disappears
 ///
-/// It belongs to the actor (or task) that made it: `run` stays there, and so do the delegate's calls. Between two
-/// suspensions of that actor its content stands still.
+/// A controller belongs to the actor or task that created it: `run` and the delegate's methods run there. The content
+/// does not change between two suspensions of that actor.
 public final class FetchedResultsController {
-    /// How the content stands to the server's.
+    /// Whether the content is up to date.
     public enum State: Hashable, Sendable {
-        /// `run` was not called, or has ended. What was shown last is still shown.
+        /// `run` was not called, or has ended. The last content stays.
         case idle
-        /// The first content is awaited.
+        /// The first content has not arrived yet.
         case loading
-        /// Every change is told as it comes.
+        /// The delegate receives every change as it arrives.
         case live
-        /// The content can no longer be brought up to date by changes; it will be replaced.
+        /// Changes can no longer update the content. It will be replaced.
         case reloading(ResultsReset)
-        /// The connection is lost and being made again; the content stays as it was.
+        /// The connection is lost, and the client reconnects. The content stays.
         case disconnected(reason: String)
-        /// `pause` was called: the content stays as it was until `resume`.
+        /// `pause` was called. The content stays until `resume`.
         case paused
     }
 
-    /// What the content is to be of: the request that was asked for last.
+    /// The newest request: the initial one, or that of the last `change(to:)`.
     public private(set) var fetchRequest: ObjectFetchRequest
     public let client: NestClient
     public weak var delegate: (any FetchedResultsControllerDelegate)?
     public private(set) var state = State.idle
 
-    /// The title of a section in the section index, by its key; `nil`: none. By default
+    /// Returns the title of a section in the section index, by the section's key; `nil`: no title. By default
     /// `FetchedResultsSectionInfo.indexTitle(for:)`.
     public var sectionIndexTitle: (AttributeValue) -> String? = FetchedResultsSectionInfo.indexTitle(for:)
 
     private let verifiesDigest: Bool
     private var isRunning = false
-    /// Those whose state is shown; `nil` before the first content.
+    /// The results whose state is shown; `nil` before the first content.
     private var results: ResultsSubscription?
-    /// Those that `run` follows.
+    /// The results that `run` follows.
     private var followed: ResultsSubscription?
     private var pathIndex: PathIndex?
 
@@ -51,9 +51,9 @@ public final class FetchedResultsController {
         self.verifiesDigest = verifyDigest
     }
 
-    /// Fetches the content and follows its changes. Ends by throwing: `CancellationError` in a cancelled task, `NestError`
-    /// when the server ends the subscription or the client is closed. May be called again then; until the new content is
-    /// there the old one is shown.
+    /// Fetches the content and follows its changes. Ends by throwing: `CancellationError` in a cancelled task,
+    /// `NestError` if the server ends the subscription or the client is closed. It may be called again then. The old
+    /// content stays until the new content arrives.
     public func run() async throws {
         precondition(!self.isRunning, "a fetched results controller is run once at a time")
         self.isRunning = true
@@ -69,16 +69,17 @@ public final class FetchedResultsController {
                 let events = try await results.queue.upcoming()
                 if !events.isEmpty { self.delegate?.controllerWillChangeContent(self) }
                 let change = results.queue.advance()
-                if !events.isEmpty { self.tell(events, of: change) }
+                if !events.isEmpty { self.notify(events, of: change) }
                 if let change { self.note(change, results) }
             }
         }
     }
 
-    // MARK: Asking for something else
+    // MARK: Other requests
 
-    /// Makes the content that of another request. The delegate is told of the changes that lead there like of any others, or
-    /// that the content is replaced. As `ResultsSubscription.change(to:)`; while `run` is not under way it is for the next.
+    /// Changes the request of the content. The delegate receives the changes from the old content to the new one, or is
+    /// notified that the content was replaced. See `ResultsSubscription.change(to:)`. If `run` is not active, the
+    /// request applies to the next run.
     @discardableResult
     public func change(to request: ObjectFetchRequest) async throws(NestError) -> Bool {
         let before = self.fetchRequest
@@ -92,7 +93,7 @@ public final class FetchedResultsController {
         }
     }
 
-    /// Shows other rows of the same result, or with `nil` all of them.
+    /// Shows other rows of the same result, or all rows if `window` is `nil`.
     @discardableResult
     public func setWindow(_ window: FetchWindow?) async throws(NestError) -> Bool {
         var request = self.fetchRequest
@@ -100,28 +101,29 @@ public final class FetchedResultsController {
         return try await self.change(to: request)
     }
 
-    /// Where the window is in the whole result; `nil` when the request has none, and before the first content.
+    /// The position of the window in the whole result. `nil` if the request has no window, and before the first
+    /// content.
     public var window: WindowPosition? { self.results?.state.window }
 
-    /// Follows nothing until `resume`, and keeps the content: for a screen that is not seen.
+    /// Stops following and keeps the content until `resume`, for a screen that is not visible.
     public func pause() async { await self.followed?.pause() }
 
-    /// Goes on from the content: the delegate is told what has changed meanwhile.
+    /// Continues from the content. The delegate receives what has changed in the meantime.
     public func resume() async { await self.followed?.resume() }
 
-    // MARK: Telling
+    // MARK: Notifying the delegate
 
-    private func tell(_ events: [FetchedResultsEvent], of change: FetchedResultsChange?) {
-        // A diff that did not fit after all has changed nothing.
+    private func notify(_ events: [FetchedResultsEvent], of change: FetchedResultsChange?) {
+        // If the diff turned out not to fit, nothing has changed.
         if case .diff(let diff)? = change {
             self.pathIndex?.note(diff, events)
-            if self.pathIndex?.isWornOut == true { self.pathIndex = nil }
-            for event in events { self.tell(event) }
+            if self.pathIndex?.needsRebuild == true { self.pathIndex = nil }
+            for event in events { self.notify(event) }
         }
         self.delegate?.controllerDidChangeContent(self)
     }
 
-    private func tell(_ event: FetchedResultsEvent) {
+    private func notify(_ event: FetchedResultsEvent) {
         guard let delegate = self.delegate else { return }
         switch event {
         case .willChangeContent, .didChangeContent: break
@@ -171,11 +173,11 @@ public final class FetchedResultsController {
 
     private static let nothing = SectionedSnapshot(revision: Revision(0), projection: [], sections: [])
 
-    /// What is shown, with its revision and the properties that the rows' values are of. Empty, at revision 0, before the
-    /// first content. Held over the next change, it is copied for it.
+    /// The visible content, with its revision and the properties of its rows. Empty and at revision 0 before the first
+    /// content. If a copy is kept across the next change, that change copies the rows.
     public var content: SectionedSnapshot { self.results?.state ?? Self.nothing }
 
-    /// O(1), and so is each section.
+    /// The sections of the content. Takes O(1), and so does access to a section.
     public var sections: FetchedResultsSections {
         FetchedResultsSections(sections: self.content.sections, indexTitle: self.sectionIndexTitle)
     }
@@ -186,24 +188,24 @@ public final class FetchedResultsController {
         return sections.count == 1 ? sections[0].rows : sections.flatMap(\.rows)
     }
 
-    /// The row at a path, which must be one of the content.
+    /// Returns the row at a path, which must be in the content.
     public func object(at indexPath: RowPosition) -> Row { self.content[indexPath] }
 
-    /// Where an object is; `nil` when it is not in the content.
+    /// Returns the path of an object, or `nil` if the object is not in the content.
     ///
-    /// The first call takes O(n), and keeps about 50 bytes an object; later ones take O(1) and a little for each of the
-    /// changes since. After 32 changes, or one that touches a quarter of the rows, the next call takes O(n) again.
+    /// The first call takes O(n) and allocates about 50 bytes an object. Later calls take O(1) and a little more for
+    /// each change since. After 32 changes, or after changes of a quarter of the rows, the next call takes O(n) again.
     public func indexPath(forObject id: ObjectID) -> RowPosition? {
         if self.pathIndex == nil { self.pathIndex = PathIndex(self.content) }
         return self.pathIndex?.indexPath(of: id)
     }
 
-    /// The titles of a section index: those of the sections in order, without sections that have none, and one for
-    /// sections that follow each other and have the same. O(sections).
+    /// The titles of a section index: the sections' titles in order. Sections without a title are left out, and
+    /// consecutive sections with the same title share one. O(sections).
     public var sectionIndexTitles: [String] { self.indexedSections.map(\.title) }
 
-    /// The first section that a title of `sectionIndexTitles` stands for: the `index`-th, or the first such title when that is
-    /// another; `nil` when there is none. O(sections).
+    /// Returns the first section that belongs to a title of `sectionIndexTitles`: to the title at `index`, or to the
+    /// first equal title if that one differs. Returns `nil` if there is none. O(sections).
     public func section(forSectionIndexTitle title: String, at index: Int) -> Int? {
         let indexed = self.indexedSections
         if indexed.indices.contains(index), indexed[index].title == title { return indexed[index].section }

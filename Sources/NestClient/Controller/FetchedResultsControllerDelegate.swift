@@ -1,6 +1,6 @@
 import NestModel
 
-/// What a change does to a section or an object.
+/// The kind of a change to a section or an object.
 public enum FetchedResultsChangeType: Hashable, Sendable {
     case insert
     case delete
@@ -8,17 +8,21 @@ public enum FetchedResultsChangeType: Hashable, Sendable {
     case update
 }
 
-/// Is told how the content of a fetched results controller changes, where `FetchedResultsController.run` is called.
+/// Receives the changes of a fetched results controller's content, on the actor that calls
+/// `FetchedResultsController.run`.
 ///
-/// Every method has an implementation that does nothing. Order and coordinates of the calls are those of
-/// `FetchedResultsEvent`: an `indexPath` is in the content before, a `newIndexPath` in the content after.
+/// Every method has a default implementation that does nothing. `FetchedResultsEvent` defines the order and the
+/// coordinates of the calls: an `indexPath` refers to the content before the change, a `newIndexPath` to the content
+/// after it.
 ///
 /// A class of the main actor conforms with `@MainActor FetchedResultsControllerDelegate`.
 public protocol FetchedResultsControllerDelegate: AnyObject {
-    /// The content is about to change: the controller still shows what was, and during the calls that follow what is now.
+    /// The content is about to change. The controller still has the old content; during the following calls it has the
+    /// new one.
     func controllerWillChangeContent(_ controller: FetchedResultsController)
 
-    /// A section has come (`sectionIndex` is its new index) or gone (its old one). `type` is `insert` or `delete`.
+    /// A section was inserted (`sectionIndex` is its new index) or deleted (its old index). `type` is `insert` or
+    /// `delete`.
     func controller(
         _ controller: FetchedResultsController,
         didChange sectionInfo: FetchedResultsSectionInfo,
@@ -26,8 +30,9 @@ public protocol FetchedResultsControllerDelegate: AnyObject {
         for type: FetchedResultsChangeType
     )
 
-    /// A row has come (no `indexPath`), gone (no `newIndexPath`), moved or got new values (both). `object` is the row as it
-    /// is now, or was last. A row that has moved and got new values is told twice: as moved, then as updated.
+    /// A row was inserted (no `indexPath`), deleted (no `newIndexPath`), moved, or updated (both). `object` is the row
+    /// after the change, or the deleted row. A row that has moved and has new values is reported twice: as moved, then
+    /// as updated.
     func controller(
         _ controller: FetchedResultsController,
         didChange object: Row,
@@ -36,13 +41,14 @@ public protocol FetchedResultsControllerDelegate: AnyObject {
         newIndexPath: RowPosition?
     )
 
-    /// All changes since `controllerWillChangeContent` have been told.
+    /// All changes since `controllerWillChangeContent` have been reported.
     func controllerDidChangeContent(_ controller: FetchedResultsController)
 
-    /// The content is another one, of which no changes are told: the first, or one after a reset. Show it anew.
+    /// The content was replaced without single changes: it is the first content, or the content after a reset. Reload
+    /// the view.
     func controllerDidReplaceContent(_ controller: FetchedResultsController, reason: SnapshotReason)
 
-    /// How the content stands to the server's has changed.
+    /// The state of the controller has changed.
     func controller(_ controller: FetchedResultsController, didChange state: FetchedResultsController.State)
 }
 

@@ -2,27 +2,27 @@ import NestModel
 
 /// One call of a `FetchedResultsControllerDelegate`, as a value.
 ///
-/// **Coordinates.** Every path called `at` is in the state before the transition, every `newIndexPath` in the state after
-/// it, and so are the sections' indexes: a section that goes is named by its old index, one that comes by its new one. That
-/// is how table and collection views take them within one batch of updates; one at a time, they would be wrong.
+/// **Coordinates.** Every path `at` refers to the state before the transition, every `newIndexPath` to the state after
+/// it. A deleted section has its old index, an inserted section its new one. Table and collection views expect these
+/// coordinates within one batch of updates. They are not valid if the changes are applied one at a time.
 ///
-/// **Order.** `willChangeContent`; the deletes of rows whose section goes with them; the sections that go, then those that
-/// come; the other deletes; moves; inserts; updates; `didChangeContent`. Within each kind the paths ascend: old ones for
-/// deletes, new ones for the rest.
+/// **Order.** `willChangeContent`; deletes of rows in deleted sections; deleted sections, then inserted sections; the
+/// other deletes; moves; inserts; updates; `didChangeContent`. Within each kind the paths ascend: old paths for
+/// deletes, new paths for the other kinds.
 public enum FetchedResultsEvent: Hashable, Sendable {
     case willChangeContent
-    /// The section as it was, with the rows it had.
+    /// The section before the transition, with its rows.
     case deleteSection(FetchedResultsSectionInfo, at: Int)
-    /// The section as it is now, with its rows.
+    /// The section after the transition, with its rows.
     case insertSection(FetchedResultsSectionInfo, newIndex: Int)
-    /// The row as it was.
+    /// The row before the transition.
     case delete(Row, at: RowPosition)
     case insert(Row, newIndexPath: RowPosition)
-    /// The row as it is now. It may come out of a section that goes and arrive in one that comes, which views refuse to
-    /// take as a move: see `BatchUpdates`.
+    /// The row after the transition. It may move from a deleted section or to an inserted section. Views do not accept
+    /// that as a move: see `BatchUpdates`.
     case move(Row, at: RowPosition, newIndexPath: RowPosition)
-    /// The row as it is now; some of its values have changed. A row that has moved as well has a `move` before this, with
-    /// the same two paths; one that has come with the transition has only its `insert`.
+    /// The row after the transition. Some of its values have changed. If the row has also moved, a `move` with the same
+    /// paths precedes this event. An inserted row has only its `insert`.
     case update(Row, at: RowPosition, newIndexPath: RowPosition)
     case didChangeContent
 }

@@ -2,11 +2,11 @@ import NestModel
 
 /// A section of fetched results.
 public struct FetchedResultsSectionInfo: Hashable, Sendable {
-    /// What its rows have in common; "" in the one section of results without a section key.
+    /// The value that its rows have in common; "" in the only section of results without a section key.
     public var key: AttributeValue
-    /// Its title in a section index; `nil`: it has none.
+    /// Its title in a section index; `nil`: no title.
     public var indexTitle: String?
-    /// Its rows in order. Held over the next change of the results, they are copied for it.
+    /// Its rows in order. If they are kept across the next change of the results, that change copies them.
     public var objects: [Row]
 
     public init(key: AttributeValue, indexTitle: String?, objects: [Row]) {
@@ -24,8 +24,8 @@ public struct FetchedResultsSectionInfo: Hashable, Sendable {
 
     public var numberOfObjects: Int { self.objects.count }
 
-    /// A section key as text: "" for null, text as it is, a date in RFC 3339 and UTC, data in base 64, a reference as the
-    /// object's id.
+    /// Returns a section key as text: "" for null, the text itself, a date in RFC 3339 and UTC, data in base64, a
+    /// reference as the object's id.
     public static func name(for key: AttributeValue) -> String {
         switch key {
         case .null: ""
@@ -40,14 +40,14 @@ public struct FetchedResultsSectionInfo: Hashable, Sendable {
         }
     }
 
-    /// The first character of the key's text, upper-cased ("ß" gives "SS"). `nil` for null and for "": there is nothing to
-    /// show, and the section has no place in the index.
+    /// Returns the first character of the key's text, in upper case ("ß" becomes "SS"). Returns `nil` for null and for
+    /// "": such a section is not in the index.
     public static func indexTitle(for key: AttributeValue) -> String? {
         self.name(for: key).first?.uppercased()
     }
 }
 
-/// The sections of fetched results at one moment. Makes each section info when it is asked for, in O(1).
+/// The sections of fetched results at one moment. Each section info is created on access, in O(1).
 public struct FetchedResultsSections: RandomAccessCollection {
     let sections: [ResultsSection]
     let indexTitle: (AttributeValue) -> String?

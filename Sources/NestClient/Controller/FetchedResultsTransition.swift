@@ -1,10 +1,10 @@
 import NestModel
 
-/// A change of fetched results, with what it means for a view that shows them.
+/// A change of fetched results, with the updates that a view needs.
 public struct FetchedResultsTransition: Hashable, Sendable {
-    /// What has happened.
+    /// The change.
     public let change: FetchedResultsChange
-    /// For a diff, what a delegate would be told of it; empty for every other change.
+    /// The events of a diff, as for a delegate. Empty for every other change.
     public let events: [FetchedResultsEvent]
 
     init(_ change: FetchedResultsChange, _ events: [FetchedResultsEvent]) {
@@ -12,15 +12,16 @@ public struct FetchedResultsTransition: Hashable, Sendable {
         self.events = events
     }
 
-    /// For a diff, what a table or collection view does about it in one batch.
+    /// The updates of a diff that a table or collection view makes in one batch.
     public var batchUpdates: BatchUpdates { BatchUpdates(self.events) }
 }
 
 extension ResultsSubscription {
-    /// The same changes with what a delegate would be told of them. One task iterates these or the results themselves.
+    /// The same changes, with the events that a delegate would receive. One task may iterate either these or the
+    /// results.
     ///
-    /// When a diff is found to lead to another digest than the server's, it is told, as the state has taken it, and a
-    /// `reset` follows.
+    /// If a diff leads to another digest than the server's, it is still returned, because the state has changed by it.
+    /// A `reset` follows.
     public var transitions: FetchedResultsTransitions { FetchedResultsTransitions(queue: self.queue) }
 }
 
@@ -33,7 +34,8 @@ public struct FetchedResultsTransitions: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         let queue: ResultsQueue
 
-        /// As the iterator of `ResultsSubscription`: throws at the end, and never returns `nil`.
+        /// Returns the next change. Like the iterator of `ResultsSubscription`, throws at the end and never returns
+        /// `nil`.
         public mutating func next() async throws -> FetchedResultsTransition? {
             while true {
                 let events = try await self.queue.upcoming()

@@ -1,9 +1,9 @@
 import NestModel
 
-/// Where each object of a result is: found once in O(n), then kept by what diffs say.
+/// The path of each object in a result: computed once in O(n), and then updated by diffs.
 ///
-/// A question takes O(d log k) for the d diffs of k changes noted since, of which there are few: then it is worn out, and
-/// made anew. About 50 bytes an object.
+/// A query takes O(d log k) for the d diffs of k changes since the index was built. d is limited: after that, the index
+/// must be rebuilt. About 50 bytes an object.
 struct PathIndex {
     private struct Step {
         var mapping: PathMapping
@@ -26,12 +26,12 @@ struct PathIndex {
         self.base = base
     }
 
-    /// Whether enough has been noted for a new index to be the better one.
-    var isWornOut: Bool {
+    /// Whether a new index is cheaper than the recorded diffs.
+    var needsRebuild: Bool {
         self.steps.count >= Self.stepsMax || self.changeCount > max(1_000, self.base.count / 4)
     }
 
-    /// The state has taken `diff`, of which `events` was told.
+    /// Records that the state has changed by `diff`, with `events`.
     mutating func note(_ diff: ResultsDiff, _ events: [FetchedResultsEvent]) {
         var step = Step(mapping: PathMapping(diff))
         for event in events {

@@ -1,13 +1,14 @@
 import NestModel
 
-/// Where the rows that a diff leaves in their places are before and after it.
+/// Maps the paths of rows that a diff does not insert, delete or move, between the state before it and the state after
+/// it.
 ///
-/// Made in O(k log k) for k changes; each question takes O(log k). Trusts the diff: coordinates that fit no state give
-/// paths that fit none.
+/// Building it takes O(k log k) for k changes; each query takes O(log k). It does not check the diff: invalid
+/// coordinates lead to invalid paths.
 struct PathMapping: Sendable {
-    /// Rows that leave, deleted or moved, by old section; ascending.
+    /// Rows that are deleted or move away, by old section; ascending.
     private let removals: [Int: [Int]]
-    /// Rows that arrive, inserted or moved, by new section; ascending.
+    /// Rows that are inserted or move in, by new section; ascending.
     private let arrivals: [Int: [Int]]
     private let deletedSections: [Int]
     private let insertedSections: [Int]
@@ -19,7 +20,7 @@ struct PathMapping: Sendable {
         self.insertedSections = diff.insertedSections.map(\.index).sorted()
     }
 
-    /// `nil` for a row that is deleted or moved.
+    /// Returns `nil` for a row that is deleted or moved.
     func newPath(of path: RowPosition) -> RowPosition? {
         guard let section = Self.after(path.section, taking: self.deletedSections, putting: self.insertedSections),
             let row = Self.after(
@@ -31,7 +32,7 @@ struct PathMapping: Sendable {
         return RowPosition(section, row)
     }
 
-    /// `nil` for a row that is inserted or moved.
+    /// Returns `nil` for a row that is inserted or moved.
     func oldPath(of path: RowPosition) -> RowPosition? {
         guard let section = Self.after(path.section, taking: self.insertedSections, putting: self.deletedSections),
             let row = Self.after(
@@ -47,8 +48,9 @@ struct PathMapping: Sendable {
         Dictionary(grouping: paths, by: \.section).mapValues { $0.map(\.row).sorted() }
     }
 
-    /// Where the element at `index` is when those of `taken` are taken out and then others put in, to stand at `put` in the
-    /// end; `nil` when it is taken out itself. Backwards it is the same, with the two lists exchanged.
+    /// Returns the index of the element at `index` after the elements at `taken` are removed and others are inserted at
+    /// `put`, their final indexes. Returns `nil` if the element itself is removed. For the other direction, exchange
+    /// the two lists.
     private static func after(_ index: Int, taking taken: [Int], putting put: [Int]) -> Int? {
         let before = Self.count(taken) { taken[$0] < index }
         guard before == taken.count || taken[before] != index else { return nil }
@@ -56,7 +58,7 @@ struct PathMapping: Sendable {
         return left + Self.count(put) { put[$0] - $0 <= left }
     }
 
-    /// How many elements, from the first on, fulfil a condition that holds up to some element and for none after it.
+    /// Returns the number of leading elements that fulfil a condition. No element after these may fulfil it.
     private static func count(_ elements: [Int], while condition: (Int) -> Bool) -> Int {
         var (low, high) = (0, elements.count)
         while low < high {

@@ -1,12 +1,13 @@
 import NestModel
 
-/// A diff as the steps in which a table view takes it.
+/// The events of a diff, for a table view.
 extension ResultsDiff {
-    /// What the delegate of a fetched results controller is told when `before` takes this diff: a pure function of the two.
+    /// Returns the events that the delegate of a fetched results controller receives when this diff is applied to
+    /// `before`. The result depends on nothing else.
     ///
-    /// A diff that changes nothing gives `willChangeContent` and `didChangeContent`. Throws when the diff names what
-    /// `before` does not have; it throws for no diff that `SectionedSnapshot.apply` takes. O(k log k) for k changes,
-    /// whatever the size of the state.
+    /// A diff that changes nothing has the events `willChangeContent` and `didChangeContent`. Throws if the diff refers
+    /// to sections or rows that `before` does not have. Does not throw if `SectionedSnapshot.apply` accepts the diff.
+    /// O(k log k) for k changes, whatever the size of the state.
     public func events(before: SectionedSnapshot) throws(DiffMismatch) -> [FetchedResultsEvent] {
         let arrived = try ArrivedRows(self, before)
         let deletedSections = Set(self.deletedSections)
@@ -52,7 +53,7 @@ extension ResultsDiff {
     }
 }
 
-/// The rows that arrive somewhere, inserted or moved, with the values they have in the end.
+/// The rows that are inserted or moved, with their final values.
 private struct ArrivedRows {
     private var rows: [RowPosition: Row] = [:]
     private var inInsertedSections: [Int: [(row: Int, path: RowPosition)]] = [:]
@@ -77,7 +78,7 @@ private struct ArrivedRows {
     }
 }
 
-/// Where the rows of the state after were before.
+/// Maps paths in the state after a diff to paths in the state before it.
 private struct Origins {
     private let mapping: PathMapping
     private let moves: [RowPosition: RowPosition]
@@ -87,7 +88,7 @@ private struct Origins {
         self.moves = Dictionary(diff.moves.map { ($0.to, $0.from) }) { first, _ in first }
     }
 
-    /// `nil` for a row that was not there.
+    /// Returns `nil` for a row that was not in the state before.
     func origin(of path: RowPosition) -> RowPosition? {
         self.moves[path] ?? self.mapping.oldPath(of: path)
     }

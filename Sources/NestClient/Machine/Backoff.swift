@@ -1,11 +1,11 @@
 import NestModel
 import NestProtocol
 
-/// How long to wait before the next attempt to connect.
+/// The pause before the next attempt to connect.
 ///
-/// The first attempt after a good connection is made at once; then pauses double from `reconnectMillisecondsMin` to
-/// the longest, each cut to a random part of its upper half, so that clients of a server that comes
-/// back do not all come at the same moment.
+/// The first attempt after a good connection is immediate. Then pauses double from `reconnectMillisecondsMin` to the
+/// maximum. Each pause is a random value between half of it and all of it, so that the clients of a restarted server do
+/// not reconnect at the same moment.
 package struct Backoff: Sendable {
     private let millisecondsMax: Int
     private var attempts = 0
@@ -22,7 +22,7 @@ package struct Backoff: Sendable {
         return Int.random(in: pause / 2...pause, using: &random)
     }
 
-    /// The connection before lived so long.
+    /// Resets the pauses if the last connection lived long enough.
     package mutating func connectionLived(milliseconds: Int) {
         if milliseconds >= Limits.reconnectHealthySeconds * 1_000 { self.attempts = 0 }
     }

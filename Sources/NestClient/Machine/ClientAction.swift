@@ -6,19 +6,19 @@ import NestProtocol
 package enum Reply: Equatable, Sendable {
     case done
     case receipt(Receipt)
-    /// `total`: rows of the whole result, of which the snapshot may hold a window.
+    /// `total`: the rows of the whole result. The snapshot may contain only a window.
     case snapshot(SectionedSnapshot, total: Int)
-    /// What answers a `Query`.
+    /// The answer to a `Query`.
     case answer(ReceivedAnswer)
     case model(KnownModel)
     case group(UInt64)
     case undoState(UndoState)
-    /// A subscription has another request; `isNewest`: this one, and none that was wanted later.
+    /// A subscription has another request. `isNewest` is false if a newer change replaced this one.
     case changed(isNewest: Bool)
     case pong
 }
 
-/// What happens on a stream.
+/// An event of a stream.
 package enum StreamEvent: Equatable, Sendable {
     /// A download begins.
     case start(SubtreeStart)
@@ -26,35 +26,35 @@ package enum StreamEvent: Equatable, Sendable {
     case end(SubtreeEnd)
     /// A backup begins; its chunks are whole bodies.
     case backup(BackupStart)
-    /// A step of a check begins, and what the check has found.
+    /// A step of a check begins. `checked` is the result of the check.
     case step(CheckStep)
     case checked(CheckReport)
-    /// An upload may send so many more bytes.
+    /// An upload may send this many more bytes.
     case credit(Int)
 }
 
-/// What the state machine wants done. The handler and the core do it and decide nothing.
+/// An action that the state machine requests. The handler and the core perform it and decide nothing.
 package enum ClientAction: Equatable, Sendable {
     case openChannel
     /// Open a channel after a pause.
     case openChannelAfter(milliseconds: Int)
     case send(ByteBuffer)
     case closeChannel
-    /// The handshake is done; who waits in `connect` may go on.
+    /// The handshake is done. Callers that wait in `connect` may continue.
     case connected
-    /// Who waits in `connect` is told why not.
+    /// Callers that wait in `connect` receive this error.
     case connectFailed(NestError)
     case startKeepAlive(every: TimeAmount)
     case succeed(RequestToken, Reply)
     case fail(RequestToken, NestError)
     case stream(RequestToken, StreamEvent)
-    /// The frame's bytes count until the subscribers have taken what they were given.
+    /// The frame's bytes count until the subscribers have consumed the element.
     case deliver(SubscriptionElement, to: [SubscriberID], byteCount: Int)
     case deliverChanges(ChangesEvent, to: SubscriberID, byteCount: Int)
-    /// The new subscriber begins with a copy of what the other holds and has waiting.
+    /// The new subscriber starts with a copy of the other's state and queue.
     case seed(SubscriberID, from: SubscriberID)
     case endSubscription([SubscriberID], NestError)
-    /// Tell all who follow the undo state.
+    /// Deliver the state to all followers of the undo state.
     case deliverUndoState(UndoState)
     case endUndoState(NestError)
 }

@@ -3,9 +3,10 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Subscriptions to every change, each with its own place in the journal.
+/// Subscriptions to all changes, each with its own cursor in the journal.
 extension ClientStateMachine {
-    /// A local subscriber to changes. Each has a subscription of its own at the server, since each is somewhere else.
+    /// Adds a local subscriber to changes. Each has its own subscription at the server, because each has another
+    /// cursor.
     package mutating func subscribeToChanges(
         _ subscriber: SubscriberID,
         since: ResumePoint?,
@@ -30,7 +31,7 @@ extension ClientStateMachine {
         return self.flush()
     }
 
-    /// Queues the SUBSCRIBE_CHANGES of a subscription, from where its subscriber is.
+    /// Queues the SUBSCRIBE_CHANGES of a subscription, from its subscriber's cursor.
     mutating func requestChanges(_ id: SubscriptionID) {
         guard let subscription = self.changeFeeds[id] else { return }
         self.changeFeeds[id]?.phase = .subscribing
@@ -45,7 +46,7 @@ extension ClientStateMachine {
     mutating func received(_ subscribed: Subscribed, forChanges id: SubscriptionID) -> [ClientAction] {
         guard let subscription = self.changeFeeds[id], let welcome = self.welcome else { return [] }
         guard case .current(let revision) = subscribed.first else {
-            return self.violation("a subscription to changes has no first state")
+            return self.violation("a subscription to changes cannot start with a state")
         }
         self.changeFeeds[id]?.phase = .live(view: subscribed.view)
         self.changeFeeds[id]?.hasBegun = true
@@ -65,7 +66,8 @@ extension ClientStateMachine {
             return self.violation("a change set of revision \(part.revision) after revision \(head.revision)")
         }
         if part.hasMore {
-            // The head is the revision before, whatever others the subscription has passed over since its last.
+            // The head is the revision before this one, whatever revisions the subscription has skipped since its last
+            // head.
             self.changeFeeds[id]?.head?.revision = Revision(part.revision.rawValue - 1)
         } else {
             self.changeFeeds[id]?.head?.revision = part.revision
@@ -74,7 +76,8 @@ extension ClientStateMachine {
         return [.deliverChanges(.changes(part), to: subscription.subscriber, byteCount: part.byteCount)]
     }
 
-    /// A progress mark: the server has sent all changes up to this revision. Delivers it to the subscriptions that are behind it.
+    /// Handles a progress mark: the server has sent all changes up to this revision. Delivers it to subscriptions whose
+    /// head is older.
     mutating func changesReached(_ revision: Revision) -> [ClientAction] {
         var actions: [ClientAction] = []
         for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -88,13 +91,13 @@ extension ClientStateMachine {
         return actions
     }
 
-    /// The connection is lost.
+    /// Handles the loss of the connection.
     mutating func detachChangeFeeds(_ reason: NestError) -> [ClientAction] {
         var actions: [ClientAction] = []
         for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let subscription = self.changeFeeds[id] else { continue }
             self.changeFeeds[id]?.phase = .detached
-            // One that was lost before it had gone on: its subscriber knows that it is away.
+            // The subscriber of a subscription that is not live knows already that it is disconnected.
             guard case .live = subscription.phase else { continue }
             let event = ChangesEvent.disconnected(reason: reason.message)
             actions.append(.deliverChanges(event, to: subscription.subscriber, byteCount: 0))
@@ -111,7 +114,7 @@ extension ClientStateMachine {
 }
 
 extension ChangeSetPart {
-    /// About what it takes in memory.
+    /// The approximate number of bytes in memory.
     fileprivate var byteCount: Int {
         self.objects.reduce(128 + self.name.utf8.count) { total, object in
             total + MemoryLayout<ChangedObject>.stride

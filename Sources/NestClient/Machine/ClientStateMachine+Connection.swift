@@ -3,9 +3,9 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Connecting, losing the connection, connecting again, leaving.
+/// Connecting, losing the connection, reconnecting, and closing.
 extension ClientStateMachine {
-    /// Somebody wants a connection.
+    /// Handles a caller that needs a connection.
     package mutating func connect() -> [ClientAction] {
         switch self.phase {
         case .idle:
@@ -17,7 +17,7 @@ extension ClientStateMachine {
         }
     }
 
-    /// The pause before the next attempt is over.
+    /// Handles the end of the pause before the next attempt.
     package mutating func backoffEnded() -> [ClientAction] {
         guard case .backingOff = self.phase else { return [] }
         self.phase = .connecting
@@ -33,14 +33,15 @@ extension ClientStateMachine {
         return [.send(first)]
     }
 
-    /// The server's preface: the version it has chosen.
+    /// Handles the server's preface, which contains the version that the server has chosen.
     package mutating func received(_ preface: Preface) -> [ClientAction] {
         guard preface.bytes[4] != 0 else {
             let (highest, lowest) = (preface.bytes[5], preface.bytes[6])
             return self.giveUp(
                 NestError(
                     .versionMismatch,
-                    "the server speaks versions \(lowest) to \(highest) of the protocol, this client \(ProtocolVersion.lowest) to \(ProtocolVersion.highest)"
+                    "the server speaks versions \(lowest) to \(highest) of the protocol, "
+                        + "this client \(ProtocolVersion.lowest) to \(ProtocolVersion.highest)"
                 )
             )
         }
@@ -72,7 +73,7 @@ extension ClientStateMachine {
             actions.append(.deliver(.otherHistory, to: subscribers, byteCount: 0))
         }
         actions += self.received(modelHash: welcome.modelHash)
-        // Subscriptions first: what they miss grows with time, and the answers below may be long.
+        // Subscriptions first: their differences grow with time, and the answers to other requests may be long.
         for id in self.subscriptions.keys.sorted(by: { $0.rawValue < $1.rawValue })
         where self.subscriptions[id]?.isPaused == false {
             self.subscribe(id)
@@ -92,12 +93,12 @@ extension ClientStateMachine {
         case .none: return []
         case .ping: return [self.frame(Ping(payload: 0))]
         case .dead:
-            self.closeReason = NestError(.connectionLost, "the server gave no sign of life")
+            self.closeReason = NestError(.connectionLost, "the server does not respond")
             return [.closeChannel]
         }
     }
 
-    /// The channel could not be opened, or is closed.
+    /// Handles a channel that could not be opened, or was closed.
     package mutating func channelClosed(_ error: NestError?, now: NIODeadline) -> [ClientAction] {
         if case .closed = self.phase { return [] }
         let reason = self.closeReason ?? error ?? NestError(.connectionLost, "the server closed the connection")
@@ -154,12 +155,12 @@ extension ClientStateMachine {
         return actions + self.detachChangeFeeds(reason)
     }
 
-    /// The owner is done with the client.
+    /// Closes the client.
     package mutating func close() -> [ClientAction] {
         self.giveUp(NestError(.closed, "the client was closed"))
     }
 
-    /// Ends everything with an error that trying again will not mend.
+    /// Ends everything with an error that a retry cannot fix.
     mutating func giveUp(_ error: NestError) -> [ClientAction] {
         if case .closed = self.phase { return [] }
         self.phase = .closed(error)
@@ -174,9 +175,9 @@ extension ClientStateMachine {
         return actions + self.endAllSubscriptions(error) + self.endUndoState(error) + [.closeChannel]
     }
 
-    /// The server broke the protocol: this connection is of no more use.
+    /// Closes the connection because the server violated the protocol.
     mutating func violation(_ message: String) -> [ClientAction] {
-        self.closeReason = NestError(.protocolViolation, "the server broke the protocol: \(message)")
+        self.closeReason = NestError(.protocolViolation, "the server violated the protocol: \(message)")
         if !self.hasBeenReady, let reason = self.closeReason { return self.giveUp(reason) }
         return [.closeChannel]
     }

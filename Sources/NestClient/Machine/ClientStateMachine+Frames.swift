@@ -3,9 +3,9 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// What the server sends, by its kind.
+/// Handles the frames of the server, by type.
 extension ClientStateMachine {
-    /// A frame of the server.
+    /// Handles a frame of the server.
     package mutating func received(_ frame: Frame, now: NIODeadline) -> [ClientAction] {
         do throws(WireError) {
             guard let type = MessageType(rawValue: frame.type) else {
@@ -21,7 +21,7 @@ extension ClientStateMachine {
         }
     }
 
-    /// What both sides know; nothing before WELCOME.
+    /// The features that both sides support; none before WELCOME.
     private var features: Features {
         if case .handshaking = self.phase { return [] }
         return self.welcome?.features.intersection(self.hello.features) ?? []
@@ -62,8 +62,8 @@ extension ClientStateMachine {
         case .group: return self.received(try Group(body: frame.body), id: frame.id)
         case .undoState:
             let state = try UndoStateMessage(body: frame.body).state
-            let told = self.received(state)
-            return frame.id == 0 ? told : told + self.finish(frame.id, .undoState(state))
+            let actions = self.received(state)
+            return frame.id == 0 ? actions : actions + self.finish(frame.id, .undoState(state))
         case .subscribed: return self.received(try Subscribed(body: frame.body), id: frame.id)
         case .diff: return try self.receivedDiff(frame.body, view: frame.id)
         case .totals: return self.received(try Totals(body: frame.body), view: frame.id)
@@ -98,7 +98,7 @@ extension ClientStateMachine {
         }
     }
 
-    /// A message that answers a query, if it is the one that the query asks for.
+    /// Handles the answer to a query. The message must have the type that the query expects.
     private mutating func receivedAnswer(_ type: MessageType, _ frame: Frame) throws(WireError) -> [ClientAction] {
         guard let request = self.requests[frame.id]?.request else { return [] }
         guard let message = request.answer?.message, message.type == type else {
@@ -108,7 +108,7 @@ extension ClientStateMachine {
         return self.finish(frame.id, .answer(ReceivedAnswer(try message.init(body: frame.body))))
     }
 
-    /// Hands a reply to whoever waits for it, and makes use of the place that is free now.
+    /// Completes a request with its reply, and sends the next waiting request.
     mutating func finish(_ id: UInt32, _ reply: Reply) -> [ClientAction] {
         guard let entry = self.requests.finish(id) else { return [] }
         var actions: [ClientAction] = []
@@ -134,7 +134,7 @@ extension ClientStateMachine {
         case .subscription(let subscription) where self.changeFeeds[subscription] != nil:
             actions = self.received(subscribed, forChanges: subscription)
         case .subscription(let subscription): actions = self.received(subscribed, for: subscription)
-        case .caller, .undoState, .nobody: return []
+        case .caller, .undoState, .noCaller: return []
         }
         self.subscribeNext()
         return actions + self.afterAnswer()
@@ -152,7 +152,7 @@ extension ClientStateMachine {
         return hasMore ? [] : self.finish(frame.id, try assembler.reply())
     }
 
-    /// Sections or rows of a snapshot.
+    /// Handles sections or rows of a snapshot.
     private mutating func receivedSnapshotPart(_ frame: Frame) throws(WireError) -> [ClientAction] {
         let hasMore = frame.flags.contains(.more)
         let isSections = frame.type == MessageType.snapshotSections.rawValue
@@ -185,7 +185,7 @@ extension ClientStateMachine {
         case .subscription(let subscription): actions = self.endSubscription(subscription, message.error)
         case .change(let subscription, let view): actions = self.refused(message.error, change: subscription, of: view)
         case .undoState: actions = self.endUndoState(message.error)
-        case .nobody: break
+        case .noCaller: break
         }
         self.subscribeNext()
         return actions + self.afterAnswer()
@@ -199,7 +199,7 @@ extension ClientStateMachine {
         var actions: [ClientAction] = []
         for request in self.requests.goAway(lastRequestID: goAway.lastRequestID) {
             guard case .caller(let token) = request.owner else { continue }
-            let message = "the server closes; the transfer was not executed and may be started again"
+            let message = "the server closes the connection; the transfer was not executed and may be started again"
             actions.append(.fail(token, NestError(.connectionLost, message)))
         }
         return actions + (self.requests.inFlightCount == 0 ? [.closeChannel] : [])

@@ -1,11 +1,11 @@
 import NestModel
 import NestProtocol
 
-/// The group that the connection has open, or had: writes of a group that has ended with its connection are not made
-/// outside of it, until the owner has been told.
+/// The group of the connection. If a connection is lost with an open group, writes of the group fail, and are not made
+/// outside of it, until the owner ends the group.
 ///
-///     none ──GROUP──▶ open ──END_GROUP is asked for──▶ none
-///                      └──connection lost──▶ lost ──it is asked for──▶ none, and it fails with NOT_FOUND
+///     none ──GROUP──▶ open ──endGroup──▶ none
+///                      └──connection lost──▶ lost ──endGroup──▶ none, and endGroup fails with NOT_FOUND
 enum GroupPhase: Equatable, Sendable {
     case none
     case open(UInt64)
@@ -13,7 +13,7 @@ enum GroupPhase: Equatable, Sendable {
 }
 
 extension ClientStateMachine {
-    /// A caller's END_GROUP; without a caller, one whose answer nobody waits for.
+    /// Ends the group for a caller, or without a caller if the answer is not needed.
     package mutating func endGroup(_ token: RequestToken?) -> [ClientAction] {
         defer { self.group = .none }
         guard self.group != .lost else { return token.map { [.fail($0, Self.groupLost(.notFound))] } ?? [] }
@@ -25,19 +25,19 @@ extension ClientStateMachine {
         guard let request = self.requests[id]?.request else { return [] }
         let actions = self.finish(id, .group(group.number))
         guard request.type == .beginGroup else { return actions }
-        // Without a caller: it has given up, and nobody would end the group.
+        // Without a caller: the request was abandoned, so no caller would end the group.
         guard case .caller = request.owner else { return actions + self.leaveGroup() }
         self.group = .open(group.number)
         return actions
     }
 
-    /// Why a write cannot be made now.
+    /// Returns why a write cannot be made now, or `nil` if it can.
     func groupError(_ request: OutgoingRequest) -> NestError? {
         guard self.group == .lost, request.isPartOfGroups else { return nil }
         return Self.groupLost(.connectionLost)
     }
 
-    /// The request, as a part of the open group.
+    /// Returns the request as a part of the open group.
     func grouped(_ request: OutgoingRequest) -> OutgoingRequest {
         guard case .open(let number) = self.group, request.isPartOfGroups else { return request }
         var request = request
@@ -46,19 +46,20 @@ extension ClientStateMachine {
     }
 
     private mutating func leaveGroup() -> [ClientAction] {
-        _ = self.requests.submit(OutgoingRequest(owner: .nobody, kind: .connection, EndGroup()))
+        _ = self.requests.submit(OutgoingRequest(owner: .noCaller, kind: .connection, EndGroup()))
         return self.flush()
     }
 
     private static func groupLost(_ code: ErrorCode) -> NestError {
         NestError(
             code,
-            "the connection was lost, and with it the group ended: what was written before is one undo entry; end the group, then begin another"
+            "the connection was lost, which ended the group: its writes so far are one undo entry; "
+                + "end the group, then begin another"
         )
     }
 }
 
 extension OutgoingRequest {
-    /// Undo, redo and revert end a group.
+    /// Whether the request becomes part of an open group. Undo, redo and revert end a group instead.
     fileprivate var isPartOfGroups: Bool { self.type == .transaction || self.type == .importSubtree }
 }

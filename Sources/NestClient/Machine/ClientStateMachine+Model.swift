@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// The server's model as the client has read it, with the hash that WELCOME gave it.
+/// The server's model as the client has read it, with its hash from WELCOME.
 package struct KnownModel: Equatable, Sendable {
     package var model: ManagedObjectModel
     package var hash: UInt64
@@ -12,26 +12,26 @@ package struct KnownModel: Equatable, Sendable {
     }
 }
 
-/// Numbers of entities and properties mean something in one model only. What was made for one is never sent to a server
-/// that has another:
+/// Entity and property numbers are valid in one model only. A request for one model is never sent to a server that has
+/// another:
 ///
-///     WELCOME with the known hash ──▶ everything goes on
-///     WELCOME with another hash ──▶ subscriptions end, what waits fails, and so does what is submitted,
+///     WELCOME with the known hash ──▶ continue
+///     WELCOME with another hash ──▶ subscriptions end; waiting requests fail, and new requests fail
 ///                                   until the owner has read the new model
 extension ClientStateMachine {
-    /// The model, when it is that of the current or last connection.
+    /// The model, if it is the model of the current or last connection.
     package var currentModel: KnownModel? {
         self.readModel.flatMap { $0.hash == self.welcome?.modelHash ? $0 : nil }
     }
 
-    /// The owner of the client has read the model with this hash: what it asks for from now on is made for it.
+    /// Records that the owner of the client has read the model with this hash. Later requests are made for it.
     package mutating func modelIsKnown(hash: UInt64) {
         self.knownModelHash = hash
     }
 
-    /// A server has named its model.
+    /// Handles the model hash of a server.
     mutating func received(modelHash: UInt64) -> [ClientAction] {
-        // Without a word to the contrary, the owner's requests are made for the first server's model.
+        // By default, requests are made for the first server's model.
         guard let known = self.knownModelHash else {
             self.knownModelHash = modelHash
             return []
@@ -47,7 +47,8 @@ extension ClientStateMachine {
         return actions + self.endAllSubscriptions(Self.modelChanged)
     }
 
-    /// Why a request or subscription cannot be sent to this server; `nil` when it can, or no server has been met.
+    /// Returns why a request or subscription cannot be sent to this server. Returns `nil` if it can, or if there was no
+    /// server yet.
     func modelError(_ type: MessageType) -> NestError? {
         guard type.request?.dependsOnModel == true, let known = self.knownModelHash, let welcome = self.welcome,
             known != welcome.modelHash
@@ -57,6 +58,7 @@ extension ClientStateMachine {
 
     private static let modelChanged = NestError(
         .schemaChanged,
-        "the server has another model now, in which numbers of entities and properties may mean something else: read the model again, then ask and subscribe again"
+        "the server has another model now, with other numbers for entities and properties: "
+            + "read the model again, then repeat requests and subscriptions"
     )
 }

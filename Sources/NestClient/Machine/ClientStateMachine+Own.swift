@@ -1,18 +1,18 @@
 import NestModel
 
-/// Which diffs contain the connection's own writes. OWN names them before the diffs; what was written before there was
-/// anything to follow is known by its receipt.
+/// Tracks which diffs contain the connection's own writes. OWN names the revisions before the diffs arrive. Revisions
+/// from before the first subscription are known from receipts.
 extension ClientStateMachine {
-    /// How many are remembered at most: a subscription may be paused for long.
+    /// The maximum number of remembered revisions. A subscription may be paused for a long time.
     private static let ownRevisionsMax = 1_000
 
-    /// Remembers revisions for as long as some subscription is before them.
+    /// Remembers revisions until every subscription has reached them.
     mutating func noteOwn(_ revisions: [Revision]) {
         guard !self.subscriptions.isEmpty else {
             self.ownRevisions = []
             return
         }
-        // One that has no state yet may begin before any of them.
+        // A subscription without a state may start before all revisions.
         let oldest = self.subscriptions.values.map { $0.head?.revision ?? Revision(0) }.min() ?? Revision(0)
         self.ownRevisions.removeAll { $0 <= oldest }
         for revision in revisions where revision > oldest {

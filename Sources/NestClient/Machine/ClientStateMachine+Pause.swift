@@ -1,9 +1,9 @@
 import NestModel
 import NestProtocol
 
-/// Subscriptions that rest: the server forgets them, and the client keeps the state to go on from.
+/// Paused subscriptions: the server drops them, and the client keeps the state from which they resume.
 extension ClientStateMachine {
-    /// A subscriber wants nothing for now. One that shares its subscription gets one of its own, which rests.
+    /// Pauses a subscriber. If it shares a subscription, it gets a paused one of its own.
     package mutating func pause(_ subscriber: SubscriberID) -> [ClientAction] {
         guard let id = self.subscriptionOfSubscriber[subscriber], let subscription = self.subscriptions[id],
             !subscription.isPaused
@@ -12,7 +12,7 @@ extension ClientStateMachine {
         if let candidate = self.candidates.removeValue(forKey: subscriber),
             let change = self.subscriptions.removeValue(forKey: candidate)?.change
         {
-            // Asked for again when it goes on.
+            // The change is requested again after the pause.
             actions += self.waitAgain(change)
         }
         guard subscription.subscribers.count > 1 else {
@@ -28,13 +28,13 @@ extension ClientStateMachine {
         return actions + [.deliver(.paused, to: [subscriber], byteCount: 0)]
     }
 
-    /// It wants everything again, from the state that it holds on.
+    /// Resumes a subscriber from the state that it holds.
     package mutating func resume(_ subscriber: SubscriberID) -> [ClientAction] {
         guard let id = self.subscriptionOfSubscriber[subscriber], let subscription = self.subscriptions[id],
             subscription.isPaused
         else { return [] }
         self.subscriptions[id]?.isPaused = false
-        // Otherwise the pause has not begun, or an answer is due.
+        // Otherwise the pause has not taken effect, or an answer is pending.
         guard case .detached = subscription.phase else { return self.settle(id) }
         guard case .ready = self.phase else {
             let reason = self.closeReason?.message ?? "there is no connection yet"
@@ -44,7 +44,7 @@ extension ClientStateMachine {
         return self.flush()
     }
 
-    /// Ends the subscription of a subscription that is to rest, unless a change of it is under way: then after that.
+    /// Unsubscribes a paused subscription. If a change is under way, this happens after the change.
     mutating func suspend(_ id: SubscriptionID) -> [ClientAction] {
         guard let subscription = self.subscriptions[id], subscription.isPaused, subscription.change == nil,
             !subscription.awaitsDifference

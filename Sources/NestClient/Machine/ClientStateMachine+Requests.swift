@@ -3,29 +3,30 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Requests of callers: sent, timed, sent again after a lost connection where that is safe.
+/// Requests of callers. They have a timeout, and are sent again after a lost connection where that is safe.
 extension ClientStateMachine {
-    /// A request of a caller. Connects when nothing has been connected yet.
+    /// Submits a request of a caller. Connects if the client has not connected yet.
     package mutating func submit(_ request: OutgoingRequest) -> [ClientAction] {
-        guard case .caller(let token) = request.owner else { preconditionFailure("a caller's request has a caller") }
+        guard case .caller(let token) = request.owner else { preconditionFailure("a submitted request has a caller") }
         if case .closed(let error) = self.phase { return [.fail(token, error)] }
         let refusal = self.modelError(request.type) ?? self.sizeError(request) ?? self.groupError(request)
         if let refusal { return [.fail(token, refusal)] }
         guard self.requests.submit(self.grouped(request)) else {
             return [
-                .fail(token, NestError(.limitExceeded, "\(Limits.clientRequestsWaitingMax) requests wait already"))
+                .fail(token, NestError(.limitExceeded, "\(Limits.clientRequestsWaitingMax) requests are waiting"))
             ]
         }
         return self.connectIfIdle() + self.flush()
     }
 
-    /// The server would close the connection for a frame that is too large, and the request be sent again and again.
+    /// Returns an error if the request is too large. The server would close the connection for such a frame, and the
+    /// client would send the request again and again.
     func sizeError(_ request: OutgoingRequest) -> NestError? {
         let limit = self.welcome?.frameBytesMax ?? Limits.frameBytesMax
         guard request.body.count > limit else { return nil }
         return NestError(
             .frameTooLarge,
-            "the request has \(request.body.count) bytes, and the server takes \(limit): split it"
+            "the request has \(request.body.count) bytes, but the server accepts at most \(limit): split it"
         )
     }
 
@@ -39,7 +40,7 @@ extension ClientStateMachine {
         return [self.frame(Ping(payload: payload))]
     }
 
-    /// The caller has waited long enough (`isTimeout`) or was cancelled.
+    /// Abandons a request because its caller has timed out (`isTimeout`) or was cancelled.
     package mutating func abandon(_ token: RequestToken, isTimeout: Bool) -> [ClientAction] {
         if let payload = self.pings.first(where: { $0.value == token })?.key {
             self.pings[payload] = nil
@@ -49,8 +50,8 @@ extension ClientStateMachine {
         case .unknown:
             let change = self.abandonChange(token)
             guard change.isKnown else { return [] }
-            // One that was sent may be made all the same; it changes nothing at the server.
-            let error = NestError(isTimeout ? .timedOut : .cancelled, "given up before the subscription was changed")
+            // A change that was sent may still take effect. It does not change data on the server.
+            let error = NestError(isTimeout ? .timedOut : .cancelled, "abandoned before the subscription was changed")
             return [.fail(token, error)]
         case .unsent: return [.fail(token, Self.abandonError(nil, isTimeout))]
         case .sentBefore(let request): return [.fail(token, Self.abandonError(request, isTimeout))]
@@ -67,19 +68,19 @@ extension ClientStateMachine {
 
     /// `request` is `nil` when it was never sent.
     private static func abandonError(_ request: OutgoingRequest?, _ isTimeout: Bool) -> NestError {
-        let why = isTimeout ? "no answer in time" : "given up before the answer"
+        let why = isTimeout ? "no answer in time" : "cancelled before the answer"
         switch request?.kind {
         case .write, .upload(isEnded: true):
             return NestError(
                 .outcomeUnknown,
-                "\(why): the change may have been made; look before trying again"
+                "\(why): the change may have been made; check before you retry"
             )
         case nil where isTimeout: return NestError(.unreachable, "no connection in time; nothing was sent")
         default: return NestError(isTimeout ? .timedOut : .cancelled, why)
         }
     }
 
-    /// A chunk of an upload, within its credit. `false` when the upload is over.
+    /// Returns the actions that send a chunk of an upload, within its credit, or `nil` if the upload has ended.
     package mutating func sendChunk(_ token: RequestToken, _ bytes: [UInt8]) -> [ClientAction]? {
         guard let id = self.requests.id(of: token), self.phase == .ready || self.isLeaving else { return nil }
         return [self.frame(SubtreeChunk(bytes: bytes), id: id)]
@@ -91,7 +92,7 @@ extension ClientStateMachine {
         return [self.frame(end, id: id)]
     }
 
-    /// The caller has consumed so much of a download.
+    /// Grants credit for bytes of a download that the caller has consumed.
     package mutating func grant(_ token: RequestToken, byteCount: Int) -> [ClientAction] {
         guard let id = self.requests.id(of: token), self.phase == .ready || self.isLeaving else { return [] }
         return [self.frame(Credit(bytes: byteCount), id: id)]
@@ -102,7 +103,7 @@ extension ClientStateMachine {
         return self.connect()
     }
 
-    /// Sends what waits, as far as the server has places.
+    /// Sends waiting requests while the server has free slots.
     mutating func flush() -> [ClientAction] {
         guard case .ready = self.phase, let welcome = self.welcome else { return [] }
         var actions: [ClientAction] = []
@@ -116,7 +117,7 @@ extension ClientStateMachine {
             }
         }
         if self.requests.isExhausted, self.requests.inFlightCount == 0 {
-            // All ids of this connection are used up; the next one begins anew.
+            // All ids of this connection are used. The next connection starts with the first id again.
             self.closeReason = NestError(.connectionLost, "all request ids of the connection are used")
             actions.append(.closeChannel)
         }

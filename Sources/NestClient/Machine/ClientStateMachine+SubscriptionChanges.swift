@@ -1,24 +1,25 @@
 import NestModel
 import NestProtocol
 
-/// Subscriptions that become others while they last.
+/// Subscriptions whose request changes.
 ///
-/// A subscriber that is alone on its subscription changes it by RESUBSCRIBE: the difference leads from what it holds to what it
-/// wants. One that shares it with others leaves it for a subscription of its own, when the server has accepted that. Of changes that
-/// follow each other faster than the server answers only the newest is asked for.
+/// A subscriber that is alone on its subscription changes it with RESUBSCRIBE: the server sends the difference between
+/// the state it holds and the new result. A subscriber that shares a subscription leaves it for one of its own as soon
+/// as the server has accepted that one. If changes follow each other faster than the server answers, only the newest is
+/// requested.
 ///
 ///     waiting ──subscription settled──▶ under way ──SUBSCRIBED──▶ made
-///        ▲                         │  └──────ERROR──────▶ refused: everything is as it was
+///        ▲                         │  └──────ERROR──────▶ refused: the subscription is as it was
 ///        └──── connection lost ────┘
 extension ClientStateMachine {
-    /// A subscriber wants another request's result from now on.
+    /// Changes the request of a subscriber.
     package mutating func change(
         _ subscriber: SubscriberID,
         to request: ObjectFetchRequest,
         _ token: RequestToken
     ) -> [ClientAction] {
         if case .closed(let error) = self.phase { return [.fail(token, error)] }
-        let message = OutgoingRequest(owner: .nobody, kind: .connection, Subscribe(request))
+        let message = OutgoingRequest(owner: .noCaller, kind: .connection, Subscribe(request))
         if let error = self.modelError(.resubscribe) ?? self.sizeError(message) { return [.fail(token, error)] }
         guard let id = self.subscriptionOfSubscriber[subscriber], self.subscriptions[id] != nil else {
             return [.fail(token, Self.subscriptionEnded)]
@@ -28,7 +29,7 @@ extension ClientStateMachine {
         return actions + self.settle(id) + self.flush()
     }
 
-    /// Goes on with what the subscribers of a subscription want, when nothing is under way there.
+    /// Starts the pending pause or changes of a subscription, if nothing else is under way.
     mutating func settle(_ id: SubscriptionID) -> [ClientAction] {
         guard let subscription = self.subscriptions[id], subscription.origin == nil, subscription.isSettled,
             case .live(let view) = subscription.phase
@@ -66,7 +67,7 @@ extension ClientStateMachine {
         guard let subscription = self.subscriptions[id], subscription.phase == .changing(view: old),
             let change = subscription.change
         else {
-            // Nobody is left who wanted it.
+            // No subscriber needs the view any more.
             self.sendUnsubscribe(view: subscribed.view)
             return self.flush()
         }
@@ -95,7 +96,7 @@ extension ClientStateMachine {
             let reset = self.reset(subscription.subscribers, had: subscription.head, subscribed.reason)
             if subscription.isPaused { return actions + reset + self.suspend(id) + self.flush() }
             if case .difference = subscribed.first {
-                // What it starts from was found to be wrong meanwhile.
+                // The state from which the difference starts was found to be wrong in the meantime.
                 self.leave(view: subscribed.view)
                 self.subscribe(id)
             }
@@ -103,7 +104,7 @@ extension ClientStateMachine {
         }
     }
 
-    /// The request is the view of another subscription.
+    /// Handles a new request that has the same view as another subscription.
     private mutating func join(view: UInt32, subscription id: SubscriptionID, had head: ResumePoint?) -> [ClientAction]
     {
         self.sendUnsubscribe(view: view)
@@ -122,7 +123,7 @@ extension ClientStateMachine {
         return actions + self.flush()
     }
 
-    /// A change was refused: the subscription goes on as it was.
+    /// Handles a refused change. The subscription continues as before.
     mutating func refused(_ error: NestError, change id: SubscriptionID, of old: UInt32) -> [ClientAction] {
         guard let subscription = self.subscriptions[id], subscription.phase == .changing(view: old),
             let change = subscription.change
@@ -135,19 +136,19 @@ extension ClientStateMachine {
         return self.failed(change, error) + self.goOn(id, view: old)
     }
 
-    /// The answer to a change has left the view as it was.
+    /// Continues after an answer that has not changed the view.
     private mutating func goOn(_ id: SubscriptionID, view: UInt32) -> [ClientAction] {
         guard let subscription = self.subscriptions[id] else { return [] }
         if subscription.isPaused { return self.suspend(id) + self.flush() }
         if subscription.head == nil, subscription.assembler == nil {
-            // Its state was found to be wrong meanwhile.
+            // The state was found to be wrong in the meantime.
             self.leave(view: view)
             self.subscribe(id)
         }
         return self.settle(id) + self.flush()
     }
 
-    /// The server has accepted a candidate: its subscriber leaves the subscription that it has shared.
+    /// Handles a candidate that the server has accepted: its subscriber leaves the shared subscription.
     mutating func adopt(_ id: SubscriptionID) -> [ClientAction] {
         guard let subscription = self.subscriptions[id], let origin = subscription.origin,
             let change = subscription.change
@@ -161,7 +162,7 @@ extension ClientStateMachine {
         return self.made(change) + self.reset(subscription.subscribers, had: had, "the request has changed")
     }
 
-    /// A candidate that was refused.
+    /// Handles a candidate that the server has refused.
     mutating func refused(_ error: NestError, candidate id: SubscriptionID) -> [ClientAction] {
         guard let subscription = self.subscriptions.removeValue(forKey: id), let change = subscription.change,
             let origin = subscription.origin
@@ -172,7 +173,7 @@ extension ClientStateMachine {
         return self.failed(change, error) + self.settle(origin)
     }
 
-    /// A candidate is the view that its subscriber has already.
+    /// Handles a candidate that has the same view as its subscriber's subscription.
     mutating func same(candidate id: SubscriptionID) -> [ClientAction] {
         guard let subscription = self.subscriptions.removeValue(forKey: id), let change = subscription.change,
             let origin = subscription.origin
@@ -186,13 +187,14 @@ extension ClientStateMachine {
 
     // MARK: Ends
 
-    /// The connection is lost. What was not answered waits for the next one; what was accepted, and did not come, begins anew.
+    /// Handles the loss of the connection. Unanswered changes wait for the next connection. Subscriptions whose change
+    /// was accepted but whose difference did not arrive start again.
     mutating func changesLost() -> [ClientAction] {
         var actions: [ClientAction] = []
         for id in self.subscriptions.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let subscription = self.subscriptions[id] else { continue }
             guard subscription.origin == nil else {
-                // A candidate is asked for again, unless the subscriber wants something newer.
+                // The candidate is requested again, unless the subscriber has a newer change.
                 guard let change = subscription.change, self.waitingChanges[change.subscriber] != nil else { continue }
                 self.subscriptions[id] = nil
                 self.candidates[change.subscriber] = nil
@@ -206,21 +208,21 @@ extension ClientStateMachine {
             if subscription.awaitsDifference {
                 self.subscriptions[id]?.awaitsDifference = false
                 self.subscriptions[id]?.head = nil
-                let message = "the connection was lost before the difference to the new request came"
+                let message = "the connection was lost before the difference to the new request arrived"
                 actions += self.reset(subscription.subscribers, had: subscription.head, message)
             }
         }
         return actions
     }
 
-    /// A change that was under way has to be asked for again, unless the subscriber wants something newer.
+    /// Queues a change that was under way, unless the subscriber has a newer change.
     mutating func waitAgain(_ change: SubscriptionChange) -> [ClientAction] {
         if self.waitingChanges[change.subscriber] != nil { return self.superseded(change) }
         self.waitingChanges[change.subscriber] = change
         return []
     }
 
-    /// A subscriber has gone, or its subscription has ended.
+    /// Drops the changes of a subscriber that has left, or whose subscription has ended.
     mutating func dropChanges(of subscriber: SubscriberID, _ error: NestError) -> [ClientAction] {
         var actions = self.waitingChanges.removeValue(forKey: subscriber).map { self.failed($0, error) } ?? []
         if let id = self.candidates.removeValue(forKey: subscriber),
@@ -231,7 +233,7 @@ extension ClientStateMachine {
         return actions
     }
 
-    /// The caller of a change has waited long enough. `nil` when it is no change of which this is known.
+    /// Abandons a change because its caller no longer waits. `isKnown` is false if the token belongs to no change.
     mutating func abandonChange(_ token: RequestToken) -> (wasSent: Bool, isKnown: Bool) {
         if let subscriber = self.waitingChanges.first(where: { $0.value.token == token })?.key {
             self.waitingChanges[subscriber] = nil
@@ -260,7 +262,7 @@ extension ClientStateMachine {
         change.token.map { [.fail($0, error)] } ?? []
     }
 
-    /// Says that what is held will be replaced, to those who hold something.
+    /// Notifies subscribers that hold a state that it will be replaced.
     private func reset(_ subscribers: [SubscriberID], had head: ResumePoint?, _ message: String) -> [ClientAction] {
         guard head != nil else { return [] }
         let reset = ResultsReset(cause: .request, message: message.isEmpty ? "the request has changed" : message)

@@ -3,9 +3,9 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Subscriptions to results: how they begin, resume and end. The view of a frame says to which one it belongs.
+/// Subscriptions to results: how they start, resume and end. The view id of a frame identifies its subscription.
 extension ClientStateMachine {
-    /// A local subscriber. One that asks for what another has already shares its subscription.
+    /// Adds a local subscriber. Subscribers with the same request share a subscription.
     package mutating func subscribe(_ subscriber: SubscriberID, to request: ObjectFetchRequest) -> [ClientAction] {
         if case .closed(let error) = self.phase { return [.endSubscription([subscriber], error)] }
         if let error = self.modelError(.subscribe) { return [.endSubscription([subscriber], error)] }
@@ -37,20 +37,20 @@ extension ClientStateMachine {
         return id
     }
 
-    /// Takes a subscriber off a subscription, which ends with the last.
+    /// Removes a subscriber from a subscription. The subscription ends with its last subscriber.
     mutating func depart(_ subscriber: SubscriberID, from id: SubscriptionID) {
         self.subscriptions[id]?.subscribers.removeAll { $0 == subscriber }
         guard let subscription = self.subscriptions[id], subscription.subscribers.isEmpty else { return }
         self.subscriptions[id] = nil
         switch subscription.phase {
         case .live(let view): self.leave(view: view)
-        // The answer will tell which view is to be left.
+        // The answer will contain the view to leave.
         case .changing(let view): self.subscriptionOfView[view] = nil
         case .detached, .subscribing: break
         }
     }
 
-    /// A subscriber found that its state does not fit: everybody on the subscription begins again with a snapshot.
+    /// Handles a subscriber whose state does not fit: all subscribers of the subscription restart with a snapshot.
     package mutating func restart(_ subscriber: SubscriberID, reason: String) -> [ClientAction] {
         guard let id = self.subscriptionOfSubscriber[subscriber] else { return [] }
         return self.restart(id, reason: reason) + self.flush()
@@ -74,9 +74,10 @@ extension ClientStateMachine {
         self.sendUnsubscribe(view: view)
     }
 
-    /// The server counts the subscriptions of a view; this client keeps one of each, however many share it.
+    /// Unsubscribes from a view. The server counts the subscriptions of a view; this client has one, however many
+    /// subscribers share it.
     mutating func sendUnsubscribe(view: UInt32) {
-        _ = self.requests.submit(OutgoingRequest(owner: .nobody, kind: .connection, Unsubscribe(view: view)))
+        _ = self.requests.submit(OutgoingRequest(owner: .noCaller, kind: .connection, Unsubscribe(view: view)))
     }
 
     /// Queues the SUBSCRIBE of a subscription.
@@ -92,7 +93,7 @@ extension ClientStateMachine {
         let view = subscribed.view
         guard let subscription = self.subscriptions[id], case .subscribing = subscription.phase, !subscription.isPaused
         else {
-            // Nobody is left who wants it, or not now.
+            // The subscription has ended or is paused.
             if self.subscriptions[id]?.phase == .subscribing { self.subscriptions[id]?.phase = .detached }
             self.sendUnsubscribe(view: view)
             return self.flush()
@@ -111,11 +112,13 @@ extension ClientStateMachine {
             return adopted + [.deliver(.reset(reset), to: subscription.subscribers, byteCount: 0)]
         case .difference:
             guard let head = subscription.head else {
-                return self.violation("a difference for a client that holds nothing")
+                return self.violation("a difference for a subscription without a state")
             }
             return [.deliver(.resumed(head.revision), to: subscription.subscribers, byteCount: 0)] + self.settle(id)
         case .current(let revision):
-            guard subscription.head != nil else { return self.violation("'current' for a client that holds nothing") }
+            guard subscription.head != nil else {
+                return self.violation("'current' for a subscription without a state")
+            }
             self.subscriptions[id]?.head?.revision = revision
             return [.deliver(.resumed(revision), to: subscription.subscribers, byteCount: 0)] + self.settle(id)
         case .alreadySubscribed:
@@ -123,11 +126,12 @@ extension ClientStateMachine {
         }
     }
 
-    /// The request, spelled differently, is the view of another subscription: its frames serve both.
+    /// Handles a request that is written differently but has the view of another subscription: that view's frames serve
+    /// both.
     private mutating func share(view: UInt32, subscription id: SubscriptionID) -> [ClientAction] {
         self.sendUnsubscribe(view: view)
         guard let other = self.shareableSubscription(ofView: view), let subscription = self.subscriptions[id] else {
-            // The other subscription has ended while this one was asked for, or becomes another: begin anew.
+            // The other subscription has ended in the meantime, or is changing: subscribe again.
             self.subscribeLater(id)
             return self.flush()
         }
@@ -140,13 +144,14 @@ extension ClientStateMachine {
         return actions + self.move(subscription.subscribers, from: id, to: other) + self.flush()
     }
 
-    /// One at a time: if two subscriptions asked for the same view together, the server would refuse each because of the other.
+    /// Subscribes again, one subscription at a time: if two subscribed to the same view at once, the server would
+    /// refuse each because of the other.
     mutating func subscribeLater(_ id: SubscriptionID) {
         self.subscriptions[id]?.phase = .detached
         self.retries.append(id)
     }
 
-    /// The answer to a subscription has come.
+    /// Starts the next subscription that has to wait for its turn.
     mutating func subscribeNext() {
         while !self.retries.isEmpty, !self.subscriptions.values.contains(where: { $0.phase == .subscribing }) {
             let id = self.retries.removeFirst()
@@ -156,12 +161,12 @@ extension ClientStateMachine {
         }
     }
 
-    /// The subscription of a view, when others may join it.
+    /// Returns the subscription of a view, if other subscribers may join it.
     func shareableSubscription(ofView view: UInt32) -> SubscriptionID? {
         self.subscriptionOfView[view].flatMap { self.subscriptions[$0]?.isShareable == true ? $0 : nil }
     }
 
-    /// Subscribers of a subscription that ends join another, and begin with what it holds.
+    /// Moves the subscribers of a subscription that ends to another one. They start with its state.
     mutating func move(_ subscribers: [SubscriberID], from id: SubscriptionID, to other: SubscriptionID)
         -> [ClientAction]
     {
@@ -267,7 +272,7 @@ extension ClientStateMachine {
         }
         var actions = subscription.change.map { self.failed($0, error) } ?? []
         guard subscription.origin == nil else {
-            // Its subscriber is on another subscription.
+            // The subscriber has another subscription.
             for subscriber in subscription.subscribers { self.candidates[subscriber] = nil }
             return actions
         }

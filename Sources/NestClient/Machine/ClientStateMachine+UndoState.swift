@@ -1,9 +1,10 @@
 import NestModel
 import NestProtocol
 
-/// The session's undo state, for all who follow it: one subscription of the connection, asked for again on the next.
+/// The session's undo state, for all followers. The connection has one subscription to it, and the next connection
+/// subscribes again.
 extension ClientStateMachine {
-    /// The first follower has come.
+    /// Handles the first follower.
     package mutating func followUndoState() -> [ClientAction] {
         if case .closed(let error) = self.phase { return [.endUndoState(error)] }
         self.followsUndoState = true
@@ -11,23 +12,23 @@ extension ClientStateMachine {
         return self.connectIfIdle() + self.flush()
     }
 
-    /// The last one has left.
+    /// Handles the departure of the last follower.
     package mutating func unfollowUndoState() -> [ClientAction] {
         guard self.followsUndoState else { return [] }
         self.followsUndoState = false
         self.undoState = nil
         guard case .ready = self.phase else { return [] }
-        _ = self.requests.submit(OutgoingRequest(owner: .nobody, kind: .connection, GetUndoState(follows: false)))
+        _ = self.requests.submit(OutgoingRequest(owner: .noCaller, kind: .connection, GetUndoState(follows: false)))
         return self.flush()
     }
 
-    /// A caller wants to know it once; whether others follow it stays as it is.
+    /// Requests the state once for a caller. Does not change whether the client follows it.
     package mutating func askUndoState(_ token: RequestToken) -> [ClientAction] {
         let message = GetUndoState(follows: self.followsUndoState)
         return self.submit(OutgoingRequest(owner: .caller(token), kind: .read, message))
     }
 
-    /// Queues GET_UNDO_STATE when there are followers.
+    /// Queues GET_UNDO_STATE if there are followers.
     mutating func requestUndoState() {
         guard self.followsUndoState else { return }
         _ = self.requests.submit(OutgoingRequest(owner: .undoState, kind: .connection, GetUndoState(follows: true)))

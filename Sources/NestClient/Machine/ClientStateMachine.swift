@@ -3,65 +3,66 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Decides everything a client does: what it sends, whom it tells, when it connects again. Knows no socket, no task
-/// and no clock.
+/// Makes all decisions of a client: what to send, which callers and subscribers to notify, when to reconnect. It uses
+/// no socket, no task and no clock.
 ///
 ///     idle ──connect──▶ connecting ──opened──▶ handshaking ──WELCOME──▶ ready ──GOAWAY──▶ leaving
 ///      ▲                    ▲  │ failed             │ closed              │ closed         │ closed
 ///      └── first failure ───┼──┴──▶ backingOff ◀────┴─────────────────────┴────────────────┘
 ///                           └────────────┘
-///     any ──close, or an error that will not pass──▶ closed
+///     any ──close, or a permanent error──▶ closed
 package struct ClientStateMachine: Sendable {
     package enum Phase: Equatable, Sendable {
         case idle
         case connecting
         case handshaking
         case ready
-        /// The server closes soon; nothing new is sent to it.
+        /// The server will close the connection soon. The client sends no new requests.
         case leaving(retryAfterMilliseconds: Int)
         case backingOff
         case closed(NestError)
     }
 
     package internal(set) var phase = Phase.idle
-    /// What the server of this or the last connection said of itself.
+    /// WELCOME of the current or last connection.
     package internal(set) var welcome: Welcome?
 
     let hello: Hello
-    /// The model of the current or last connection, when it was asked for.
+    /// The model of the current or last connection, if it was read.
     var readModel: KnownModel?
-    /// The model that requests and subscriptions are made for; `nil` before the first connection.
+    /// The hash of the model that requests and subscriptions are made for; `nil` before the first connection.
     var knownModelHash: UInt64?
     var requests = RequestTable()
     var subscriptions: [SubscriptionID: Subscription] = [:]
     var changeFeeds: [SubscriptionID: ChangeFeed] = [:]
-    /// Revisions that this connection's writes became and some subscription has not reached; ascending.
+    /// The revisions of this connection's writes that some subscription has not reached; ascending.
     var ownRevisions: [Revision] = []
     var nextSubscriptionID: UInt64 = 1
     var subscriptionOfSubscriber: [SubscriberID: SubscriptionID] = [:]
     var subscriptionOfView: [UInt32: SubscriptionID] = [:]
-    /// Subscriptions whose view the connection had already, by a subscription that ends: asked for again one after the other.
+    /// Subscriptions whose view the connection already had, through a subscription that is ending. They subscribe again
+    /// one after the other.
     var retries: [SubscriptionID] = []
-    /// What subscribers want and was not asked for yet: the newest of each.
+    /// The changes of subscribers that were not requested yet, the newest of each subscriber.
     var waitingChanges: [SubscriberID: SubscriptionChange] = [:]
-    /// Subscriptions that subscribers will go to when the server accepts them.
+    /// New subscriptions that become the subscribers' own when the server accepts them.
     var candidates: [SubscriberID: SubscriptionID] = [:]
     var group = GroupPhase.none
-    /// Somebody wants to be told of the session's undo state.
+    /// Whether the session's undo state has followers.
     var followsUndoState = false
-    /// What they were told last.
+    /// The state that was last delivered to the followers.
     var undoState: UndoState?
     var pings: [UInt64: RequestToken] = [:]
     var nextPing: UInt64 = 1
     var backoff: Backoff
     var keepAlive: KeepAlive?
     var random: SeededSource
-    /// Set when a handshake has been completed once: from then on a lost connection is made again.
+    /// Whether a handshake was ever completed. From then on, the client reconnects after a lost connection.
     var hasBeenReady = false
     var readySince: NIODeadline?
-    /// Why the connection is about to close, as the server or this side said.
+    /// Why the connection is about to close, from the server or from this client.
     var closeReason: NestError?
-    /// Bytes of subscribers' queues.
+    /// The number of bytes in the subscribers' queues.
     var queuedByteCount = 0
 
     package init(hello: Hello, seed: UInt64, backoff: Backoff = Backoff()) {
@@ -70,7 +71,7 @@ package struct ClientStateMachine: Sendable {
         self.random = SeededSource(state: seed)
     }
 
-    /// The generator behind the jitter, seeded by the owner so that a run can be repeated.
+    /// The generator of the jitter. The owner provides the seed, so that a run can be repeated.
     struct SeededSource: RandomNumberGenerator, Sendable {
         var state: UInt64
 
@@ -83,15 +84,15 @@ package struct ClientStateMachine: Sendable {
         }
     }
 
-    /// Whether the socket is to be read: not while subscribers have too much to take. An answer that is due is read
-    /// for, up to the hard limit, since the subscriber may be waiting for it.
+    /// Whether to read from the socket. The client stops while the subscribers' queues are too large. If an answer is
+    /// pending, it reads up to the hard limit, because a subscriber may be waiting for the answer.
     package var wantsToRead: Bool {
         if self.queuedByteCount < Limits.clientQueueBytesMax { return true }
         let isAnswerDue = self.requests.inFlightCount > 0 || !self.pings.isEmpty
         return isAnswerDue && self.queuedByteCount < Limits.clientQueueBytesHardMax
     }
 
-    /// Subscribers' queues have grown or shrunk.
+    /// Updates the size of the subscribers' queues.
     package mutating func queuesChanged(by byteCount: Int) {
         self.queuedByteCount += byteCount
     }

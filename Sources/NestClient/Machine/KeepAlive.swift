@@ -2,7 +2,7 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// Whether the server still lives: asks after a silence, gives up after another.
+/// Detects a dead server: sends a ping after a silence, and gives up after another silence.
 package struct KeepAlive: Sendable {
     package enum Action: Equatable, Sendable {
         case none
@@ -19,13 +19,13 @@ package struct KeepAlive: Sendable {
         self.lastReceived = now
     }
 
-    /// Any bytes count as a sign of life.
+    /// Records received bytes. Any bytes prove that the server is alive.
     package mutating func received(now: NIODeadline) {
         self.lastReceived = now
         self.askedAt = nil
     }
 
-    /// `isReading`: while the socket is not read on purpose, silence says nothing.
+    /// `isReading`: silence proves nothing while the client deliberately does not read.
     package mutating func check(now: NIODeadline, isReading: Bool) -> Action {
         guard isReading else {
             self.received(now: now)
@@ -39,6 +39,6 @@ package struct KeepAlive: Sendable {
         return .ping
     }
 
-    /// How often `check` is worth calling.
+    /// The interval at which to call `check`.
     package var checkInterval: TimeAmount { min(self.interval, .seconds(1)) }
 }

@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// Names a request of this client for the caller who waits for its answer, over all connections.
+/// Identifies a request of this client for its waiting caller, across all connections.
 package struct RequestToken: Hashable, Sendable {
     package let rawValue: UInt64
 
@@ -10,42 +10,43 @@ package struct RequestToken: Hashable, Sendable {
     }
 }
 
-/// A request on its way to the server.
+/// A request that is sent to the server, or waits to be sent.
 package struct OutgoingRequest: Equatable, Sendable {
-    /// What may be done when the connection is lost before the answer.
+    /// What happens to the request if the connection is lost before the answer.
     package enum Kind: Equatable, Sendable {
-        /// Changes nothing: sent again.
+        /// Changes nothing. It is sent again.
         case read
-        /// Has an idempotency key: sent again with it, to the same history.
+        /// Has an idempotency key. It is sent again with the key, to the same history.
         case write
-        /// A stream from the server: it fails, the caller may begin again.
+        /// A stream from the server. It fails, and the caller may start again.
         case download
-        /// A stream to the server: until its end is sent, nothing of it counts.
+        /// A stream to the server. Nothing is stored before its end is sent.
         case upload(isEnded: Bool)
-        /// Belongs to its connection and goes with it.
+        /// Belongs to its connection. It fails with the connection.
         case connection
     }
 
-    /// Who wants the answer.
+    /// The receiver of the answer.
     package enum Owner: Equatable, Sendable {
         case caller(RequestToken)
         case subscription(SubscriptionID)
-        /// Of a subscription that had this view when it was sent.
+        /// A change of a subscription, which had this view when the request was sent.
         case change(SubscriptionID, view: UInt32)
-        /// All who follow the undo state.
+        /// All followers of the undo state.
         case undoState
-        case nobody
+        /// The answer is ignored.
+        case noCaller
     }
 
     package var owner: Owner
     package var kind: Kind
     package var type: MessageType
     package var body: [UInt8]
-    /// What answers it, if it is a `Query`.
+    /// The expected answer, if the request is a `Query`.
     package var answer: ExpectedAnswer?
-    /// The properties of the rows in the answer, for those that have rows.
+    /// The properties of the rows in the answer, if it has rows.
     package var projection: [PropertyNumber]
-    /// The group that it is a part of, and without which it is not sent again.
+    /// The group that the request belongs to. It is not sent again outside the group.
     package var group: UInt64?
 
     package init(owner: Owner, kind: Kind, type: MessageType, body: [UInt8], projection: [PropertyNumber] = []) {
@@ -71,16 +72,16 @@ package struct OutgoingRequest: Equatable, Sendable {
         self.answer = ExpectedAnswer(Asked.Answer.self)
     }
 
-    /// Why it failed, when it was sent to a server whose connection is gone.
+    /// The error for a request that was sent to a server whose connection was lost.
     package var lossError: NestError {
         switch self.kind {
         case .write, .upload(isEnded: true):
             NestError(
                 .outcomeUnknown,
-                "the connection was lost before the answer: the change may have been made; look before trying again"
+                "the connection was lost before the answer: the change may have been made; check before you retry"
             )
         case .upload(isEnded: false):
-            NestError(.connectionLost, "the connection was lost during the upload: nothing of it was stored")
+            NestError(.connectionLost, "the connection was lost during the upload: nothing was stored")
         case .read, .download, .connection:
             NestError(.connectionLost, "the connection was lost before the answer")
         }

@@ -1,6 +1,6 @@
 import NestProtocol
 
-/// The one message that answers a `Query`, of the type that the query names.
+/// The message that answers a `Query`, of the type that the query specifies.
 package struct ReceivedAnswer: Equatable, Sendable {
     package let message: any Message
 
@@ -13,7 +13,7 @@ package struct ReceivedAnswer: Equatable, Sendable {
     }
 }
 
-/// Which message answers a `Query`.
+/// The type of the message that answers a `Query`.
 package struct ExpectedAnswer: Equatable, Sendable {
     package let message: any Message.Type
 

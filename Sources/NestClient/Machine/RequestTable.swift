@@ -2,7 +2,7 @@ import DequeModule
 import NestModel
 import NestProtocol
 
-/// The requests of a client: those that wait to be sent, and those whose answer is awaited.
+/// The requests of a client that wait to be sent or for their answer.
 ///
 ///     waiting ──sendable──▶ in flight ──answer──▶ gone
 ///        ▲                      │
@@ -15,7 +15,7 @@ package struct RequestTable: Sendable {
 
     private struct Waiting: Sendable {
         var request: OutgoingRequest
-        /// The history of the server it was sent to before, if it was.
+        /// The history of the server that it was sent to before, if any.
         var sentTo: Identifier128?
     }
 
@@ -29,17 +29,17 @@ package struct RequestTable: Sendable {
 
     package var isEmpty: Bool { self.waiting.isEmpty && self.inFlight.isEmpty }
     package var inFlightCount: Int { self.inFlight.count }
-    /// This connection has no more ids to give.
+    /// Whether this connection has no ids left.
     package var isExhausted: Bool { self.nextID > Limits.requestIDMax }
 
-    /// `false` when too many wait already.
+    /// Adds a waiting request. Returns `false` if too many are waiting.
     package mutating func submit(_ request: OutgoingRequest) -> Bool {
         guard self.waiting.count < Limits.clientRequestsWaitingMax else { return false }
         self.waiting.append(Waiting(request: request))
         return true
     }
 
-    /// Takes the next request to send, with its id, while the server has a place for it.
+    /// Removes and returns the next request to send, with its id, if the server has a free slot.
     package mutating func nextToSend(inFlightMax: Int) -> (id: UInt32, request: OutgoingRequest)? {
         guard self.inFlight.count < inFlightMax, !self.isExhausted, let next = self.waiting.popFirst() else {
             return nil
@@ -55,7 +55,7 @@ package struct RequestTable: Sendable {
         set { self.inFlight[id] = newValue }
     }
 
-    /// The answer to a request has come.
+    /// Removes and returns a request that was answered.
     package mutating func finish(_ id: UInt32) -> InFlight? {
         self.inFlight.removeValue(forKey: id)
     }
@@ -64,8 +64,8 @@ package struct RequestTable: Sendable {
         self.inFlight.first { $0.value.request.owner == .caller(token) }?.key
     }
 
-    /// The server did not and will not execute requests above `last`: they wait for the next connection. Streams are
-    /// returned, because what they carried cannot be sent again.
+    /// Handles GOAWAY. The server did not and will not execute requests above `last`: they wait for the next
+    /// connection. Returns streams, because their data cannot be sent again.
     package mutating func goAway(lastRequestID last: UInt32) -> [OutgoingRequest] {
         var failed: [OutgoingRequest] = []
         for id in self.inFlight.keys.filter({ $0 > last }).sorted(by: >) {
@@ -78,13 +78,13 @@ package struct RequestTable: Sendable {
         return failed.reversed()
     }
 
-    /// Whether the request has not been sent on this connection.
+    /// Whether the request was not sent yet on this connection.
     package func isWaiting(_ token: RequestToken) -> Bool {
         self.waiting.contains { $0.request.owner == .caller(token) }
     }
 
-    /// The connection is gone. What may be sent again waits for the next one, in its old order; the rest is returned, parts of
-    /// the connection's group among it.
+    /// Handles the loss of the connection. Requests that may be sent again wait for the next connection, in their
+    /// order. Returns the others, including parts of the connection's group.
     package mutating func connectionLost(history: Identifier128) -> [OutgoingRequest] {
         var failed: [OutgoingRequest] = []
         for (_, entry) in self.inFlight.sorted(by: { $0.key > $1.key }) {
@@ -107,12 +107,14 @@ package struct RequestTable: Sendable {
         return failed.reversed()
     }
 
-    /// A server answers. Writes that may have reached another history are not sent to this one; they are returned.
+    /// Handles a new connection. Removes and returns writes that may have reached another history: they are not sent to
+    /// this one.
     package mutating func connected(history: Identifier128) -> [OutgoingRequest] {
         self.removeWaiting { $0.request.kind == .write && $0.sentTo != nil && $0.sentTo != history }
     }
 
-    /// The server has another model. What waits and was made for the old one is returned, and whether it was sent before.
+    /// Handles another model of the server. Removes and returns waiting requests for the old model, and whether each
+    /// was sent before.
     package mutating func modelChanged() -> [(request: OutgoingRequest, wasSent: Bool)] {
         var removed: [(request: OutgoingRequest, wasSent: Bool)] = []
         self.waiting.removeAll { waiting in
@@ -123,7 +125,7 @@ package struct RequestTable: Sendable {
         return removed
     }
 
-    /// Gives up everything; returns what waited or was in flight.
+    /// Removes and returns all requests.
     package mutating func removeAll() -> [(request: OutgoingRequest, wasSent: Bool)] {
         let all =
             self.inFlight.sorted { $0.key < $1.key }.map { ($0.value.request, true) }
@@ -136,20 +138,20 @@ package struct RequestTable: Sendable {
     package enum Abandoned: Equatable, Sendable {
         /// Never sent, so never executed.
         case unsent
-        /// Sent on a connection that is gone; waits to be sent again.
+        /// Sent on a connection that was lost. It waits to be sent again.
         case sentBefore(OutgoingRequest)
         case inFlight(id: UInt32, OutgoingRequest)
         case unknown
     }
 
-    /// The caller no longer waits. An answer that still comes is nobody's.
+    /// Removes the caller of a request. An answer that still arrives is ignored.
     package mutating func abandon(_ token: RequestToken) -> Abandoned {
         if let index = self.waiting.firstIndex(where: { $0.request.owner == .caller(token) }) {
             let waiting = self.waiting.remove(at: index)
             return waiting.sentTo == nil ? .unsent : .sentBefore(waiting.request)
         }
         guard let id = self.id(of: token), let entry = self.inFlight[id] else { return .unknown }
-        self.inFlight[id]?.request.owner = .nobody
+        self.inFlight[id]?.request.owner = .noCaller
         self.inFlight[id]?.request.kind = .connection
         return .inFlight(id: id, entry.request)
     }

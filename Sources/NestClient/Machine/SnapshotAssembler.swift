@@ -3,7 +3,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Puts a snapshot together from its head and the frames of sections and rows after it.
+/// Assembles a snapshot from its header and from the frames of sections and rows that follow.
 package struct SnapshotAssembler: Sendable {
     package private(set) var header: SnapshotHeader
     private let sectionCount: Int
@@ -61,10 +61,10 @@ package struct SnapshotAssembler: Sendable {
         self.sections.append(ResultsSection(key: self.header.sections[self.section].key, rows: []))
     }
 
-    /// The answer to a fetch, when the last frame has come.
+    /// Returns the answer to a fetch, after the last frame.
     func reply() throws(WireError) -> Reply { .snapshot(try self.finish(hasWindow: true), total: self.header.total) }
 
-    /// The snapshot, when the last frame has come.
+    /// Returns the snapshot, after the last frame.
     package func finish(hasWindow: Bool = false) throws(WireError) -> SectionedSnapshot {
         var sections = self.sections
         if sections.isEmpty { sections = self.header.sections.map { ResultsSection(key: $0.key, rows: []) } }

@@ -1,6 +1,6 @@
 import NestModel
 
-/// Names a subscription of this client, over all connections.
+/// Identifies a subscription of this client, across all connections.
 package struct SubscriptionID: Hashable, Sendable {
     package let rawValue: UInt64
 
@@ -9,7 +9,7 @@ package struct SubscriptionID: Hashable, Sendable {
     }
 }
 
-/// Names one subscriber of this client.
+/// Identifies a subscriber of this client.
 package struct SubscriberID: Hashable, Sendable {
     package let rawValue: UInt64
 
@@ -18,37 +18,37 @@ package struct SubscriberID: Hashable, Sendable {
     }
 }
 
-/// One fetch request that the server keeps this client informed about, for one or more local subscribers.
+/// A fetch request whose result the server keeps up to date for one or more local subscribers.
 ///
 ///     detached ──connected──▶ subscribing ──SUBSCRIBED──▶ live ──RESUBSCRIBE──▶ changing ──answer──▶ live
 ///        ▲                                                 │                        │
 ///        └───────────── connection lost, or paused ────────┴────────────────────────┘
 ///
-/// All its subscribers hold the same state at its head (counting what waits in their queues), so they share frames.
+/// All its subscribers hold the same state at its head, including the elements in their queues, so they share frames.
 package struct Subscription: Sendable {
     package enum Phase: Equatable, Sendable {
         case detached
         case subscribing
         case live(view: UInt32)
-        /// A change is under way; until it is answered the frames are of this view.
+        /// A change is under way. Until it is answered, frames have this view.
         case changing(view: UInt32)
     }
 
-    /// As it would be asked for now: a window around an object names the one that it follows.
+    /// The current request. A window around an object names the object that it follows now.
     package private(set) var request: ObjectFetchRequest
     package var subscribers: [SubscriberID]
     package var phase = Phase.detached
-    /// The state that the subscribers reach with what they were given; `nil` before the first snapshot.
+    /// The state that the subscribers reach by the delivered elements; `nil` before the first snapshot.
     package var head: ResumePoint?
     package var projection: [PropertyNumber] = []
     package var assembler: SnapshotAssembler?
     /// The change that is under way.
     package var change: SubscriptionChange?
-    /// The request has changed, and the difference from the state held has not come yet.
+    /// Whether the request has changed and the difference to the new result has not arrived.
     package var awaitsDifference = false
-    /// Its only subscriber wants nothing for now.
+    /// Whether its only subscriber has paused it.
     package var isPaused = false
-    /// The subscription that its subscriber is on until the server has accepted this one; `nil` for all but such a candidate.
+    /// The subscription that the subscriber has until the server accepts this one. `nil`, except for such a candidate.
     package var origin: SubscriptionID?
 
     package init(request: ObjectFetchRequest, subscriber: SubscriberID) {
@@ -56,7 +56,7 @@ package struct Subscription: Sendable {
         self.subscribers = [subscriber]
     }
 
-    /// Its view's id at the server.
+    /// The server's id of its view.
     package var view: UInt32? {
         switch self.phase {
         case .live(let view), .changing(let view): view
@@ -64,30 +64,30 @@ package struct Subscription: Sendable {
         }
     }
 
-    /// It has a state, and nothing is under way that would replace it: a change may be asked for.
+    /// Whether it has a state, and nothing is under way that would replace the state. If so, a change may be requested.
     package var isSettled: Bool {
         guard case .live = self.phase else { return false }
         return self.head != nil && self.assembler == nil && !self.awaitsDifference
     }
 
-    /// Whether others may join: it will go on with the request that it has now.
+    /// Whether other subscribers may join: its request is not changing.
     package var isShareable: Bool {
         self.origin == nil && self.change == nil && !self.awaitsDifference && !self.isPaused
     }
 
     package enum DiffVerdict: Equatable, Sendable {
-        /// It leads from the head on; the diff as the subscribers get it, from the revision they hold.
+        /// The diff follows the head. This is the diff for the subscribers, from the revision that they hold.
         case apply(ResultsDiff)
-        /// It ends at or before the head.
+        /// The diff ends at or before the head.
         case known
-        /// It begins after the head: something is missing.
+        /// The diff starts after the head: some diff is missing.
         case gap
-        /// A snapshot is awaited, which will contain it.
+        /// The diff will be part of a snapshot that has not arrived yet.
         case notYet
     }
 
-    /// Judges a diff by `from <= head < to`, and moves the head when it fits. The one that answers a change is from a revision
-    /// to the same one, and no other is.
+    /// Checks a diff by `from <= head < to`, and moves the head if it fits. The diff that answers a change leads from a
+    /// revision to the same revision; no other diff does.
     package mutating func take(_ diff: ResultsDiff) -> DiffVerdict {
         guard let head = self.head else { return .notYet }
         if self.awaitsDifference {
@@ -105,19 +105,19 @@ package struct Subscription: Sendable {
         return .apply(diff)
     }
 
-    /// Takes where a window is: around another object, when the one before has left.
+    /// Follows a window's anchor: another object becomes the anchor when the previous one leaves the result.
     package mutating func follow(_ window: WindowPosition?) {
         if let anchor = window?.anchor, case .around(_, let before, let after)? = self.request.window {
             self.request.window = .around(anchor, before: before, after: after)
         }
     }
 
-    /// The server has accepted another request.
+    /// Sets the request that the server has accepted.
     package mutating func become(_ request: ObjectFetchRequest) {
         self.request = request
     }
 
-    /// A progress mark: a state that is held is exact there too. `true` when that is news.
+    /// Handles a progress mark: the held state is exact at this revision too. Returns whether the head has moved.
     package mutating func progress(_ revision: Revision) -> Bool {
         guard self.view != nil, let head = self.head, head.revision < revision else { return false }
         self.head?.revision = revision
@@ -125,10 +125,10 @@ package struct Subscription: Sendable {
     }
 }
 
-/// What a subscriber wants instead of what it has.
+/// A change of a subscriber's request.
 package struct SubscriptionChange: Equatable, Sendable {
     package var subscriber: SubscriberID
     package var request: ObjectFetchRequest
-    /// The caller who waits for it; `nil` when nobody does any more.
+    /// The waiting caller; `nil` if it no longer waits.
     package var token: RequestToken?
 }

@@ -1,23 +1,23 @@
 import NestModel
 
-/// What a subscription hands to its subscribers' queues.
+/// An element that a subscription delivers to its subscribers' queues.
 package enum SubscriptionElement: Equatable, Sendable {
-    /// `of`: the request that the state is of from here on; `nil`: the same as before.
+    /// `of`: the request of the state from now on; `nil`: unchanged.
     case snapshot(SectionedSnapshot, SnapshotReason, digest: UInt64, of: ObjectFetchRequest? = nil)
     case diff(ResultsDiff, of: ObjectFetchRequest? = nil)
-    /// The state is also that of this request.
+    /// The state is also the result of this request.
     case request(ObjectFetchRequest)
     case progress(Revision)
-    /// Where the window is at a revision, at which it shows what it did before.
+    /// The position of a window at a revision. Its rows have not changed.
     case position(WindowPosition, Revision)
     case reset(ResultsReset)
-    /// The store has another history than the one before: its revisions cannot be compared with those.
+    /// The store has another history than before: revisions of the two cannot be compared.
     case otherHistory
     case disconnected(reason: String)
     case resumed(Revision)
     case paused
 
-    /// The subscription is away: what was said of that before does not matter.
+    /// Whether the subscription is disconnected or paused. Such an element replaces a previous one.
     var isAway: Bool {
         switch self {
         case .disconnected, .paused: true
@@ -25,7 +25,7 @@ package enum SubscriptionElement: Equatable, Sendable {
         }
     }
 
-    /// What it weighs beyond the bytes it came in; nothing for events that queues merge.
+    /// The number of bytes that it uses beyond those received; 0 for events that queues merge.
     var ownBytes: Int {
         switch self {
         case .snapshot, .diff, .request: 128
@@ -33,20 +33,20 @@ package enum SubscriptionElement: Equatable, Sendable {
         }
     }
 
-    /// The revision of the state that it leads to; `nil` while that is not known to be exact.
+    /// The revision of the state after this element; `nil` if it is not known to be exact.
     func revision(after revision: Revision?) -> Revision? {
         switch self {
         case .snapshot(let snapshot, _, _, _): snapshot.revision
         case .diff(let diff, _): diff.to
         case .progress(let reached): reached
         case .position, .request: revision
-        // After `resumed` a difference may follow, so that nothing is known before the next element.
+        // A difference may follow `resumed`, so the revision is unknown before the next element.
         case .reset, .otherHistory, .disconnected, .resumed, .paused: nil
         }
     }
 }
 
-/// What a queue holds, with its share of the bytes that wait.
+/// An element in a queue, with its share of the waiting bytes.
 package struct QueuedElement: Sendable {
     package var element: SubscriptionElement
     package var byteCount: Int

@@ -1,8 +1,8 @@
 import NestModel
 
-/// What may stand for a value where changes are written by name: `["name": "Ann", "number": 3, "user": ann]`.
+/// A value in changes that are written by name: `["name": "Ann", "number": 3, "user": ann]`.
 ///
-/// Dates, data and UUIDs, and null, are said as `AttributeValue.date(microseconds)` and so on.
+/// Dates, data, UUIDs and null are written as `AttributeValue.date(microseconds)` and so on.
 public protocol MutationValueConvertible: Sendable {
     var mutationValue: MutationValue { get }
 }

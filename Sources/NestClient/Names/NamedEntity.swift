@@ -1,7 +1,7 @@
 import NestModel
 
 extension NestClient {
-    /// The entity of this name in the server's model.
+    /// Returns the entity of this name in the server's model.
     public func entity(_ name: String) async throws(NestError) -> NamedEntity {
         let model = try await self.model()
         guard let description = model.entity(named: name) else {
@@ -12,14 +12,14 @@ extension NestClient {
     }
 }
 
-/// An entity with its model: requests and changes are written with names, as one writes them without generated code.
+/// An entity with its model, for requests and changes that are written by name, without generated code.
 ///
 ///     let user = try await client.entity("User")
 ///     let ann = try context.insert(user, ["name": "Ann", "born": AttributeValue.date(0)])
-///     let users = try user.request(where: "name CONTAINS[c] \(Predicate.quoted(typed))", sort: "name:c")
+///     let users = try user.request(where: "name CONTAINS[c] \(FetchPredicate.quoted(typed))", sort: "name:c")
 ///     try await client.withFetchedResults(users.request) { results in … users["name", row] … }
 ///
-/// Names are looked up when they are used; one that the entity does not have is refused with `unknownProperty`.
+/// Names are looked up when they are used. A name that the entity does not have causes the error `unknownProperty`.
 public struct NamedEntity: Sendable {
     public let description: EntityDescription
     public let model: ManagedObjectModel
@@ -31,7 +31,7 @@ public struct NamedEntity: Sendable {
 
     public var number: EntityNumber { self.description.number }
 
-    /// The number of an attribute or relationship.
+    /// Returns the number of an attribute or relationship.
     public func property(_ name: String) throws(NestError) -> PropertyNumber {
         guard let property = self.description.propertyNumber(named: name) else {
             throw NestError(.unknownProperty, "\(self.description.name) has no '\(name)'")
@@ -39,7 +39,8 @@ public struct NamedEntity: Sendable {
         return property
     }
 
-    /// Values by name. An object stands for itself in a relationship to one; a whole number may stand for a double.
+    /// Converts values that are given by name. The value of a to-one relationship is an object. A whole number may be
+    /// the value of a double.
     public func values(
         _ values: KeyValuePairs<String, any MutationValueConvertible>
     ) throws(NestError) -> [PropertyAssignment] {
@@ -57,10 +58,12 @@ public struct NamedEntity: Sendable {
         return assignments
     }
 
-    /// A fetch request: what `nestc fetch` says with `--where`, `--sort`, `--section` and `--properties`.
+    /// Returns a fetch request from texts like those of `nestc fetch --where`, `--sort`, `--section` and
+    /// `--properties`.
     ///
-    /// `sort` is `"name:c,-createdAt"`; without it, rows come in the order of `section`, or by id. `properties` are attributes,
-    /// relationships to one, and paths like `user.name` or `phones.@count`; all stored ones when there are none.
+    /// `sort` is a text like `"name:c,-createdAt"`. If it is empty, the order is that of `section`, or by id.
+    /// `properties` are attributes, to-one relationships, and paths like `user.name` or `phones.@count`. If there are
+    /// none, the rows have all stored properties.
     public func request(
         where predicate: String = "",
         sort: String = "",

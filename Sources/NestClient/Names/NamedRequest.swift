@@ -3,7 +3,7 @@ import NestModel
 /// A fetch request whose rows are read by name.
 public struct NamedRequest: Sendable {
     public let request: ObjectFetchRequest
-    /// Where each of them stands in a row's values.
+    /// The slot of each property in a row's values.
     private let slots: [String: Int]
 
     public init(_ request: ObjectFetchRequest, of entity: NamedEntity) {
@@ -21,12 +21,12 @@ public struct NamedRequest: Sendable {
         self.slots = slots
     }
 
-    /// The value of a property or path that the request asks for; null for any other.
+    /// The value of a property or path of the request; null for any other.
     public subscript(name: String, row: Row) -> AttributeValue {
         guard let slot = self.slots[name], row.values.indices.contains(slot) else { return .null }
         return row.values[slot]
     }
 
-    /// The same as text for people: "" for null.
+    /// Returns the value as text; "" for null.
     public func text(_ name: String, _ row: Row) -> String { FetchedResultsSectionInfo.name(for: self[name, row]) }
 }

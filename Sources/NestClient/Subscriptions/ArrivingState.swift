@@ -1,20 +1,21 @@
 import NestModel
 
-/// A whole state on its way to a subscriber: shown when it is not older than what is shown already, until then changed by what
-/// comes after it.
+/// A received state that is not shown yet. It is shown when it is not older than the visible state. Until then, the
+/// elements after it change it.
 struct ArrivingState: Sendable {
     var state: SectionedSnapshot
     var reason: SnapshotReason
     var digest: UInt64
-    /// What the state is of.
+    /// The request of the state.
     var request: ObjectFetchRequest
-    /// The revision at which its window is known to be where it is. The rows are those of that revision too.
-    var placedRevision: Revision
+    /// The newest revision at which the position of the state's window is known. The rows are those of that revision
+    /// too.
+    var positionRevision: Revision
 
-    /// The newest revision at which all of it is right.
-    var exactRevision: Revision { self.state.window == nil ? self.state.revision : self.placedRevision }
+    /// The newest revision at which all of the state is exact.
+    var exactRevision: Revision { self.state.window == nil ? self.state.revision : self.positionRevision }
 
-    /// Whether an element leads on from it. What replaces it or tells of the connection does not.
+    /// Whether an element changes this state. An element that replaces it, or reports about the connection, does not.
     func isChanged(by element: SubscriptionElement) -> Bool {
         switch element {
         case .diff, .request, .progress, .position, .resumed: true
@@ -27,14 +28,14 @@ struct ArrivingState: Sendable {
         case .diff(let diff, let request):
             try self.state.apply(diff.fitted(to: self.state, of: request))
             self.digest = diff.digest
-            self.placedRevision = diff.to
+            self.positionRevision = diff.to
             if let request { self.become(request) }
         case .request(let request): self.become(request)
         case .progress(let revision), .resumed(let revision):
             self.state.revision = max(self.state.revision, revision)
         case .position(let position, let revision):
             self.state.window = position
-            self.placedRevision = revision
+            self.positionRevision = revision
         case .snapshot, .reset, .otherHistory, .disconnected, .paused: break
         }
     }
@@ -46,8 +47,9 @@ struct ArrivingState: Sendable {
 }
 
 extension ResultsDiff {
-    /// As it applies to a state. `request`: what a change leads to, when this is the answer to it: that fits what is held up to
-    /// its revision. By where its window is, a state may be shown at a later revision than the connection counts.
+    /// Returns the diff with the `from` that fits `state`. `request` is the new request, if the diff answers a change.
+    /// Such a diff fits the held state up to its revision. The position of a window can advance a visible state beyond
+    /// the connection's head.
     func fitted(to state: SectionedSnapshot, of request: ObjectFetchRequest?) -> ResultsDiff {
         guard request != nil, state.revision == self.to else { return self }
         var diff = self

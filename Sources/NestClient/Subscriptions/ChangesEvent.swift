@@ -1,15 +1,15 @@
 import NestModel
 
-/// What happens to a subscription to changes.
+/// An event of a subscription to changes.
 public enum ChangesEvent: Hashable, Sendable {
-    /// The first event: what follows is everything after this state.
+    /// The first event. All changes after this state follow.
     case following(ResumePoint)
-    /// What a transaction has touched, or a part of it: revisions come in order, none is left out and none comes twice.
+    /// The changes of a transaction, or a part of them. Revisions arrive in order; none is missing or repeated.
     case changes(ChangeSetPart)
-    /// Up to this revision there is nothing more.
+    /// There are no more changes up to this revision.
     case progress(Revision)
-    /// The connection is lost and being made again.
+    /// The connection is lost, and the client reconnects.
     case disconnected(reason: String)
-    /// The connection is back; what follows goes on where it ended, after this revision.
+    /// The connection is restored. Events continue after this revision.
     case resumed(Revision)
 }

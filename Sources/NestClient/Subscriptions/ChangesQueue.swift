@@ -2,8 +2,8 @@ import DequeModule
 import NIOConcurrencyHelpers
 import NestModel
 
-/// Change sets on their way from the connection to one subscriber. Their bytes are reported as they are taken, so that the
-/// connection can stop reading when too many wait.
+/// The change sets that the connection has received for one subscriber. The queue reports the consumed bytes, so that
+/// the connection can stop reading when too many bytes wait.
 final class ChangesQueue: Sendable {
     private struct Contents {
         var events: Deque<(event: ChangesEvent, byteCount: Int)> = []
@@ -29,7 +29,7 @@ final class ChangesQueue: Sendable {
 
     var position: ResumePoint? { self.contents.withLockedValue { $0.position } }
 
-    /// Returns by how many bytes the queue has grown.
+    /// Appends an event. Returns the number of bytes by which the queue has grown.
     func append(_ event: ChangesEvent, byteCount: Int) -> Int {
         self.contents.withLockedValue { contents in
             guard contents.end == nil else { return 0 }
@@ -39,8 +39,8 @@ final class ChangesQueue: Sendable {
         }
     }
 
-    /// Events that count no bytes are merged, so that a connection that comes and goes cannot fill a queue that nobody
-    /// takes from.
+    /// Merges events that count no bytes, so that a connection that is lost and restored repeatedly cannot fill a queue
+    /// that no task reads.
     private static func merge(
         _ event: ChangesEvent,
         _ byteCount: Int,
@@ -50,7 +50,8 @@ final class ChangesQueue: Sendable {
         case (.progress?, .progress), (.disconnected?, .disconnected):
             events[events.count - 1] = (event, byteCount)
         case (.resumed?, .disconnected):
-            // Away, back and away again, before anybody looked: away all the time.
+            // Disconnected, resumed and disconnected again before the subscriber looked: it was disconnected all the
+            // time.
             if events.count >= 2, case .disconnected = events[events.count - 2].event { events.removeLast(2) }
             events.append((event, byteCount))
         default:
@@ -58,7 +59,7 @@ final class ChangesQueue: Sendable {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the queue with an error, after the waiting events.
     func finish(_ error: NestError) {
         self.contents.withLockedValue { contents in
             guard contents.end == nil else { return }
@@ -67,7 +68,7 @@ final class ChangesQueue: Sendable {
         }
     }
 
-    /// Forgets what waits. Returns its bytes, those not reported yet included.
+    /// Removes the waiting events. Returns their bytes, and the consumed bytes that were not reported yet.
     func drain() -> Int {
         self.contents.withLockedValue { contents in
             defer {

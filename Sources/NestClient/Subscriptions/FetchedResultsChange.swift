@@ -5,14 +5,14 @@ public struct ResultsReset: Hashable, Sendable {
     public enum Cause: Sendable {
         /// The server sends a snapshot instead of a difference: it is smaller, or the difference is no longer known.
         case server
-        /// What was received does not fit what was held: a gap, or a digest that differs.
+        /// Received data does not fit the held state: a gap, or another digest.
         case mismatch
-        /// The request has changed to one that the difference does not lead to.
+        /// The request has changed, and no difference leads to the new result.
         case request
     }
 
     public var cause: Cause
-    /// For people.
+    /// A description for people.
     public var message: String
 
     public init(cause: Cause, message: String) {
@@ -21,22 +21,23 @@ public struct ResultsReset: Hashable, Sendable {
     }
 }
 
-/// What happens to fetched results.
+/// A change of fetched results, or an event of their subscription.
 public enum FetchedResultsChange: Hashable, Sendable {
-    /// The whole state is there, for the first time or again; read it from `ResultsSubscription.state`.
+    /// The complete state has arrived, for the first time or again. Read it from `ResultsSubscription.state`.
     case snapshot(SnapshotReason)
-    /// The state has changed by this, from the revision it was at.
+    /// The state has changed by this diff, from its previous revision.
     case diff(ResultsDiff)
     /// The state is still exact at this later revision.
     case progress(Revision)
-    /// A window shows what it did; where it is in the whole has changed.
+    /// The position of the window in the whole result has changed. The visible rows have not.
     case position(WindowPosition)
-    /// The state can no longer be brought up to date by differences; a snapshot follows.
+    /// Differences can no longer update the state. A snapshot follows.
     case reset(ResultsReset)
-    /// The connection is lost and being made again; the state stays as it was.
+    /// The connection is lost, and the client reconnects. The state stays.
     case disconnected(reason: String)
-    /// `ResultsSubscription.pause` has taken effect: nothing comes until `resume`.
+    /// `ResultsSubscription.pause` has taken effect. Nothing arrives until `resume`.
     case paused
-    /// The connection is back, or the pause over: it goes on from the state held, which was exact at this revision.
+    /// The connection is restored, or the pause is over. Changes continue from the held state, which was exact at this
+    /// revision.
     case resumed(Revision)
 }

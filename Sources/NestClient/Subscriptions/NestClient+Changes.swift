@@ -1,11 +1,12 @@
 import NestModel
 
-/// Following every transaction, whatever it touches.
+/// Subscribing to the changes of all transactions.
 extension NestClient {
-    /// Follows the changes of the whole store, or of some entities and those below them, for as long as `body` runs.
+    /// Follows the changes of the whole store, or of some entities and those below them, while `body` runs.
     ///
-    /// `since`: everything after this state comes first, from the server's journal; `nil`: from now on. It is refused with
-    /// `revisionDropped` when the journal does not reach back so far, and with `conflict` when the store has another history.
+    /// `since`: the changes after this state arrive first, from the server's journal; `nil`: only changes from now on.
+    /// Throws `revisionDropped` if the journal does not reach back that far, and `conflict` if the store has another
+    /// history.
     public func withChanges<Result>(
         since: ResumePoint? = nil,
         entities: [EntityNumber] = [],

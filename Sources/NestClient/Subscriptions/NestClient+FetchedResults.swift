@@ -1,12 +1,12 @@
 import NestModel
 
-/// Subscribing to the result of a fetch request.
+/// Subscribing to the results of fetch requests.
 extension NestClient {
-    /// Subscribes to a fetch request for as long as `body` runs: first a snapshot, then every change of it.
+    /// Subscribes to a fetch request while `body` runs: first a snapshot arrives, then every change of the result.
     ///
-    /// Equal requests of one client share one subscription. With `verifyDigest` every state is compared with the
-    /// server's digest, which takes time in proportion to the rows; a state that differs is replaced by a snapshot, after
-    /// a `reset` whose cause is `mismatch`.
+    /// Equal requests of one client share a subscription. With `verifyDigest`, every state is compared with the
+    /// server's digest, which takes time in proportion to the number of rows. A state that differs is replaced by a
+    /// snapshot, after a `reset` whose cause is `mismatch`.
     public func withFetchedResults<Result>(
         _ request: ObjectFetchRequest,
         verifyDigest: Bool = false,

@@ -2,28 +2,29 @@ import DequeModule
 import NIOConcurrencyHelpers
 import NestModel
 
-/// Changes on their way from the connection to one subscriber, and the state the subscriber has reached.
+/// The changes that the connection has received for one subscriber, and the state that the subscriber has reached.
 ///
-/// The connection appends on its event loop; the subscriber takes from its task, which applies the change. Its bytes
-/// are reported as they are taken, so that the connection can stop reading when too many wait.
+/// The connection appends on its event loop. The subscriber takes changes from its task, which applies them. The queue
+/// reports the consumed bytes, so that the connection can stop reading when too many bytes wait.
 final class ResultsQueue: Sendable {
     private struct Contents {
         var elements: Deque<QueuedElement> = []
         var state = SectionedSnapshot(revision: Revision(0), projection: [], sections: [])
-        /// What the state is of.
+        /// The request of the state.
         var request: ObjectFetchRequest
         var digest: UInt64 = 0
-        /// The revision at which the state's window is known to be where it is. The rows are those of that revision too.
-        var placedRevision = Revision(0)
+        /// The newest revision at which the position of the state's window is known. The rows are those of that
+        /// revision too.
+        var positionRevision = Revision(0)
         var hasSnapshot = false
-        /// A state that has come and is older than the one shown: it is shown when it has caught up with that.
+        /// A received state that is older than the visible one. It is shown when it has caught up.
         var arriving: ArrivingState?
-        /// What is shown is of a history that the store no longer has: revisions count anew.
+        /// Whether the visible state belongs to a history that the store no longer has. Revisions then start anew.
         var isOtherHistory = false
-        /// The state did not fit a change: changes are passed over until the next snapshot.
+        /// Whether the state did not fit a change. Changes are then skipped until the next snapshot.
         var isBroken = false
         var takenBytes = 0
-        /// That everything appended leads to; `nil` when that is no exact state.
+        /// The revision after all appended elements; `nil` if the state is not exact then.
         var arrivedRevision: Revision?
         var end: NestError?
         var waiter: CheckedContinuation<Void, Never>?
@@ -32,7 +33,8 @@ final class ResultsQueue: Sendable {
             self.request = request
         }
 
-        /// What all that has been applied leads to, at a revision at which all of it is right; and at which the rows still are.
+        /// The state after all applied elements, at a revision at which all of it is exact, and the revision up to
+        /// which its rows are exact.
         var newest: (state: ArrivingState, reached: Revision)? {
             guard var newest = self.arriving ?? self.shown else { return nil }
             let reached = newest.state.revision
@@ -47,11 +49,11 @@ final class ResultsQueue: Sendable {
                 reason: .first,
                 digest: self.digest,
                 request: self.request,
-                placedRevision: self.placedRevision
+                positionRevision: self.positionRevision
             )
         }
 
-        /// The state is of another request from now on.
+        /// Sets the request of the state.
         mutating func become(_ request: ObjectFetchRequest) {
             self.request = request
             if request.window == nil { self.state.window = nil }
@@ -61,7 +63,7 @@ final class ResultsQueue: Sendable {
     private enum Step {
         case change(FetchedResultsChange)
         case again
-        /// The state does not fit; `applied` is what it has gone through all the same.
+        /// The state does not fit. `applied` is the change that was applied nevertheless.
         case mismatch(String, applied: FetchedResultsChange?)
         case end(NestError)
     }
@@ -90,7 +92,7 @@ final class ResultsQueue: Sendable {
     var digest: UInt64 { self.contents.withLockedValue { $0.digest } }
     var arrivedRevision: Revision? { self.contents.withLockedValue { $0.arrivedRevision } }
 
-    /// Appends a change that came in so many bytes. Returns by how many the queue has grown.
+    /// Appends an element that arrived in so many bytes. Returns the number of bytes by which the queue has grown.
     func append(_ element: SubscriptionElement, byteCount: Int) -> Int {
         self.contents.withLockedValue { contents in
             guard contents.end == nil else { return 0 }
@@ -102,8 +104,8 @@ final class ResultsQueue: Sendable {
         }
     }
 
-    /// Events that count no bytes are merged, so that a connection that comes and goes cannot fill a queue that nobody
-    /// takes from. The revision that the state has reached is never lost.
+    /// Merges events that count no bytes, so that a connection that is lost and restored repeatedly cannot fill a queue
+    /// that no task reads. The revision that the state has reached is never lost.
     private static func merge(_ queued: QueuedElement, into elements: inout Deque<QueuedElement>) {
         switch (elements.last?.element, queued.element) {
         case (.progress?, .progress), (.position?, .position), (.reset?, .reset), (.otherHistory?, .otherHistory):
@@ -111,7 +113,8 @@ final class ResultsQueue: Sendable {
         case (let last?, let element) where last.isAway && element.isAway:
             elements[elements.count - 1] = queued
         case (.resumed(let revision)?, let element) where element.isAway:
-            // Away, back and away again, before anybody looked: away all the time.
+            // Disconnected, resumed and disconnected again before the subscriber looked: it was disconnected all the
+            // time.
             if elements.count >= 2, elements[elements.count - 2].element.isAway {
                 elements.removeLast(2)
                 Self.merge(QueuedElement(element: .progress(revision), byteCount: 0), into: &elements)
@@ -122,7 +125,8 @@ final class ResultsQueue: Sendable {
         }
     }
 
-    /// Begins with what another subscriber of the same view holds and has waiting. Returns the bytes added.
+    /// Starts with the state and the waiting elements of another subscriber of the same view. Returns the number of
+    /// bytes added.
     func seed(from other: ResultsQueue) -> Int {
         let (held, waiting, isBroken, arrived) = other.contents.withLockedValue { donor in
             (donor.newest, donor.elements, donor.isBroken, donor.arrivedRevision)
@@ -144,7 +148,7 @@ final class ResultsQueue: Sendable {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the queue with an error, after the waiting elements.
     func finish(_ error: NestError) {
         self.contents.withLockedValue { contents in
             guard contents.end == nil else { return }
@@ -153,7 +157,7 @@ final class ResultsQueue: Sendable {
         }
     }
 
-    /// Forgets what waits. Returns its bytes, those not reported yet included.
+    /// Removes the waiting elements. Returns their bytes, and the consumed bytes that were not reported yet.
     func drain() -> Int {
         self.contents.withLockedValue { contents in
             defer {
@@ -169,7 +173,7 @@ final class ResultsQueue: Sendable {
         contents.waiter = nil
     }
 
-    /// Takes and applies the next change; waits for one if there is none.
+    /// Takes and applies the next change. Waits if there is none.
     func next() async throws -> FetchedResultsChange {
         while true {
             try Task.checkCancellation()
@@ -185,8 +189,8 @@ final class ResultsQueue: Sendable {
 
     // MARK: In two steps
 
-    /// Waits for the next change, and tells what it is going to do to the state; empty for what is no diff. `advance`
-    /// then does it.
+    /// Waits for the next change. Returns its events, which are empty for a change that is not a diff. `advance` then
+    /// applies the change.
     func upcoming() async throws -> [FetchedResultsEvent] {
         while true {
             try Task.checkCancellation()
@@ -205,10 +209,11 @@ final class ResultsQueue: Sendable {
         }
     }
 
-    /// Takes and applies the change that `upcoming` has announced. Returns what the state has gone through, also when its
-    /// digest turns out to differ; `nil` when it is as it was.
+    /// Takes and applies the change that `upcoming` has returned the events of. Returns the change that was applied,
+    /// even if its digest differs, or `nil` if the state is unchanged.
     ///
-    /// A diff that waits first stays so until it is taken: what comes later is merged with other events only.
+    /// A diff at the front of the queue stays there until it is taken: later elements are merged with other events
+    /// only.
     func advance() -> FetchedResultsChange? {
         switch self.take() {
         case .change(let change)?: return change
@@ -277,7 +282,7 @@ final class ResultsQueue: Sendable {
             } catch {
                 contents.arriving = nil
                 contents.isBroken = true
-                return .mismatch("what came after an older state does not fit it: \(error)", applied: nil)
+                return .mismatch("a change of an older state does not fit it: \(error)", applied: nil)
             }
             return self.show(arriving, &contents)
         }
@@ -289,7 +294,7 @@ final class ResultsQueue: Sendable {
                 reason: reason,
                 digest: digest,
                 request: request ?? contents.request,
-                placedRevision: snapshot.revision
+                positionRevision: snapshot.revision
             )
             return self.show(arriving, &contents)
         case .diff(let diff, let request):
@@ -301,7 +306,7 @@ final class ResultsQueue: Sendable {
                 return .mismatch("the diff to revision \(diff.to) does not fit: \(error)", applied: nil)
             }
             contents.digest = diff.digest
-            contents.placedRevision = diff.to
+            contents.positionRevision = diff.to
             if let request { contents.become(request) }
             return self.verified(.diff(diff), &contents)
         case .request(let request):
@@ -314,7 +319,7 @@ final class ResultsQueue: Sendable {
         case .position(let position, let revision):
             guard !contents.isBroken else { return .again }
             contents.state.window = position
-            contents.placedRevision = revision
+            contents.positionRevision = revision
             return .change(.position(position))
         case .reset(let reset):
             contents.arriving = nil
@@ -331,7 +336,7 @@ final class ResultsQueue: Sendable {
         }
     }
 
-    /// Takes a state that has come for the one that is shown: revisions only grow, so an older one waits until it has caught up.
+    /// Shows a received state. Revisions never decrease, so an older state waits until it has caught up.
     private func show(_ arriving: ArrivingState, _ contents: inout Contents) -> Step {
         let exact = arriving.exactRevision
         let isOlder = contents.hasSnapshot && !contents.isOtherHistory && exact < contents.state.revision
@@ -344,7 +349,7 @@ final class ResultsQueue: Sendable {
         }
         contents.digest = arriving.digest
         contents.request = arriving.request
-        contents.placedRevision = arriving.placedRevision
+        contents.positionRevision = arriving.positionRevision
         contents.hasSnapshot = true
         contents.isOtherHistory = false
         return self.verified(.snapshot(arriving.reason), &contents)
@@ -355,8 +360,9 @@ final class ResultsQueue: Sendable {
         let digest = contents.state.digest
         guard digest != contents.digest else { return .change(change) }
         contents.isBroken = true
+        let (own, expected) = (ResultsDigest.text(digest), ResultsDigest.text(contents.digest))
         return .mismatch(
-            "at revision \(contents.state.revision) the digest is \(ResultsDigest.text(digest)), the server's \(ResultsDigest.text(contents.digest))",
+            "at revision \(contents.state.revision) the digest is \(own), the server's is \(expected)",
             applied: change
         )
     }

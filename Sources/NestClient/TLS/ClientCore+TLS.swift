@@ -2,20 +2,21 @@ import NIOCore
 import NIOSSL
 import NestModel
 
-/// What makes a connection private before anything is sent over it.
+/// TLS, and the protection of the token.
 extension ClientCore {
-    /// Puts TLS before everything else of a channel; `nil` without it.
+    /// Returns a function that adds TLS to a channel, before all other handlers. Returns `nil` if TLS is not
+    /// configured.
     func configureTLS() throws(NestError) -> (@Sendable (any Channel) throws -> Void)? {
         guard let tls = self.configuration.tls else { return nil }
         if self.tlsContext == nil { self.tlsContext = try tls.context() }
         guard let context = self.tlsContext else { return nil }
-        let (host, place) = (self.configuration.host, "\(self.configuration.host):\(self.configuration.port)")
-        // An address is no name: the certificate is then compared with the address.
+        let (host, address) = (self.configuration.host, "\(self.configuration.host):\(self.configuration.port)")
+        // An IP address is not a name: the certificate is compared with the address instead.
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         let name = tls.serverName ?? (isAddress ? nil : host)
         return { channel in
             let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
-            try channel.pipeline.syncOperations.addHandlers([handler, HandshakeHandler(place: place, name: name)])
+            try channel.pipeline.syncOperations.addHandlers([handler, HandshakeHandler(address: address, name: name)])
         }
     }
 
@@ -25,14 +26,15 @@ extension ClientCore {
         }.flatMap { $0 }.map { channel }
     }
 
-    /// Why a token may not go out on a channel: others could read it on the way.
+    /// Returns an error if a token must not be sent over a channel, because others could read it.
     func clearTokenError(_ channel: any Channel) -> NestError? {
         guard self.configuration.token != nil, self.configuration.tls == nil, !self.configuration.sendsTokenInClear,
             let address = channel.remoteAddress?.ipAddress, !ClientConfiguration.staysOnThisMachine(address)
         else { return nil }
         return NestError(
             .untrusted,
-            "nothing protects the token on its way to \(self.configuration.host): use TLS (--tls), or --insecure if that is what you want"
+            "the token would be sent unencrypted to \(self.configuration.host): "
+                + "use TLS (--tls), or --insecure to allow this"
         )
     }
 }

@@ -1,14 +1,15 @@
 import NIOSSL
 import NestModel
 
-/// How a client makes sure that it talks to its server and that nobody else listens: TLS 1.3, from the first byte. The
-/// server's certificate is always verified; there is no falling back to less.
+/// Encrypts the connection and authenticates the server: TLS 1.3, from the first byte. The server's certificate is
+/// always verified; there is no fallback.
 public struct ClientTLS: Hashable, Sendable {
-    /// A file in PEM with the certificates of those who may vouch for the server; `nil`: those that the system trusts.
+    /// A PEM file with the certificates of authorities that may sign the server's certificate; `nil`: the system's
+    /// authorities.
     public var authorityFile: String?
-    /// The name that the server's certificate must have; `nil`: the host that is connected to.
+    /// The name that the server's certificate must have; `nil`: the host of the connection.
     public var serverName: String?
-    /// Files in PEM with this client's own certificate and key, for a server that wants to see one.
+    /// PEM files with this client's own certificate and key, for a server that requires them.
     public var certificateFile: String?
     public var keyFile: String?
 
@@ -24,7 +25,7 @@ public struct ClientTLS: Hashable, Sendable {
         self.keyFile = keyFile
     }
 
-    /// As ALPN names the protocol.
+    /// The protocol's name in ALPN.
     static let applicationProtocol = "nest/1"
 
     /// Reads the files. Blocks.
@@ -43,7 +44,7 @@ public struct ClientTLS: Hashable, Sendable {
                     try NIOSSLPrivateKey(file: self.keyFile ?? certificateFile, format: .pem)
                 )
             } catch {
-                throw NestError(.untrusted, "\(self.keyFile ?? certificateFile) holds no private key that can be read")
+                throw NestError(.untrusted, "\(self.keyFile ?? certificateFile) contains no readable private key")
             }
         }
         do {
@@ -57,7 +58,7 @@ public struct ClientTLS: Hashable, Sendable {
         do {
             return try NIOSSLCertificate.fromPEMFile(path)
         } catch {
-            throw NestError(.untrusted, "\(path) holds no certificate that can be read")
+            throw NestError(.untrusted, "\(path) contains no readable certificate")
         }
     }
 }

@@ -3,20 +3,20 @@ import NIOSSL
 import NIOTLS
 import NestModel
 
-/// Waits for the TLS handshake: nothing is sent before the server has proved who it is and that it speaks the protocol of
-/// nest.
+/// Waits for the TLS handshake. Nothing is sent before the server has proved its identity and agreed to nest's
+/// protocol.
 final class HandshakeHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    private let place: String
-    /// That the certificate must be for; `nil`: for the address.
+    private let address: String
+    /// The name that the certificate must have; `nil`: it must have the address.
     private let name: String?
     private var promise: EventLoopPromise<Void>?
     private var isDone = false
 
-    init(place: String, name: String?) {
-        self.place = place
+    init(address: String, name: String?) {
+        self.address = address
         self.name = name
     }
 
@@ -30,7 +30,7 @@ final class HandshakeHandler: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case TLSUserEvent.handshakeCompleted(let negotiated)? = event as? TLSUserEvent {
             if !self.isForName(context) {
-                self.fail(context, TLSFailure.anotherName(self.place))
+                self.fail(context, TLSFailure.anotherName(self.address))
             } else if negotiated == ClientTLS.applicationProtocol {
                 self.isDone = true
                 self.promise?.succeed()
@@ -38,7 +38,7 @@ final class HandshakeHandler: ChannelInboundHandler {
             } else {
                 self.fail(
                     context,
-                    NestError(.untrusted, "\(self.place) is no server of nest: it does not agree on the protocol")
+                    NestError(.untrusted, "\(self.address) is not a nest server: it does not agree to the protocol")
                 )
             }
         }
@@ -52,19 +52,19 @@ final class HandshakeHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        let error = TLSFailure.nestError(error, self.place)
+        let error = TLSFailure.nestError(error, self.address)
         if self.isDone { context.fireErrorCaught(error) } else { self.fail(context, error) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         if !self.isDone {
-            self.fail(context, NestError(.unreachable, "\(self.place) closed the connection: does it speak TLS?"))
+            self.fail(context, NestError(.unreachable, "\(self.address) closed the connection: does it speak TLS?"))
         }
         context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        self.promise?.fail(NestError(.unreachable, "\(self.place) closed the connection"))
+        self.promise?.fail(NestError(.unreachable, "\(self.address) closed the connection"))
         self.promise = nil
     }
 
@@ -76,32 +76,35 @@ final class HandshakeHandler: ChannelInboundHandler {
     }
 }
 
-/// Says in words why TLS has failed.
+/// Describes why TLS failed.
 enum TLSFailure {
-    static func anotherName(_ place: String) -> NestError {
-        NestError(.untrusted, "the certificate of \(place) is for another name")
+    static func anotherName(_ address: String) -> NestError {
+        NestError(.untrusted, "the certificate of \(address) is for another name")
     }
 
-    static func nestError(_ error: any Error, _ place: String) -> NestError {
+    static func nestError(_ error: any Error, _ address: String) -> NestError {
         if let error = error as? NestError { return error }
         let text = "\(error)"
         if text.contains("CERTIFICATE_VERIFY_FAILED") {
             return NestError(
                 .untrusted,
-                "the certificate of \(place) is not vouched for by anybody who is trusted here, or has expired"
+                "the certificate of \(address) is not signed by a trusted authority, or has expired"
             )
         }
         if error is NIOSSLExtraError {
-            return self.anotherName(place)
+            return self.anotherName(address)
         }
         if text.contains("ALERT_CERTIFICATE_REQUIRED") || text.contains("ALERT_UNKNOWN_CA")
             || text.contains("BAD_CERTIFICATE") || text.contains("CERTIFICATE_EXPIRED")
         {
-            return NestError(.unauthenticated, "\(place) wants a certificate that it knows: --tls-cert and --tls-key")
+            return NestError(
+                .unauthenticated,
+                "\(address) requires a client certificate that it accepts: use --tls-cert and --tls-key"
+            )
         }
         if text.contains("WRONG_VERSION_NUMBER") {
-            return NestError(.unreachable, "\(place) does not speak TLS")
+            return NestError(.unreachable, "\(address) does not speak TLS")
         }
-        return NestError(.unreachable, "\(place): TLS failed: \(text)")
+        return NestError(.unreachable, "\(address): TLS failed: \(text)")
     }
 }

@@ -1,7 +1,7 @@
 import NIOSSL
 
-/// Whether a certificate is for a name. NIOSSL also takes one that is for the address that the name has led to; but who can
-/// make names lead elsewhere may well have a certificate for that address.
+/// Whether a certificate is for a DNS name. NIOSSL also accepts a certificate for the IP address that the name resolves
+/// to. An attacker who controls DNS may have a certificate for that address.
 package enum PeerName {
     static func matches(_ name: String, _ certificate: NIOSSLCertificate) -> Bool {
         certificate._subjectAlternativeNames().contains { alternative in
@@ -11,7 +11,7 @@ package enum PeerName {
         }
     }
 
-    /// `*` stands for one whole label, the first, as RFC 6125 has it.
+    /// `*` matches one whole label, the first one, as in RFC 6125.
     package static func matches(_ name: String, pattern: String) -> Bool {
         func labels(_ text: String) -> [Substring] {
             (text.hasSuffix(".") ? text.dropLast() : text[...]).lowercased().split(

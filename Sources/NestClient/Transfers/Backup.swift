@@ -3,17 +3,17 @@ import NestProtocol
 import NestModel
 import NestFraming
 
-/// A copy of a server's whole store as it was at one revision, arriving as the bytes of a file, in order.
+/// A copy of a server's whole store at one revision. It arrives as the bytes of a file, in order.
 ///
-/// The sequence ends only after the size and checksum of what was sent have been compared; a copy that is cut short throws.
-/// The server sends no more than the client has room for. A `nestd` that is given the file begins a new history with it.
+/// The sequence ends only after the size and the checksum were verified; an incomplete copy throws. The server sends no
+/// more than the client has granted. A `nestd` that serves the file begins a new history.
 public struct Backup: AsyncSequence, Sendable {
     public typealias Element = [UInt8]
 
     public let revision: Revision
-    /// The history that it is a copy of.
+    /// The history of the copied store.
     public let historyID: Identifier128
-    /// Bytes of the file.
+    /// The number of bytes in the file.
     public let byteCount: Int
 
     let stream: TransferStream
@@ -50,7 +50,7 @@ public struct Backup: AsyncSequence, Sendable {
                 self.isAtEnd = true
                 guard end.rowCount == self.received, self.backup.byteCount == self.received,
                     end.checksum == self.checksum.value
-                else { throw NestError(.checksum, "the backup did not arrive as it was sent; ask for it again") }
+                else { throw NestError(.checksum, "the backup was damaged on the way: request it again") }
                 return nil
             }
         }

@@ -2,9 +2,9 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// Sub-trees of any size, in and out.
+/// Transfers of sub-trees of any size.
 extension NestClient {
-    /// Fetches a sub-tree, however large and deep, for as long as `body` runs.
+    /// Fetches a sub-tree of any size and depth, while `body` runs.
     public func fetchSubtree<Result>(
         _ request: SubtreeRequest,
         atLeast: Revision = Revision(0),
@@ -16,7 +16,7 @@ extension NestClient {
         let stream = TransferStream(credit: await core.initialCredit)
         let message = FetchSubtree(request, atLeast: atLeast)
         await core.begin(OutgoingRequest(owner: .caller(token), kind: .download, message), token, stream)
-        // Leaving early cancels; after the end there is nothing left to cancel.
+        // Cancels the transfer if `body` ends early. Has no effect after the end.
         defer { core.enqueue { $0.leave(token) } }
         let start = try await stream.start()
         return try await body(Subtree(start, stream: stream, token: token, core: core))
@@ -24,8 +24,10 @@ extension NestClient {
 
     /// Stores a sub-tree of any size as one transaction and one undo entry.
     ///
-    /// - Parameter nextRows: gives the next rows in preorder, as many as it likes, and `nil` at the end. Each row's
-    ///   depth is at most one more than the depth before; its values are those of `request.properties`.
+    /// - Parameters:
+    ///   - request: Where the sub-tree goes, and the properties that its rows have values of.
+    ///   - nextRows: Returns the next rows in preorder, any number of them, and `nil` at the end. The depth of a row is
+    ///     at most one more than the depth of the row before. Its values are those of `request.properties`.
     public func importSubtree(
         _ request: SubtreeImport,
         nextRows: () async throws -> [SubtreeRow]?

@@ -1,19 +1,19 @@
 import NestModel
 import NestProtocol
 
-/// A sub-tree as it was at one revision, arriving in chunks of rows in preorder.
+/// A sub-tree at one revision. It arrives in chunks of rows in preorder.
 ///
-/// The server sends no more than the client has room for: each chunk taken makes room for as many bytes. The sequence
-/// ends only after the count and checksum of what was sent have been compared; a sub-tree that is cut short throws.
+/// The server sends no more than the client has granted: each consumed chunk grants as many bytes. The sequence ends
+/// only after the row count and the checksum were verified; an incomplete sub-tree throws.
 public struct Subtree: AsyncSequence, Sendable {
     public typealias Element = [SubtreeRow]
 
     public let revision: Revision
     public let entity: EntityNumber
     public let rowCount: Int
-    /// Bytes of all chunks as they travel.
+    /// The number of bytes in all chunks, as they are sent.
     public let byteCount: Int
-    /// What the values of the rows are of.
+    /// The properties of the rows' values.
     public let properties: [PropertyNumber]
 
     let stream: TransferStream
@@ -38,7 +38,7 @@ public struct Subtree: AsyncSequence, Sendable {
         var ungranted = 0
         var isAtEnd = false
 
-        /// Taken bytes are granted again in steps, not one frame a chunk.
+        /// Consumed bytes are granted again in steps of this size, instead of one frame a chunk.
         private static let grantBytes = Limits.creditBytesInitial / 4
 
         public mutating func next() async throws -> [SubtreeRow]? {
@@ -58,7 +58,7 @@ public struct Subtree: AsyncSequence, Sendable {
             case .end(let end):
                 self.isAtEnd = true
                 guard end.rowCount == self.reader.rowCount, end.checksum == self.checksum.value else {
-                    throw NestError(.checksum, "the sub-tree did not arrive as it was sent; fetch it again")
+                    throw NestError(.checksum, "the sub-tree was damaged on the way: fetch it again")
                 }
                 return nil
             }

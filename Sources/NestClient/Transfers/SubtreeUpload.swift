@@ -13,7 +13,7 @@ struct SubtreeUpload {
     private var rowCount = 0
     private var depth = -1
 
-    /// `valueCount`: properties of each row. `isCompressed`: the server knows compression.
+    /// `valueCount`: the number of properties of each row. `isCompressed`: the server accepts compressed chunks.
     init(core: ClientCore, token: RequestToken, stream: TransferStream, valueCount: Int, isCompressed: Bool) {
         self.writer = SubtreeChunkWriter(valueCount: valueCount, hasIDs: false)
         self.valueCount = valueCount
@@ -48,7 +48,7 @@ struct SubtreeUpload {
 
     mutating func end() async throws(NestError) {
         if self.writer.rowCount > 0 { try await self.flush() }
-        // A server that has refused the upload says so in its reply.
+        // Throws the error of a server that has refused the upload.
         try await self.stream.spend(0)
         await self.core.sendEnd(self.token, SubtreeEnd(rowCount: self.rowCount, checksum: self.checksum.value))
     }
@@ -63,7 +63,7 @@ struct SubtreeUpload {
         }
     }
 
-    /// An upper bound of a row's bytes, with its share of the chunk's head.
+    /// Returns an upper bound of a row's bytes, including its share of the chunk's header.
     private static func bytesMax(_ row: SubtreeRow) -> Int {
         row.values.reduce(32) { sum, value in
             switch value {

@@ -3,9 +3,9 @@ import NIOConcurrencyHelpers
 import NestModel
 import NestProtocol
 
-/// What the connection tells a transfer: chunks of a download, credit for an upload, and its end.
+/// The events of a transfer, from the connection: chunks of a download, credit for an upload, and the end.
 ///
-/// Bounded by credit: a server that sends more chunk bytes than it was allowed breaks the protocol.
+/// Bounded by credit: a server that sends more chunk bytes than the client has granted violates the protocol.
 final class TransferStream: Sendable {
     private struct Contents {
         var start: SubtreeStart?
@@ -15,16 +15,17 @@ final class TransferStream: Sendable {
         var report: CheckReport?
         var end: SubtreeEnd?
         var failure: NestError?
-        /// Bytes that the other side may still send, or this one.
+        /// The number of bytes that the other side may still send in a download, or this side in an upload.
         var credit: Int
-        /// Counts what has happened, so that nothing is missed between looking and waiting.
+        /// Counts events, so that none is missed between a check and the wait after it.
         var version: UInt64 = 0
         var waiter: CheckedContinuation<Void, Never>?
     }
 
     private let contents: NIOLockedValueBox<Contents>
 
-    /// `credit`: what a download may send before it is granted more; 0 for an upload, which is told.
+    /// `credit`: the bytes that a download may send before it is granted more; 0 for an upload, whose credit the server
+    /// grants.
     init(credit: Int) {
         self.contents = NIOLockedValueBox(Contents(credit: credit))
     }
@@ -55,7 +56,7 @@ final class TransferStream: Sendable {
         }
     }
 
-    /// The receiver of a download has allowed so much more.
+    /// Records that the receiver of a download has granted more bytes.
     func granted(_ byteCount: Int) {
         self.update { $0.credit += byteCount }
     }
@@ -99,7 +100,7 @@ final class TransferStream: Sendable {
         }
     }
 
-    /// Why the transfer ended; waits for it.
+    /// Waits for the end of the transfer, and returns why it ended.
     func failure() async -> NestError {
         do throws(NestError) {
             return try await self.take { $0.failure }
@@ -132,13 +133,13 @@ final class TransferStream: Sendable {
             switch look {
             case .done(let result): return try result.get()
             case .wait(let version):
-                if Task.isCancelled { throw NestError(.cancelled, "given up during the transfer") }
+                if Task.isCancelled { throw NestError(.cancelled, "cancelled during the transfer") }
                 await self.wait(since: version)
             }
         }
     }
 
-    /// Waits until something has happened since `version`.
+    /// Waits until an event has happened since `version`.
     private func wait(since version: UInt64) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -1,14 +1,14 @@
 import Foundation
 
 extension JSONElement {
-    /// Arrays and objects within one another.
+    /// The maximum depth of nested arrays and objects.
     package static let depthMax = 64
 
-    /// Reads one JSON text with nothing after it. `line` is where the text stands, for the error.
+    /// Reads one JSON text with nothing after it. `line`: the line of the text, for errors.
     ///
-    /// It reads what Foundation's `JSONDecoder` reads: a comma may follow the last element, and of a name that an
-    /// object has twice one counts. Members come in the order of their names. A number keeps its decimal digits, at
-    /// most 38, or becomes the nearest `Double` when it is beyond the range of `Decimal`.
+    /// It accepts what Foundation's `JSONDecoder` accepts: a comma may follow the last element, and if an object has a
+    /// name twice, one of the values is used. Members are in the order of their names. A number keeps its decimal
+    /// digits, at most 38, or becomes the nearest `Double` when it is beyond the range of `Decimal`.
     package static func parse(
         _ bytes: some Collection<UInt8>,
         line: Int = 1,
@@ -59,12 +59,13 @@ extension JSONElement: Decodable {
         }
     }
 
-    /// `nil` when the value is of another type.
+    /// Returns `nil` when the value has another type.
     private static func ofType<Value>(_ decode: () throws -> Value) throws -> Value? {
         do { return try decode() } catch DecodingError.typeMismatch { return nil }
     }
 
-    /// Not as an integer: the decoder would round 9007199254740992.5 to one.
+    /// Returns the digits of a number. It is not decoded as an integer: the decoder would round 9007199254740992.5 to
+    /// one.
     private static func digits(_ value: any SingleValueDecodingContainer) throws -> String {
         let double = try value.decode(Double.self)
         guard let decimal = try? value.decode(Decimal.self) else { return "\(double)" }

@@ -1,8 +1,8 @@
 import NestModel
 
 extension JSONElement {
-    /// A value of the model: a date as RFC 3339, data as base64, a reference as the id, a decimal number as a string.
-    /// A value of the type `float` gets only the digits that its 32 bits need.
+    /// Creates the JSON of a value of the model: a date as RFC 3339, data as base64, a reference as the id, a decimal
+    /// number as a string. A value of the type `float` gets only the digits that its 32 bits need.
     package init(_ value: AttributeValue, of type: AttributeType? = nil) {
         switch value {
         case .null: self = .null
@@ -17,7 +17,7 @@ extension JSONElement {
         }
     }
 
-    /// The names of the members of a JSON object; none when the text is no JSON object.
+    /// Returns the names of the members of a JSON object; none when the text is not a JSON object.
     package static func names(ofObject text: String) -> [String] {
         OutlineExtra(text)?.members.map(\.name) ?? []
     }

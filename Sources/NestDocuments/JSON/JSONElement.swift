@@ -19,8 +19,8 @@ package enum JSONElement: Equatable, Sendable {
         }
     }
 
-    /// The shortest digits that read back as this number of 64 or 32 bits. JSON has no infinity, which becomes a
-    /// string.
+    /// Creates a number with the shortest digits that read back as this number of 64 or 32 bits. JSON has no infinity,
+    /// which becomes a string.
     package init(_ number: some BinaryFloatingPoint & LosslessStringConvertible) {
         if number.isInfinite {
             self = .string(number < 0 ? Self.negativeInfinity : Self.infinity)

@@ -25,7 +25,7 @@ struct JSONMembers {
 
     mutating func fault(_ name: String, _ text: String) { self.faults.append("\(self.path(of: name)): \(text)") }
 
-    /// The member with this name; `nil` when there is none.
+    /// Takes the member with this name; `nil` when there is none.
     mutating func take(_ name: String) -> JSONElement? {
         self.known.append(name)
         guard let index = self.members.firstIndex(where: { $0.name == name }) else { return nil }
@@ -35,7 +35,7 @@ struct JSONMembers {
     /// Refuses members that the caller did not take: a misspelled name would otherwise be silently lost.
     mutating func finish() {
         for member in self.members {
-            self.fault(member.name, "not known here; there can be \(self.known.joined(separator: ", "))")
+            self.fault(member.name, "not known here; the known names are \(self.known.joined(separator: ", "))")
         }
     }
 
@@ -92,7 +92,7 @@ struct JSONMembers {
     mutating func word<Value>(_ name: String, of words: [(String, Value)]) -> Value? {
         guard let text = self.string(name) else { return nil }
         if let found = words.first(where: { $0.0 == text }) { return found.1 }
-        self.fault(name, "'\(text)' is none of \(words.map(\.0).joined(separator: ", "))")
+        self.fault(name, "'\(text)' is not one of \(words.map(\.0).joined(separator: ", "))")
         return nil
     }
 }

@@ -7,10 +7,10 @@ struct JSONFault: Error {
 
 /// Decodes one JSON text with Foundation, and turns every fault in it into one error. All JSON documents are read here.
 enum JSONText {
-    /// Where the text stands in its file.
+    /// The location of a text in its file.
     struct Source {
         var start = TextLocation()
-        /// The file has the text as it is here, so that an index in it is a location in the file.
+        /// Whether the file has exactly this text, so that an index in the text gives a location in the file.
         var isVerbatim = true
         /// Whether a fault without a known location is reported at `start`; otherwise only the line is reported, if the
         /// text has only one.
@@ -40,7 +40,8 @@ enum JSONText {
         }
     }
 
-    /// On Linux the decoder says only that the text is wrong; `JSONSerialization` says what, and mostly where.
+    /// Returns the error for invalid JSON. On Linux the decoder reports only that the text is invalid;
+    /// `JSONSerialization` reports the reason, and mostly the location.
     private static func syntaxError(in data: Data, _ source: Source) -> FormatError {
         let (reason, index) = Self.reason(data)
         let message = reason.isEmpty ? "not valid JSON" : "not valid JSON: \(reason)"
@@ -61,7 +62,7 @@ enum JSONText {
         }
     }
 
-    /// `index` is `nil` when the place of the fault in the text is unknown.
+    /// `index` is `nil` when the location of the fault in the text is unknown.
     private static func failure(at index: Int?, in data: Data, _ source: Source, _ message: String) -> FormatError {
         if let index, source.isVerbatim {
             return FormatError(at: index, in: data, start: source.start, message)

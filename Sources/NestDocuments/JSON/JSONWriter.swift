@@ -38,7 +38,7 @@ package struct JSONWriter {
     package mutating func boolean(_ value: Bool) { self.raw(value ? "true" : "false") }
     package mutating func integer(_ value: some BinaryInteger) { self.raw(String(value)) }
 
-    /// The shortest digits that read back as this number of 64 or 32 bits; a string when it is infinite.
+    /// Writes the shortest digits that read back as this number of 64 or 32 bits; a string when it is infinite.
     package mutating func double(_ value: some BinaryFloatingPoint & LosslessStringConvertible) {
         self.raw(JSONElement(value).text)
     }
@@ -63,7 +63,7 @@ package struct JSONWriter {
         self.needsComma = true
     }
 
-    /// A value that `JSONElement.parse` has read or the program has made.
+    /// Writes a value that `JSONElement.parse` has read or the program has created.
     package mutating func element(_ element: JSONElement) {
         switch element {
         case .null: self.null()
@@ -81,7 +81,7 @@ package struct JSONWriter {
         }
     }
 
-    /// A value of the model, in the form of `JSONElement.init(_:of:)`.
+    /// Writes a value of the model, in the form of `JSONElement.init(_:of:)`.
     package mutating func value(_ value: AttributeValue, of type: AttributeType? = nil) {
         self.element(JSONElement(value, of: type))
     }

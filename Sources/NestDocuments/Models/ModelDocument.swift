@@ -3,7 +3,7 @@ import NestModel
 /// The content of a model file.
 public struct ModelDocument: Hashable, Sendable {
     public var draft: ModelDraft
-    /// What nest does not take over from the file, in sentences that name the part of the model.
+    /// Sentences about the parts of the file that nest ignores.
     public var warnings: [String]
 
     public init(draft: ModelDraft, warnings: [String] = []) {

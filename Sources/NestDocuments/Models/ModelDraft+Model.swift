@@ -2,8 +2,8 @@ import NestModel
 
 /// Turns a model, whose parts have numbers, back into a draft, whose parts have names.
 extension ModelDraft {
-    /// The draft of a model. Compiled, it is the same model again, except for numbers that a store has assigned
-    /// differently.
+    /// Creates the draft of a model. Compiling it makes the same model again, except for numbers that a store has
+    /// assigned differently.
     public init(_ model: ManagedObjectModel) {
         self.init(entities: model.entities.map { EntityDraft($0, in: model) })
     }
@@ -19,7 +19,7 @@ extension EntityDraft {
         self.attributes = entity.attributes.filter { parent?.attribute($0.number) == nil }.map { AttributeDraft($0) }
         self.relationships = entity.relationships.filter { parent?.relationship($0.number) == nil }
             .map { RelationshipDraft($0, in: model) }
-        // Inherited ones come first.
+        // Inherited constraints and indexes are first.
         self.uniquenessConstraints = entity.uniquenessConstraints
             .dropFirst(parent?.uniquenessConstraints.count ?? 0).map(names)
         self.indexes = entity.indexes.dropFirst(parent?.indexes.count ?? 0).map(names)

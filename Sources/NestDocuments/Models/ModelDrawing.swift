@@ -7,7 +7,7 @@ import NestModel
 ///       owner    -->  Person      optional, inverse dogs, nullify
 ///       puppies  -->> Dog         ordered, at most 9, inverse mother, cascade
 public enum ModelDrawing {
-    /// The lines without line ends.
+    /// Returns the lines without line ends.
     public static func lines(of model: ManagedObjectModel) -> [String] {
         ModelDraft(model).entities.enumerated().flatMap { index, entity in
             (index == 0 ? [] : [""]) + Self.lines(of: entity)

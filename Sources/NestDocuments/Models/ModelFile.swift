@@ -1,12 +1,12 @@
 import NestModel
 
 extension Limits {
-    /// The size of a model file.
+    /// The maximum size of a model file.
     public static let modelFileBytesMax = 16 << 20
 }
 
 /// Reads models: Xcode's `.xcdatamodeld` and `.xcdatamodel`, the `contents` file in one, and nest's JSON form. The
-/// content decides which of them a file is.
+/// content of a file determines its form.
 public enum ModelFile {
     /// Reads the model in a file or in one of Xcode's directories.
     public static func read(path: String) throws(ModelFileError) -> ModelDocument {
@@ -14,7 +14,7 @@ public enum ModelFile {
         return try self.read(ModelPath.bytes(of: file, as: file == path ? path : "\(path): \(file)"), name: path)
     }
 
-    /// Reads the model in a file's bytes. Errors call the file `name`.
+    /// Reads the model in a file's bytes. Errors use `name` for the file.
     public static func read(_ bytes: [UInt8], name: String) throws(ModelFileError) -> ModelDocument {
         guard bytes.count <= Limits.modelFileBytesMax else {
             throw ModelFileError(.invalid, name: name, faults: [Self.tooLarge(Limits.modelFileBytesMax)])
@@ -35,7 +35,7 @@ public enum ModelFile {
         }
     }
 
-    static func tooLarge(_ max: Int) -> String { "it has more than \(max) bytes, the most that is read" }
+    static func tooLarge(_ max: Int) -> String { "it has more than \(max) bytes, the maximum" }
 
     private enum Form {
         case json
@@ -44,7 +44,9 @@ public enum ModelFile {
 
     private static func form(of bytes: [UInt8]) throws(FormatError) -> Form {
         if bytes.starts(with: Array("bplist".utf8)) || bytes.starts(with: Array("NSModel".utf8)) {
-            throw FormatError("it is of the binary form of old Xcodes; open it in Xcode 4 or later and save it again")
+            throw FormatError(
+                "it has the binary form of old versions of Xcode; open it in Xcode 4 or later and save it again"
+            )
         }
         // Parsers take text with zero bytes for UTF-16.
         guard String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) else {

@@ -1,18 +1,18 @@
-/// A model file that cannot be read or holds no valid model.
+/// The error for a model file that cannot be read or has no valid model.
 public struct ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Reason: Sendable {
         /// There is no such file.
         case missing
         /// The file system refuses to read it.
         case unreadable
-        /// The content is no model that nest supports.
+        /// The content is not a model that nest supports.
         case invalid
     }
 
     public var reason: Reason
     /// The file, as the caller named it.
     public var name: String
-    /// Everything that is wrong, in sentences; at least one.
+    /// All faults, in sentences; at least one.
     public var faults: [String]
 
     public init(_ reason: Reason, name: String, faults: [String]) {

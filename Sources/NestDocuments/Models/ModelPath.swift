@@ -1,12 +1,12 @@
 import Foundation
 import NestModel
 
-/// Finds the file that holds a model. Xcode keeps the versions of a model in a directory of directories.
+/// Finds the file with a model. Xcode keeps the versions of a model in a directory of directories.
 enum ModelPath {
     private static let versionFile = ".xccurrentversion"
     private static let versionFileBytesMax = 64 << 10
 
-    /// The file to read for a path: the path itself, or a file in that directory.
+    /// Returns the file to read for a path: the path itself, or a file in that directory.
     static func contents(of path: String) throws(ModelFileError) -> String {
         guard try Self.isDirectory(path) else { return path }
         let names = try Self.names(in: path)
@@ -28,10 +28,10 @@ enum ModelPath {
 
     private static func refusal(_ names: [String]) -> String {
         if names.contains("elements") {
-            return "it is of the binary form of old Xcodes; open it in Xcode 4 or later and save it again"
+            return "it has the binary form of old versions of Xcode; open it in Xcode 4 or later and save it again"
         }
         if names.contains(where: { $0.hasSuffix(".mom") || $0.hasSuffix(".omo") }) {
-            return "it is a compiled model; name the .xcdatamodeld directory that it was made of"
+            return "it is a compiled model; specify the .xcdatamodeld directory that it was made from"
         }
         return "a directory with neither a 'contents' file nor an .xcdatamodel in it"
     }
@@ -44,12 +44,12 @@ enum ModelPath {
             throw ModelFileError(
                 .invalid,
                 name: path,
-                faults: ["it has no \(Self.versionFile) that says which version is meant; name one of \(list)"]
+                faults: ["it has no \(Self.versionFile) with the current version; specify one of \(list)"]
             )
         }
         guard sorted.contains(name) else {
             let list = sorted.joined(separator: ", ")
-            let fault = "\(Self.versionFile) says \(name), which is not there; there are \(list)"
+            let fault = "\(Self.versionFile) names \(name), which does not exist; the versions are \(list)"
             throw ModelFileError(.invalid, name: path, faults: [fault])
         }
         return name
@@ -61,7 +61,8 @@ enum ModelPath {
         let bytes = try Self.bytes(of: file, as: file, max: Self.versionFileBytesMax)
         let list = try? PropertyListSerialization.propertyList(from: Data(bytes), format: nil)
         guard let name = (list as? [String: Any])?["_XCCurrentVersionName"] as? String else {
-            throw ModelFileError(.invalid, name: file, faults: ["it is no property list with an _XCCurrentVersionName"])
+            let fault = "it is not a property list with an _XCCurrentVersionName"
+            throw ModelFileError(.invalid, name: file, faults: [fault])
         }
         return name
     }
@@ -75,11 +76,11 @@ enum ModelPath {
         max: Int = Limits.modelFileBytesMax
     ) throws(ModelFileError) -> [UInt8] {
         do {
-            // Of the file that a link leads to.
+            // The attributes of a link's target.
             let target = URL(filePath: path).resolvingSymlinksInPath().path
             let attributes = try FileManager.default.attributesOfItem(atPath: target)
             guard attributes[.type] as? FileAttributeType == .typeRegular else {
-                throw ModelFileError(.unreadable, name: name, faults: ["it is no file"])
+                throw ModelFileError(.unreadable, name: name, faults: ["it is not a file"])
             }
             let file = try FileHandle(forReadingFrom: URL(filePath: target))
             defer { try? file.close() }

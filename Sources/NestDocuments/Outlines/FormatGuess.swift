@@ -1,5 +1,5 @@
 extension OutlineFormat {
-    /// Guesses the format from a file's first bytes; indented text when they look like no other.
+    /// Guesses the format from a file's first bytes: indented text when no other format matches.
     package init(guessing bytes: [UInt8]) {
         let bytes = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0d).contains(byte) }
@@ -19,7 +19,7 @@ extension OutlineFormat {
         ["<?xml", "<opml", "<!--"].contains { bytes.starts(with: Array($0.utf8)) }
     }
 
-    /// A line that is a whole object without children is JSON lines.
+    /// Returns JSON lines for a line that is a whole object without children.
     private static func ofObject(_ line: ArraySlice<UInt8>) -> OutlineFormat {
         guard let item = try? JSONItem.parse(line, hasPosition: true, start: TextLocation(), isWhole: true) else {
             return .json

@@ -4,7 +4,7 @@ struct OutlineExtra: Equatable, Sendable {
 
     init() {}
 
-    /// `nil` when the text is no JSON object.
+    /// Returns `nil` when the text is not a JSON object.
     init?(_ text: String) {
         guard let members = try? JSONElement.parseObject(Array(text.utf8)) else { return nil }
         self.members = members

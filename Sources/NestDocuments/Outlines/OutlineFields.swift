@@ -13,13 +13,13 @@ package struct OutlineFields: Equatable, Sendable {
     /// Names for an item's position in the tree and for `extra`: no attribute can have them in a file.
     private static let reserved: Set<String> = ["id", "parent", "depth", "level", "children", "extra"]
 
-    /// An attribute's name in a file.
+    /// Returns an attribute's name in a file.
     package static func name(of attribute: String) -> String {
         self.reserved.contains(attribute) ? "\(attribute)_" : attribute
     }
 
-    /// The names under which to look for a title, note or mark: its own first, then those of other programs, unless
-    /// they name something else here.
+    /// Returns the names under which to look for a title, note or mark: its own first, then those of other programs,
+    /// unless another field has that name.
     func names(of own: String?, others: [String], isSame: (String, String) -> Bool = { $0 == $1 }) -> [String] {
         guard let own else { return [] }
         let known = [self.title, self.note, self.done].compactMap { $0 } + self.attributes
@@ -31,9 +31,9 @@ package struct OutlineFields: Equatable, Sendable {
 package struct OutlineAttribute: Equatable, Sendable {
     package var name: String
     package var value: JSONElement
-    /// The format has no values but texts, so an empty text means no value.
+    /// Whether the format has only texts as values, so that an empty text means no value.
     package var isText: Bool
-    /// Where it is in the file; `nil` for its item's location.
+    /// Its location in the file; `nil` means its item's location.
     package var location: TextLocation?
 
     package init(_ name: String, _ value: JSONElement, isText: Bool = false, location: TextLocation? = nil) {

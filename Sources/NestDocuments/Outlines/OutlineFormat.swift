@@ -1,11 +1,11 @@
-/// Reads an outline from bytes that come in pieces of any size. Memory grows only with the longest row and the depth,
+/// Reads an outline from bytes that arrive in pieces of any size. Memory grows only with the longest row and the depth,
 /// unless the reader's own description says otherwise.
 package protocol OutlineReader: Sendable {
     /// Takes the next piece and appends the rows that it completes.
     mutating func read(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError)
     /// Ends the input and appends the rows that this completes.
     mutating func finish(into rows: inout [OutlineRow]) throws(FormatError)
-    /// What the reader has repaired or left out, in sentences.
+    /// Sentences about what the reader has repaired or left out.
     var warnings: [String] { get }
 }
 
@@ -14,11 +14,11 @@ package protocol OutlineWriter: Sendable {
     mutating func write(_ row: OutlineRow) throws(FormatError)
     /// Ends the outline.
     mutating func finish() throws(FormatError)
-    /// How many bytes are ready.
+    /// The number of bytes that are ready.
     var byteCount: Int { get }
     /// Returns the bytes since the last call.
     mutating func take() -> [UInt8]
-    /// What the format cannot hold and the writer has left out, in sentences.
+    /// Sentences about what the format cannot hold and the writer has left out.
     var warnings: [String] { get }
 }
 
@@ -39,7 +39,7 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
     /// Tab-separated values.
     case tsv
 
-    /// The format of a file with this name; `nil` when the name does not tell.
+    /// Returns the format of a file with this name; `nil` when the name does not determine it.
     package init?(fileName: String) {
         guard let dot = fileName.lastIndex(of: ".") else { return nil }
         switch fileName[fileName.index(after: dot)...].lowercased() {
@@ -81,7 +81,7 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
 
 /// Choices for reading a format.
 package struct ReadingOptions: Sendable {
-    /// Whether the texts of OPML are HTML; `nil`: when the file looks like one of Workflowy.
+    /// Whether the texts of OPML are HTML; `nil` means only if the file looks like one of Workflowy.
     package var hasHTML: Bool?
     package var fields: OutlineFields
 

@@ -4,16 +4,16 @@ import NestModel
 package struct OutlineRow: Hashable, Sendable {
     /// 0 at the top; at most one more than in the row before.
     package var depth: Int
-    /// Its id on the server that it comes from; `nil` when it comes from a file.
+    /// Its id on its server; `nil` for a row from a file.
     package var id: ObjectID?
     package var title: String
     package var note: String?
     package var done: Bool
-    /// The text of a JSON object: everything else that a file says about the item.
+    /// The text of a JSON object with all other data that a file has about the item.
     package var extra: String?
     /// Other attributes, by the names of `OutlineFields`.
     package var attributes: [OutlineAttribute] = []
-    /// Where it begins in its file; rows are equal without it.
+    /// Where it begins in its file. `==` ignores it.
     package private(set) var location = TextLocation()
 
     package init(
@@ -48,7 +48,7 @@ package struct OutlineRow: Hashable, Sendable {
         return a.utf8.elementsEqual(b.utf8)
     }
 
-    /// Throws when no server could hold the row. The row keeps `location`, where it begins in its file.
+    /// Sets the row's location, where it begins in its file. Throws if the row exceeds the limits of servers.
     mutating func check(at location: TextLocation) throws(FormatError) {
         self.location = location
         guard self.depth <= Limits.depthMax else {

@@ -1,6 +1,6 @@
-/// Brings items that name their parents into preorder. Siblings keep the order in which they came.
+/// Sorts items that name their parents into preorder. Siblings keep their order.
 ///
-/// Holds all items in memory until the last has come, up to two limits.
+/// Holds all items in memory until the last has arrived, up to two limits.
 struct ParentOrder: Sendable {
     static let itemsMax = 1_000_000
     static let bytesMax = 256 << 20

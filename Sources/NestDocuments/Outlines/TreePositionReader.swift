@@ -1,5 +1,5 @@
-/// Finds the positions in the tree of items that come one by one with a depth, with the id of a parent, or with
-/// neither. The first item decides which of the three.
+/// Finds the positions in the tree of items that arrive one by one with a depth, with the id of a parent, or with
+/// neither. The first item determines which of the three.
 struct TreePositionReader: Sendable {
     private enum Mode: Sendable {
         case depths
@@ -12,7 +12,7 @@ struct TreePositionReader: Sendable {
     private var stack = IndentationStack()
     private var order = ParentOrder()
 
-    /// Repairs, in sentences.
+    /// Sentences about repairs.
     var warnings: [String] {
         guard self.stack.unevenCount > 0 else { return [] }
         return ["items between two levels, moved to the nearest: \(self.stack.unevenCount)"]

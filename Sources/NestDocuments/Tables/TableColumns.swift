@@ -35,7 +35,7 @@ struct TableColumns: Sendable {
     private var foreign: [(column: Int, name: String)] = []
     private let count: Int
 
-    /// Whether these look like names of columns, one of them that of the titles.
+    /// Whether these look like the names of columns, with a title among them.
     static func isHeader(_ names: [String]) -> Bool {
         let known = names.map { $0.lowercased().trimmingSpaces() }
         return known.count > 1 && known.contains { Role.title.names.contains($0) }
@@ -74,7 +74,7 @@ struct TableColumns: Sendable {
         }
     }
 
-    /// The item of a record.
+    /// Returns the item of a record.
     func item(_ record: [TableScanner.Cell]) throws(FormatError) -> (row: OutlineRow, position: TreePosition) {
         if let surplus = record.dropFirst(self.count).first(where: { !$0.text.isEmpty }) {
             throw surplus.location.failure("a cell after the last column")
@@ -110,7 +110,7 @@ struct TableColumns: Sendable {
         return record[column]
     }
 
-    /// An empty cell is no value, unless it is in quotes.
+    /// Returns `nil` for an empty cell, unless it is in quotes.
     private static func text(_ cell: TableScanner.Cell?) -> String? {
         guard let cell, !cell.text.isEmpty || cell.isQuoted else { return nil }
         return cell.text

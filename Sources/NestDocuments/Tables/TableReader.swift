@@ -2,7 +2,7 @@
 ///
 /// An item's depth is in the column `level` (or `depth`), counted from that of the first item; a jump of two levels
 /// counts as one. Without that column, `id` and `parent` name parents in any order: then the reader holds all items in
-/// memory until the end (see `ParentOrder`). With neither, all are at the top.
+/// memory until the end (see `ParentOrder`). Without either, all items are at the top.
 package struct TableReader: OutlineReader {
     private var scanner: TableScanner
     private var columns: TableColumns?

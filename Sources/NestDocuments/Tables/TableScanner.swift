@@ -5,7 +5,7 @@ import NestModel
 struct TableScanner: Sendable {
     struct Cell: Sendable {
         var text: String
-        /// The cell is in quotes, so that an empty one is an empty text, not a missing value.
+        /// Whether the cell is in quotes: an empty cell in quotes is an empty text, not a missing value.
         var isQuoted: Bool
         /// Where it begins.
         var location: TextLocation
@@ -26,7 +26,7 @@ struct TableScanner: Sendable {
     private static let cellsMax = 1_000
 
     private let dialect: TableDialect
-    /// `nil` until the first line has come.
+    /// `nil` until the first line has arrived.
     private var delimiter: UInt8?
     private var first: [UInt8] = []
     private var state = State.cellStart
@@ -85,7 +85,7 @@ struct TableScanner: Sendable {
             if self.isAfterCarriageReturn {
                 self.isAfterCarriageReturn = false
                 if byte == Self.lineFeed {
-                    // A CR is no line end yet; the LF after it, or any other byte, makes it one.
+                    // The CR and this LF are one line end.
                     self.location.advance(over: byte)
                     self.cellLocation = self.location
                     index += 1
@@ -102,7 +102,7 @@ struct TableScanner: Sendable {
         return records
     }
 
-    /// Bytes at the start that belong to the cell and have no meaning of their own.
+    /// Returns the bytes at the start that belong to the cell and have no meaning of their own.
     private func run(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         switch self.state {
         case .quoted: bytes.prefix { $0 != Self.quote }
@@ -166,7 +166,7 @@ struct TableScanner: Sendable {
         self.state = .cellStart
     }
 
-    /// `nil` for a blank line.
+    /// Returns `nil` for a blank line.
     private mutating func endRecord() throws(FormatError) -> [Cell]? {
         let isBlank = self.cells.isEmpty && self.cell.isEmpty && !self.isQuoted
         guard !isBlank else { return nil }

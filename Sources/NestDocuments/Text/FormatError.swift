@@ -1,4 +1,4 @@
-/// A text that breaks the rules of its format, or an outline that a format cannot hold.
+/// The error for a text that violates the rules of its format, or for an outline that a format cannot hold.
 package struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Counted from 1; 0 when the error has no location.
     package var line: Int
@@ -12,7 +12,7 @@ package struct FormatError: Error, Equatable, Sendable, CustomStringConvertible 
         self.message = message
     }
 
-    /// An error at a byte of a text that begins at `start`.
+    /// Creates an error at a byte of a text that begins at `start`.
     package init(
         at index: Int,
         in bytes: some Sequence<UInt8>,

@@ -1,7 +1,7 @@
 import NestModel
 
-/// Cuts bytes that come in pieces into lines. A line ends with LF, CR or CRLF. Drops a byte order mark at the start;
-/// refuses UTF-16 and lines over `lineBytesMax`.
+/// Splits bytes that arrive in pieces into lines. A line ends with LF, CR or CRLF. Drops a byte order mark at the
+/// start; refuses UTF-16 and lines over `lineBytesMax`.
 struct LineSplitter: Sendable {
     struct Line: Sendable {
         /// Counted from 1.
@@ -22,7 +22,7 @@ struct LineSplitter: Sendable {
     private let lineBytesMax: Int
     private var current: [UInt8] = []
     private var number = 1
-    /// The last byte was a CR: an LF that follows belongs to it.
+    /// Whether the last byte was a CR: an LF that follows belongs to it.
     private var isAfterCarriageReturn = false
 
     init(lineBytesMax: Int) {

@@ -6,11 +6,11 @@ final class XMLCallbacks {
     private var events: [XMLEvent] = []
     private var depth = 0
     private(set) var fault: FormatError?
-    /// The outermost element has ended.
+    /// Whether the outermost element has ended.
     private(set) var isComplete = false
     /// Where the document type declaration begins, if there is one.
     var doctype: TextLocation?
-    /// The end of the bytes that have come.
+    /// The location after the last byte that has arrived.
     var endLocation = TextLocation()
     /// The context that makes the calls; it lives as long as the reader that owns both.
     var context: xmlParserCtxtPtr?
@@ -51,7 +51,7 @@ final class XMLCallbacks {
         self.events.append(.text(String(decoding: bytes, as: UTF8.self)))
     }
 
-    /// Ends the reading before libxml2 reads what the declaration declares.
+    /// Stops before libxml2 reads the content of the declaration.
     private func refuseDoctype() {
         let location = self.doctype ?? self.location
         if self.fault == nil {
@@ -72,11 +72,11 @@ final class XMLCallbacks {
         self.fault = self.endLocation.failure("the XML ends too early")
     }
 
-    // MARK: What libxml2 calls
+    // MARK: Callbacks of libxml2
 
     static var handler: xmlSAXHandler {
         var handler = xmlSAXHandler()
-        // Of the second interface, whose errors come to `serror`.
+        // The SAX2 interface, which reports errors to `serror`.
         handler.initialized = UInt32(XML_SAX2_MAGIC)
         handler.internalSubset = { user, _, _, _ in XMLCallbacks.of(user).refuseDoctype() }
         handler.startElementNs = { user, name, prefix, _, namespaceCount, namespaces, count, _, attributes in
@@ -101,7 +101,7 @@ final class XMLCallbacks {
     }
 
     private static func of(_ user: UnsafeMutableRawPointer?) -> XMLCallbacks {
-        guard let user else { preconditionFailure("libxml2 hands back what it was given") }
+        guard let user else { preconditionFailure("libxml2 returns the pointer that it was given") }
         return Unmanaged<XMLCallbacks>.fromOpaque(user).takeUnretainedValue()
     }
 
@@ -109,12 +109,12 @@ final class XMLCallbacks {
         text.map { String(cString: $0) } ?? ""
     }
 
-    /// A name as the file has it.
+    /// Returns a name as the file has it.
     private static func name(_ prefix: UnsafePointer<xmlChar>?, _ name: UnsafePointer<xmlChar>?) -> String {
         prefix == nil ? Self.string(name) : "\(Self.string(prefix)):\(Self.string(name))"
     }
 
-    /// `namespaces`: pairs of a prefix, if any, and what it stands for.
+    /// `namespaces`: pairs of a prefix, if any, and its namespace.
     private static func declarations(
         _ namespaces: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
         count: Int

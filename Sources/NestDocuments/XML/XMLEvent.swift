@@ -5,6 +5,6 @@ enum XMLEvent: Sendable {
     case begin(_ name: String, attributes: [(name: String, value: String)], at: TextLocation)
     /// The innermost open element ends.
     case end
-    /// Text between the tags, with references replaced. Longer text comes in several events.
+    /// Text between the tags, with references replaced. Longer text is split into several events.
     case text(String)
 }

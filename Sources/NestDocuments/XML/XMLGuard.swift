@@ -1,10 +1,9 @@
-/// Looks at the bytes of an XML document before libxml2 does.
+/// Checks the bytes of an XML document before libxml2 parses them.
 ///
 /// - Refuses bytes that are not UTF-8, unless the document declares another encoding: libxml2 would take them for
-///   Latin-1 from there on. Refuses encodings in which ASCII has other bytes, so that what follows can be found in the
-///   bytes.
-/// - Notes where a document type declaration begins; `XMLReader` refuses it there.
-/// - Skips processing instructions, by writing spaces over them, or refuses them, as the rules say.
+///   Latin-1 from there on. Refuses encodings in which ASCII has other bytes, so that markup can be found in the bytes.
+/// - Records where a document type declaration begins; `XMLReader` refuses it there.
+/// - Skips processing instructions, by writing spaces over them, or refuses them, depending on the rules.
 struct XMLGuard: Sendable {
     private static let instructionBytesMax = 64 << 10
     private static let doctypeStart = Array("<!DOCTYPE".utf8)
@@ -12,18 +11,18 @@ struct XMLGuard: Sendable {
     private let rules: XMLRules
     /// Where the first document type declaration begins.
     private(set) var doctype: TextLocation?
-    /// The end of what libxml2 may see so far.
+    /// The location after the bytes that were passed to libxml2.
     private(set) var location = TextLocation()
     private var isAtStart = true
     private var isUTF8 = true
-    /// The beginning of markup whose end has not come yet.
+    /// The beginning of markup whose end has not arrived yet.
     private var held: [UInt8] = []
 
     init(_ rules: XMLRules) {
         self.rules = rules
     }
 
-    /// The bytes that libxml2 may see. `isLast` when no more will come.
+    /// Returns the bytes to pass to libxml2. `isLast`: whether no more bytes follow.
     mutating func pass(_ piece: [UInt8], isLast: Bool) throws(FormatError) -> [UInt8] {
         var bytes = self.held + piece
         self.held = []
@@ -38,7 +37,7 @@ struct XMLGuard: Sendable {
         let start = self.isAtStart ? index : -1
         while let open = bytes[index...].firstIndex(of: UInt8(ascii: "<")) {
             guard let end = try self.endOfMarkup(bytes, open, isAtStart: open == start) else {
-                // libxml2 says what is missing when the file ends here.
+                // libxml2 reports what is missing when the file ends here.
                 guard !isLast else { break }
                 self.held = Array(bytes[open...])
                 bytes.removeSubrange(open...)
@@ -56,8 +55,8 @@ struct XMLGuard: Sendable {
         return bytes
     }
 
-    /// How far to go on from a `<`: to the end of an instruction, otherwise to the next byte. `nil` when more bytes
-    /// decide.
+    /// Returns where to continue after a `<`: at the end of an instruction, otherwise at the next byte. Returns `nil`
+    /// when more bytes are needed.
     private mutating func endOfMarkup(_ bytes: [UInt8], _ open: Int, isAtStart: Bool) throws(FormatError) -> Int? {
         guard open + 1 < bytes.count else { return nil }
         if bytes[open + 1] == UInt8(ascii: "!") {

@@ -2,17 +2,17 @@ import CLibXML2
 import NIOConcurrencyHelpers
 import NestModel
 
-/// Reads XML with libxml2, from bytes that come in pieces of any size. Memory grows only with the longest tag and the
+/// Reads XML with libxml2, from bytes that arrive in pieces of any size. Memory grows only with the longest tag and the
 /// depth.
 ///
-/// The reader is safe for files from anybody:
+/// The reader is safe for untrusted files:
 /// - It stops at a document type declaration, before libxml2 reads any entity. So only XML's own five entities expand,
 ///   and libxml2 opens no other file and no network connection.
 /// - Elements nest at most `XMLRules.depthMax` deep, and a tag or comment has at most `Limits.xmlMarkupBytesMax` bytes.
 /// - `XMLGuard` refuses encodings and bytes that libxml2 would have to guess.
 ///
-/// Unchecked, because only code under the lock uses libxml2's context and the callbacks, and the reader frees the
-/// context when it goes.
+/// Unchecked, because only code under the lock uses libxml2's context and the callbacks, and `deinit` frees the
+/// context.
 final class XMLReader: @unchecked Sendable {
     private let lock = NIOLock()
     private let callbacks: XMLCallbacks
@@ -32,9 +32,9 @@ final class XMLReader: @unchecked Sendable {
         var handler = XMLCallbacks.handler
         let user = Unmanaged.passUnretained(self.callbacks).toOpaque()
         guard let context = xmlCreatePushParserCtxt(&handler, user, nil, 0, nil) else {
-            preconditionFailure("there is memory for libxml2")
+            preconditionFailure("no memory for libxml2")
         }
-        // Without NOENT an & in a value comes as `&#38;`.
+        // Without NOENT, libxml2 reports an & in a value as `&#38;`.
         xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue | XML_PARSE_NOENT.rawValue))
         self.context = context
         self.callbacks.context = context
@@ -44,8 +44,8 @@ final class XMLReader: @unchecked Sendable {
         xmlFreeParserCtxt(self.context)
     }
 
-    /// Parses the next piece and gives its events to `take`. Throws the first fault, of the document or of `take`; a
-    /// reader that has thrown throws the same again.
+    /// Parses the next piece and passes its events to `take`. Throws the first fault, of the document or of `take`;
+    /// later calls throw it again.
     func read(
         _ piece: [UInt8],
         isLast: Bool,
@@ -64,7 +64,7 @@ final class XMLReader: @unchecked Sendable {
         }
     }
 
-    /// What libxml2 takes in one call, so that few events wait and a fault ends the reading soon.
+    /// The bytes that libxml2 parses in one call: few, so that few events wait and a fault ends the reading soon.
     private static let feedBytesMax = 64 << 10
 
     private func feed(_ bytes: [UInt8], _ take: (XMLEvent) throws(FormatError) -> Void) throws(FormatError) {
@@ -86,7 +86,7 @@ final class XMLReader: @unchecked Sendable {
 
     private func finish(_ take: (XMLEvent) throws(FormatError) -> Void) throws(FormatError) {
         self.hasEnded = true
-        // libxml2 has another message for no bytes at all.
+        // For no bytes at all libxml2 has another message.
         if self.hasBegun {
             xmlParseChunk(self.context, nil, 0, 1)
             try self.deliver(take)
@@ -101,7 +101,7 @@ final class XMLReader: @unchecked Sendable {
         if let fault = self.callbacks.fault { throw fault }
     }
 
-    /// A tag or comment waits in libxml2's buffer until its end has come.
+    /// Refuses a tag or comment that is too long: libxml2 buffers it until its end arrives.
     private func checkWaiting() throws(FormatError) {
         guard let input = self.context.pointee.input?.pointee, input.end - input.cur > Limits.xmlMarkupBytesMax else {
             return

@@ -1,30 +1,33 @@
 import NestModel
 
 extension Limits {
-    /// The bytes of one tag or comment of an XML document: enough for three values whose every byte is a reference.
+    /// The maximum size of one tag or comment of an XML document: enough for three values whose every byte is a
+    /// reference.
     static let xmlMarkupBytesMax = 20 * Limits.valueBytesMax
-    /// How deep the elements of an OPML document nest: the levels of an outline, and elements around and in it.
+    /// How deep the elements of an OPML document may nest: the levels of an outline, and elements around and in it.
     static let outlineElementDepthMax = Limits.depthMax + 32
-    /// How deep the elements of a model's XML nest, and the values of its JSON.
+    /// How deep the elements of a model's XML may nest, and the values of its JSON.
     public static let modelFileDepthMax = 32
 }
 
 /// The rules for one kind of XML documents.
 struct XMLRules: Sendable {
-    /// What error messages call the content.
+    /// The name of the content in error messages.
     var subject: String
     /// Whether processing instructions are skipped; otherwise they are refused.
     var skipsInstructions: Bool
     /// How deep elements may nest.
     var depthMax: Int
 
-    /// OPML: other programs add instructions such as style sheets, and some write a blank line before the declaration.
+    /// The rules for OPML: other programs add instructions such as style sheets, and some write a blank line before the
+    /// declaration.
     static let outline = XMLRules(
         subject: "outline",
         skipsInstructions: true,
         depthMax: Limits.outlineElementDepthMax
     )
 
-    /// Core Data's XML: Xcode writes no instructions, so an instruction may mean something that nest would miss.
+    /// The rules for Core Data's XML: Xcode writes no instructions, so an instruction may mean something that nest
+    /// would miss.
     static let model = XMLRules(subject: "model", skipsInstructions: false, depthMax: Limits.modelFileDepthMax)
 }

@@ -10,7 +10,7 @@ enum XMLText {
             case "<": bytes += Array("&lt;".utf8)
             case ">": bytes += Array("&gt;".utf8)
             case "\"": bytes += Array("&quot;".utf8)
-            // A parser would read them as spaces.
+            // A parser would read these characters as spaces.
             case "\n": bytes += Array("&#10;".utf8)
             case "\r": bytes += Array("&#13;".utf8)
             case "\t": bytes += Array("&#9;".utf8)

@@ -1,10 +1,10 @@
 import NestModel
 import NestStore
 
-/// Names of undo entries, and receipts, as a connection may see them.
+/// The undo entry names and receipts that a connection may see.
 ///
-/// A name and a conflict reveal objects that the session reached when they were made. A confined connection is shown
-/// those that were made within its own scope: any other scope may have reached more.
+/// A name or a conflict can reveal objects that were inside the scope of the write. A confined connection sees only
+/// names and conflicts of writes within its own scope, because another scope may contain other objects.
 extension AuthorisationScope {
     /// Shown instead of a name that the connection may not see.
     static let hiddenName = "a change made with another token"
@@ -23,7 +23,8 @@ extension AuthorisationScope {
         return receipt
     }
 
-    /// The scope of what this connection writes, with a name that was made within a limit; `nil`: everything.
+    /// Returns the scope to record with a write of this connection. `limit`: the confinement under which the write was
+    /// named; `nil` if there was none.
     func write(namedIn limit: AccessConfinement?) -> WriteScope {
         WriteScope(limit: self.limit, hasOtherName: self.limit != limit)
     }

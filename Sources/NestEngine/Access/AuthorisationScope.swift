@@ -1,19 +1,19 @@
 import NestModel
 import NestStore
 
-/// What a client may see and change. Part of what makes two fetch requests equal, so that results are never shared
-/// across it.
+/// The objects that a client may read and change. It is part of the key of a result, so clients with different scopes
+/// never share a result.
 package enum AuthorisationScope: Hashable, Sendable {
     case everything
-    /// An object and what is below it, and nothing else.
+    /// One object and the objects below it.
     case subtree(AccessConfinement)
 
-    /// What limits it; `nil` when everything is allowed.
+    /// The confinement; `nil` when everything is allowed.
     var limit: AccessConfinement? {
         if case .subtree(let grant) = self { grant } else { nil }
     }
 
-    /// What it means for a request that is about to be done; `nil` when everything is allowed.
+    /// Resolves the scope for a request that is about to run. Returns `nil` when everything is allowed.
     func confinement(_ store: Store, _ scopes: TokenScopes) throws(StoreError) -> Confinement? {
         switch self {
         case .everything: nil
@@ -23,7 +23,7 @@ package enum AuthorisationScope: Hashable, Sendable {
 }
 
 extension Store {
-    /// Everything of one object that may be seen.
+    /// Returns the part of an object that the confinement allows the client to see.
     func detail(of object: ObjectID, within confinement: Confinement?) throws(StoreError) -> ObjectDetail {
         var detail = try confinement.detail(of: object) { () throws(StoreError) in try self.detail(object) }
         guard let confinement else { return detail }

@@ -3,23 +3,24 @@ import NestStore
 
 /// The valid tokens, and when they were used.
 package struct EngineTokens {
-    /// The time between two writes of uses to the store.
+    /// The minimum time between two writes of use times to the store.
     private static let useMicroseconds: Int64 = 60_000_000
 
     package private(set) var all: [UInt64: Store.Token]
     private var uses: [UInt64: Int64] = [:]
     private var written: Int64 = 0
-    /// Tokens created and revoked so far.
+    /// The number of tokens created and revoked so far.
     package private(set) var changeCount = 0
 
     package init(_ tokens: [Store.Token]) {
         self.all = Dictionary(uniqueKeysWithValues: tokens.map { ($0.description.number, $0) })
     }
 
-    /// Ends a connection whose token is revoked.
-    package static let revoked = NestError(.unauthenticated, "this server wants a valid token")
+    /// The error that ends a connection whose token was revoked.
+    package static let revoked = NestError(.unauthenticated, "the token is no longer valid: connect with a valid token")
 
-    /// Whether a connection with this token is let in; of one without a token the I/O layer has decided.
+    /// Notes the use of a token. Returns whether the token is valid. Connections without a token were already admitted
+    /// by the I/O layer.
     package mutating func use(_ number: UInt64?, now: Int64) -> Bool {
         guard let number else { return true }
         guard self.all[number] != nil else { return false }
@@ -28,7 +29,7 @@ package struct EngineTokens {
         return true
     }
 
-    /// The uses to write to the store; none most of the time.
+    /// Returns and clears the use times that are due to be written to the store; mostly none.
     package mutating func takeUses(now: Int64) -> [UInt64: Int64] {
         guard !self.uses.isEmpty, now - self.written > Self.useMicroseconds else { return [:] }
         defer { self.uses = [:] }
@@ -67,7 +68,7 @@ package struct EngineTokens {
         self.changeCount += 1
     }
 
-    /// All tokens, by number, with how many connections use each.
+    /// Returns all tokens, ascending by number, with the number of connections that use each.
     func descriptions(connections counts: [UInt64: Int]) -> [TokenDescription] {
         self.all.values.map { token in
             var description = token.description

@@ -1,17 +1,17 @@
 import NestModel
 
-/// A set of object ids, in pages of 256 bits: a quarter of a byte an id where ids are dense, as those of an import are,
-/// and at most `pageBytes` an id where they are far apart.
+/// A set of object ids, in pages of 256 bits. Dense ids, such as those of an import, take a quarter of a byte each; ids
+/// that are far apart take at most `pageBytes` each.
 ///
-/// A log of the pages before they change makes it possible to take a group of changes back.
+/// A log of the old pages makes it possible to roll back a group of changes.
 package struct ObjectBitmap {
     private typealias Page = SIMD4<UInt64>
-    /// A page, its number, and their share of the empty places of the table.
+    /// The bytes of a page, its number, and their share of the table's empty slots.
     private static let pageBytes = 64
 
     private var pages: [Int64: Page] = [:]
     package private(set) var count = 0
-    /// The pages as they were when the log began; those that were not there are empty.
+    /// The pages as they were when the log began; a page that did not exist is recorded as empty.
     private var log: (pages: [Int64: Page], count: Int)?
 
     package init() {}
@@ -19,18 +19,18 @@ package struct ObjectBitmap {
     package var isEmpty: Bool { self.count == 0 }
     package var byteCount: Int { (self.pages.capacity + (self.log?.pages.capacity ?? 0)) * Self.pageBytes }
 
-    private static func place(_ id: ObjectID) -> (page: Int64, word: Int, bit: UInt64) {
+    private static func location(_ id: ObjectID) -> (page: Int64, word: Int, bit: UInt64) {
         let raw = id.rawValue
         return (raw >> 8, Int(raw >> 6 & 3), 1 << UInt64(raw & 63))
     }
 
     package func contains(_ id: ObjectID) -> Bool {
-        let place = Self.place(id)
-        guard let page = self.pages[place.page] else { return false }
-        return page[place.word] & place.bit != 0
+        let location = Self.location(id)
+        guard let page = self.pages[location.page] else { return false }
+        return page[location.word] & location.bit != 0
     }
 
-    /// All of them, ascending. O(n log n).
+    /// All ids, ascending. O(n log n).
     package var ids: [ObjectID] {
         var ids: [ObjectID] = []
         for number in self.pages.keys.sorted() {
@@ -50,16 +50,16 @@ package struct ObjectBitmap {
     /// Returns whether the id is new.
     @discardableResult
     package mutating func insert(_ id: ObjectID) -> Bool {
-        let place = Self.place(id)
-        let page = self.pages[place.page] ?? .zero
-        guard page[place.word] & place.bit == 0 else { return false }
-        self.note(place.page, page)
-        self.pages[place.page, default: .zero][place.word] |= place.bit
+        let location = Self.location(id)
+        let page = self.pages[location.page] ?? .zero
+        guard page[location.word] & location.bit == 0 else { return false }
+        self.note(location.page, page)
+        self.pages[location.page, default: .zero][location.word] |= location.bit
         self.count += 1
         return true
     }
 
-    /// Inserts all ids of a range: O(its pages).
+    /// Inserts all ids of a range. O(pages of the range).
     package mutating func insert(_ ids: ClosedRange<Int64>) {
         var next = ids.lowerBound
         while next <= ids.upperBound {
@@ -83,14 +83,14 @@ package struct ObjectBitmap {
         (0..<4).reduce(0) { $0 + page[$1].nonzeroBitCount }
     }
 
-    /// Returns whether the id was there.
+    /// Returns whether the set contained the id.
     @discardableResult
     package mutating func remove(_ id: ObjectID) -> Bool {
-        let place = Self.place(id)
-        guard var page = self.pages[place.page], page[place.word] & place.bit != 0 else { return false }
-        self.note(place.page, page)
-        page[place.word] &= ~place.bit
-        self.pages[place.page] = page == .zero ? nil : page
+        let location = Self.location(id)
+        guard var page = self.pages[location.page], page[location.word] & location.bit != 0 else { return false }
+        self.note(location.page, page)
+        page[location.word] &= ~location.bit
+        self.pages[location.page] = page == .zero ? nil : page
         self.count -= 1
         return true
     }
@@ -106,17 +106,17 @@ package struct ObjectBitmap {
         self.log?.pages[number] = page
     }
 
-    /// From here on, changes can be taken back.
+    /// Begins the log: changes from now on can be rolled back.
     package mutating func beginLog() {
         self.log = ([:], self.count)
     }
 
-    /// Keeps what has changed since the log began.
+    /// Keeps the changes since the log began, and ends the log.
     package mutating func endLog() {
         self.log = nil
     }
 
-    /// Takes back what has changed since the log began, and ends the log.
+    /// Reverts the changes since the log began, and ends the log.
     package mutating func rollBack() {
         guard let log else { return }
         for (number, page) in log.pages { self.pages[number] = page == .zero ? nil : page }

@@ -2,27 +2,27 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// The members of one token scope: all objects below its root, so that a request's scope is found by a look-up.
+/// The members of one token scope: all objects below its root. A lookup here decides whether an object is in the scope.
 ///
-/// The members are read from the root down, a slice at a time. Each change is taken in as it is made, also while
-/// reading: what comes below a member becomes one, and if objects may be below it that are not known, they are read
-/// too. So every object of the scope is at all times a member, or below an unread member; and every member is in the
-/// scope.
+/// The engine reads the members from the root down, one slice at a time, and applies every change as it is made, also
+/// during the reading. An object that is placed below a member becomes a member; if it may have unknown objects below
+/// it, those are read too. So at any time every object of the scope is a member or is below an unread member, and every
+/// member is in the scope.
 ///
-/// The changes of a group are taken in request by request, and taken back when the group is rolled back.
+/// The changes of a group are applied request by request, and reverted when the group is rolled back.
 final class ScopeMembers: SubtreeMembership {
     let key: SubtreeKey
     private let objects: ObjectReader
     private let children: ChildReader
     private(set) var members = ObjectBitmap()
-    /// Whether the root is there; `nil`: not looked up yet.
+    /// Whether the root exists; `nil`: not looked up yet.
     private var hasRoot: Bool?
-    /// Members, or the root, with objects below them that are not known yet. The last is read next.
+    /// Members (or the root) whose children are not all known yet. The last one is read next.
     private var unread: [ObjectID]
-    /// The one that is being read, and the position of the last object below it that was read.
+    /// The member that is being read, and the position of its last child that was read.
     private var page: (owner: ObjectID, position: Int64?)?
 
-    // MARK: Of an open group
+    // MARK: Open group
 
     private struct Mark {
         let wasComplete: Bool
@@ -30,13 +30,13 @@ final class ScopeMembers: SubtreeMembership {
         let hasRoot: Bool?
     }
     private var mark: Mark?
-    /// Rows that the group may still read; after that the members are read anew, between the commits.
+    /// The rows that the group may still read. When they are used up, the members are read anew between commits.
     private var groupRowsLeft = 0
-    /// The group has changed more than was followed.
+    /// Whether the group changed more than could be followed.
     private var isLost = false
-    /// Objects that were no members when the changes at hand put others below them.
+    /// Objects that were not members when changes of the current request put other objects below them.
     private var awaited = ObjectBitmap()
-    /// The request at hand changes one object only: none is awaited.
+    /// Whether the current request changes only one object; `awaited` is not needed then.
     private var isAlone = false
 
     private static let pageRows = 256
@@ -48,7 +48,7 @@ final class ScopeMembers: SubtreeMembership {
         self.unread = [key.root]
     }
 
-    /// All members are known.
+    /// Whether all members are known.
     var isComplete: Bool { !self.isLost && self.unread.isEmpty && self.page == nil && self.hasRoot != nil }
     var byteCount: Int { self.members.byteCount + self.unread.capacity * MemoryLayout<ObjectID>.stride }
 
@@ -59,14 +59,14 @@ final class ScopeMembers: SubtreeMembership {
         return self.isComplete ? false : nil
     }
 
-    /// Objects below one member have been read in part.
-    var isInMiddle: Bool { self.page != nil }
+    /// Whether the children of one member have been read in part.
+    var isPartlyRead: Bool { self.page != nil }
 
     private func isAbove(_ owner: ObjectID) -> Bool { owner == self.key.root || self.members.contains(owner) }
 
     // MARK: Reading
 
-    /// Reads on. Returns the rows it took: objects, and one for each that it looked below.
+    /// Reads further members. Returns the number of rows read: one for each object and one for each page.
     func read(rowsMax: Int) throws(StoreError) -> Int {
         if self.hasRoot == nil { self.hasRoot = try self.objects.exists(self.key.root, self.key.table, self.key.slot) }
         var rows = 0
@@ -77,7 +77,7 @@ final class ScopeMembers: SubtreeMembership {
     }
 
     private func readPage(of owner: ObjectID, after position: Int64?, limit: Int) throws(StoreError) -> Int {
-        // An object that has left since has nothing in the scope below it.
+        // An object that has left the scope since has no members below it.
         let page = self.isAbove(owner) ? try self.children.page(of: owner, after: position, limit: limit) : []
         if self.page == nil { self.unread.removeLast() }
         self.page = page.count == limit ? page.last.map { (owner, $0.position) } : nil
@@ -87,14 +87,14 @@ final class ScopeMembers: SubtreeMembership {
 
     // MARK: Changes
 
-    /// A group begins. It may have `rowsMax` rows read to follow its changes.
+    /// Begins a group, which may read up to `rowsMax` rows to follow its changes.
     func beginGroup(rowsMax: Int) {
         self.mark = Mark(wasComplete: self.isComplete, unreadCount: self.unread.count, hasRoot: self.hasRoot)
         self.groupRowsLeft = rowsMax
         self.members.beginLog()
     }
 
-    /// The group is durable.
+    /// Ends a group that is durable.
     func endGroup() {
         self.mark = nil
         self.members.endLog()
@@ -104,23 +104,24 @@ final class ScopeMembers: SubtreeMembership {
         (self.hasRoot, self.unread, self.page) = (nil, [self.key.root], nil)
     }
 
-    /// The group is rolled back: what it did is forgotten.
+    /// Reverts the changes of a group that is rolled back.
     func rollBackGroup() {
         guard let mark else { return }
         self.mark = nil
         self.isLost = false
         self.members.rollBack()
         self.hasRoot = mark.hasRoot
-        // A group that begins in the middle of reading only adds to what is unread.
+        // A group that begins during the reading only appends to `unread`.
         self.unread.removeSubrange(mark.unreadCount...)
         if mark.wasComplete { self.page = nil }
     }
 
-    /// The changes of a request follow. `isAlone`: it has changed one object.
+    /// Begins a request. `isAlone`: it changed only one object.
     func beginRequest(isAlone: Bool) { self.isAlone = isAlone }
 
-    /// An object of the table has changed, in any order with the others that a request has changed. `owner`: the object
-    /// that it is below now, `nil` also for a deleted one. The store has all changes of the request.
+    /// Applies the change of one object of the table. The changes of a request may come in any order; the store already
+    /// contains all of them. `owner`: the object that it is below now; `nil` if there is none or the object was
+    /// deleted.
     func take(_ id: ObjectID, wasThere: Bool, isThere: Bool, owner: ObjectID?) {
         if id == self.key.root { return self.hasRoot = isThere }
         guard !self.isLost else { return }
@@ -134,22 +135,22 @@ final class ScopeMembers: SubtreeMembership {
         self.following { () throws(StoreError) in try self.removeBelow(id) }
     }
 
-    /// A run of new objects has been put below one, all of them.
+    /// Applies the insertion of a run of objects that are all below `owner`, at any depth.
     func take(inserted ids: ClosedRange<Int64>, below owner: ObjectID) {
-        // The root itself has come with others, of which only some are below it.
+        // The run contains the root itself: only some of the other objects are below it.
         if ids.contains(self.key.root.rawValue) { return self.lose() }
         guard !self.isLost, self.isAbove(owner) else { return }
         self.members.insert(ids)
     }
 
-    /// An object has another position among those below the same one.
+    /// Applies a new position of an object among the children of the same owner.
     func take(repositioned id: ObjectID, below owner: ObjectID) {
-        // Reading may already be past its new position.
+        // The reading may already be past the new position.
         guard let page, page.owner == owner else { return }
         self.take(id, wasThere: true, isThere: true, owner: owner)
     }
 
-    /// All changes of a request have been taken. Reads what they brought in, when it is not much.
+    /// Ends a request. Reads the objects that its changes brought into the scope if they are few.
     func endRequest() {
         if !self.awaited.isEmpty { self.awaited.removeAll() }
         guard !self.isLost, self.mark?.wasComplete ?? false, !self.isComplete else { return }
@@ -158,15 +159,15 @@ final class ScopeMembers: SubtreeMembership {
         }
     }
 
-    /// Gives up following the group: the members are read anew when it is durable.
+    /// Stops following the group: the members are read anew once it is durable.
     func lose() { self.isLost = true }
 
     private func following(_ body: () throws(StoreError) -> Void) {
-        // A failure to read here must not become one of the request.
+        // A failed read here must not fail the request.
         do { try body() } catch { self.lose() }
     }
 
-    /// What is below an object that has left is no member either.
+    /// Removes the members below an object that has left the scope.
     private func removeBelow(_ id: ObjectID) throws(StoreError) {
         var next = [id]
         while let id = next.popLast() {

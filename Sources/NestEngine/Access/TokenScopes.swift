@@ -3,31 +3,31 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// The members of all token scopes in use, one set for all connections of a scope, and of the sub-trees that live
-/// results are about.
+/// The members of all token scopes in use, and of the sub-trees that live results read. All connections of a scope
+/// share one set.
 ///
-/// As long as the members of a scope are not all known, its requests wait: the engine refuses none, and other clients are not held
-/// up by walks through deep trees.
+/// Until all members of a scope are known, its requests wait. So the engine refuses none of them, and other clients do
+/// not wait for walks through deep trees.
 package final class TokenScopes {
     private struct Entry {
         let members: ScopeMembers
         var connections = 0
-        /// Results that are about the sub-tree, and requests that wait for it.
+        /// The number of results that read the sub-tree and of requests that wait for it.
         var uses = 0
-        /// When the last connection left.
+        /// The time when the last connection left.
         var unusedSince: Int64?
-        /// Requests that wait, in the order in which they came.
+        /// Waiting requests, in the order of arrival.
         var held: [EngineInput] = []
     }
 
     private let store: Store
-    /// Rows that are read in one turn of the engine, and that one group may have read to follow it. With 0 nothing is
-    /// known of scopes, and each request walks.
+    /// The rows that one turn of the engine may read, and that one group may read to follow its changes. With 0 the
+    /// engine keeps no members, and each request walks the tree.
     private let rowsPerTurn: Int
     private var entries: [SubtreeKey: Entry] = [:]
     /// Scopes that are being read, in the order of their turns.
     private var unread: Deque<SubtreeKey> = []
-    /// Requests whose turn it is now.
+    /// Requests that no longer wait for their scope; the next turn runs them.
     private var released: [EngineInput] = []
     private var turnRowsLeft = 0
 
@@ -41,22 +41,22 @@ package final class TokenScopes {
         return self.store.layout.subtree(grant)
     }
 
-    /// What is known of a scope's members; `nil`: nothing.
+    /// Returns the known members of a scope; `nil` if none are kept.
     func members(_ grant: AccessConfinement) -> ScopeMembers? {
         guard !self.entries.isEmpty else { return nil }
         return self.store.layout.subtree(grant).flatMap { self.entries[$0]?.members }
     }
 
-    /// All members of a sub-tree, when they are known.
+    /// Returns all members of a sub-tree; `nil` until they are all known.
     func members(_ key: SubtreeKey) -> ObjectBitmap? {
         guard let members = self.entries[key]?.members, members.isComplete else { return nil }
         return members.members
     }
 
-    /// Whether the members of a sub-tree are on their way.
+    /// Whether the members of a sub-tree are still being read.
     func awaits(_ key: SubtreeKey) -> Bool { self.entries[key].map { !$0.members.isComplete } ?? false }
 
-    /// Members are read, in turns.
+    /// Whether the engine keeps members and reads them in turns.
     var isReading: Bool { self.rowsPerTurn > 0 }
 
     var count: Int { self.entries.count }
@@ -80,7 +80,8 @@ package final class TokenScopes {
         self.entries[key]?.unusedSince = nil
     }
 
-    /// The members are kept for a while: most clients come back. Those that are not all known are dropped.
+    /// Releases the scope of a connection. Complete members are kept for a while, because most clients reconnect;
+    /// incomplete ones are dropped.
     func release(_ scope: AuthorisationScope, _ connection: ConnectionID, now: Int64) {
         guard let key = self.key(scope), var entry = self.entries.removeValue(forKey: key) else { return }
         entry.connections -= 1
@@ -92,7 +93,7 @@ package final class TokenScopes {
         self.entries[key] = entry
     }
 
-    /// A result, or a request that waits, is about a sub-tree.
+    /// Retains a sub-tree for a result or a waiting request.
     func retain(_ key: SubtreeKey) {
         guard self.rowsPerTurn > 0 else { return }
         self.open(key)
@@ -108,29 +109,29 @@ package final class TokenScopes {
         self.entries[key] = entry
     }
 
-    /// Drops the members of scopes that had no connection for long.
+    /// Drops the members of scopes that had no connection since `time`.
     func dropUnused(before time: Int64) {
         self.entries = self.entries.filter { $0.value.unusedSince.map { $0 >= time } ?? true }
     }
 
     // MARK: Turns
 
-    /// There is something to do in the next turn.
+    /// Whether the next turn has work to do.
     var hasBacklog: Bool { !self.unread.isEmpty || self.isReleased }
-    /// There is something to read, and this turn has rows left for it.
+    /// Whether there are members to read and this turn may read more rows.
     var isUnread: Bool { !self.unread.isEmpty && self.turnRowsLeft > 0 }
-    /// There are requests whose turn it is.
+    /// Whether there are requests that no longer wait.
     var isReleased: Bool { !self.released.isEmpty }
 
     func beginTurn() { self.turnRowsLeft = self.rowsPerTurn }
 
-    /// The requests that have waited, and may be done now.
+    /// Returns and clears the requests that no longer wait.
     func takeReleased() -> [EngineInput] {
         defer { self.released = [] }
         return self.released
     }
 
-    /// Keeps a request back, if its scope is not known yet. Returns whether it was.
+    /// Holds a request back if its scope is not completely known. Returns whether it did.
     func hold(_ scope: AuthorisationScope, _ input: EngineInput) -> Bool {
         guard !self.unread.isEmpty, let key = self.key(scope), let members = self.entries[key]?.members,
             !members.isComplete
@@ -139,14 +140,15 @@ package final class TokenScopes {
         return true
     }
 
-    /// Reads members as far as the rows of this turn go, of one scope after another.
+    /// Reads members, one scope after another, up to the row limit of this turn.
     func read() throws(StoreError) {
         while self.turnRowsLeft > 0, let key = self.unread.popFirst() {
             guard let members = self.entries[key]?.members else { continue }
             do {
                 self.turnRowsLeft -= try members.read(rowsMax: self.turnRowsLeft)
             } catch {
-                // Nothing is known of the scope any more: its requests walk, and meet the failure themselves.
+                // Drops the members of the scope: its requests walk the tree instead, and report the failure
+                // themselves.
                 self.released += self.entries.removeValue(forKey: key)?.held ?? []
                 throw error
             }
@@ -171,9 +173,9 @@ package final class TokenScopes {
             entry.members.endGroup()
             if !entry.members.isComplete, !self.unread.contains(key) { keys.append(key) }
         }
-        // In an order that is the same in every run.
+        // Sorted, so that the order is the same in every run.
         for key in keys.sorted(by: { ($0.root.rawValue, $0.slot) < ($1.root.rawValue, $1.slot) }) {
-            // Nobody waits for one without connections.
+            // No request waits for a scope without connections.
             if self.entries[key]?.unusedSince == nil { self.unread.append(key) } else { self.entries[key] = nil }
         }
     }
@@ -182,12 +184,13 @@ package final class TokenScopes {
         for entry in self.entries.values { entry.members.rollBackGroup() }
     }
 
-    /// Takes what a request of the open group has become: a transaction, or several of an undo.
+    /// Applies the results of a request of the open group: one transaction, or several for an undo.
     func take(_ results: [WriteResult], of request: WriteRequest) {
         guard !self.entries.isEmpty else { return }
         let all = self.entries.values.map(\.members)
-        // A block has any number of changes.
-        let isAlone = results.count == 1 && results[0].changes.touched.count == 1 && results[0].changes.blockCount == 0
+        // A block contains any number of changes.
+        let isAlone =
+            results.count == 1 && results[0].changes.changedRows.count == 1 && results[0].changes.blockCount == 0
         for members in all { members.beginRequest(isAlone: isAlone) }
         do {
             for result in results { try self.take(result, of: request, all) }
@@ -204,12 +207,13 @@ package final class TokenScopes {
                 members.take(inserted: run.ids, below: run.owner)
             }
         } else {
-            for object in changes.touched {
+            for object in changes.changedRows {
                 guard let layout = self.store.layout[object.entity] else { continue }
                 for members in all where members.key.table == layout.number {
                     let owner = object.after?.values[members.key.slot]
-                    // An object that stays where it is changes nothing, but for a position that may be read already.
-                    if let before = object.before, before.values[members.key.slot] == owner, !members.isInMiddle {
+                    // An object with the same owner as before matters only while children are read in part: its
+                    // position may have changed.
+                    if let before = object.before, before.values[members.key.slot] == owner, !members.isPartlyRead {
                         continue
                     }
                     members.take(
@@ -243,8 +247,8 @@ package final class TokenScopes {
 
     private typealias ImportedRun = (ids: ClosedRange<Int64>, owner: ObjectID, table: EntityNumber, slot: Int)
 
-    /// The ids of an import follow one another, and all are below the object it was put under: they need not be looked
-    /// at.
+    /// Returns the ids of an import. They are consecutive, and all objects are below the owner of the import, so they
+    /// need not be checked one by one.
     private func importedRun(_ result: WriteResult, _ request: WriteRequest) -> ImportedRun? {
         guard case .importSubtree(let staged) = request.operation, let run = result.header.results.first,
             result.changes.insertedCount == run.count, run.count > 0, result.changes.updatedCount == 0,

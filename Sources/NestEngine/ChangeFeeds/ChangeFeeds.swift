@@ -2,8 +2,8 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Subscriptions to changes. All of them read the journal, whether they are up to date or far behind, so there is no
-/// seam between the two.
+/// Subscriptions to changes. All of them read the journal, whether they are up to date or lag, so there is only one
+/// code path.
 package final class ChangeFeeds {
     private let store: Store
     private let connections: EngineConnections
@@ -27,9 +27,9 @@ package final class ChangeFeeds {
         self.pages = ChangePages(store, pageBytes: pageBytes)
     }
 
-    /// The relationships that pairs stand for.
+    /// The relationships that pairs belong to.
     var sides: PairSides { self.pages.sides }
-    /// Pages read since the start.
+    /// The number of pages read since the start.
     var pagesRead: Int { self.pages.readCount }
 
     /// SUBSCRIBE_CHANGES. The caller has checked that the connection has room for a subscription.
@@ -69,14 +69,14 @@ package final class ChangeFeeds {
                 .subscribed(view: view, first: first, reason: "", projection: [])
             )
         )
-        self.goOn(connection, &effects)
+        self.sendNextPages(connection, &effects)
     }
 
     private func requireJournal(after since: ResumePoint, isInside: Bool) throws(StoreError) {
         guard since.historyID == self.store.historyID else {
             throw StoreError.refused(
                 .conflict,
-                "this store has the history \(self.store.historyID), not \(since.historyID): its revisions are others"
+                "the history id is \(self.store.historyID), not \(since.historyID): subscribe without a resume point"
             )
         }
         guard since.revision < self.store.head || (since.revision == self.store.head && !isInside) else {
@@ -88,18 +88,18 @@ package final class ChangeFeeds {
         guard since.revision >= self.store.oldestBase else { throw self.revisionDropped(since.revision) }
     }
 
-    /// To go on at a place that does not exist would skip the rest of a revision.
+    /// Refuses a part that does not exist: continuing behind it would skip the rest of the revision.
     private func requirePart(at place: Int, after base: Revision) throws(StoreError) {
         guard try self.pages.hasPart(at: place, after: base) else {
-            throw StoreError.refused(.invalid, "the change set of revision \(base.next) has no part at place \(place)")
+            throw StoreError.refused(.invalid, "the change set of revision \(base.next) has no part \(place)")
         }
     }
 
     private func revisionDropped(_ revision: Revision) -> StoreError {
         .refused(
             .revisionDropped,
-            "the journal no longer has what came after revision \(revision); the oldest revision to go on from is "
-                + "\(self.store.oldestBase)"
+            "the journal no longer contains the changes after revision \(revision); the oldest revision to resume from "
+                + "is \(self.store.oldestBase)"
         )
     }
 
@@ -113,19 +113,20 @@ package final class ChangeFeeds {
     }
 
     private func end(_ connection: EngineConnection, at index: Int) {
-        self.viewIDs.giveBack(connection.changeSubscriptions.remove(at: index).view)
+        self.viewIDs.release(connection.changeSubscriptions.remove(at: index).view)
         self.count -= 1
         if connection.changeSubscriptions.isEmpty { self.followers.remove(connection.id) }
     }
 
-    /// The connection is gone.
+    /// Ends all subscriptions of a connection that is gone.
     func endAll(_ connection: EngineConnection) {
         while !connection.changeSubscriptions.isEmpty { self.end(connection, at: 0) }
     }
 
     // MARK: Sending
 
-    /// After a commit: sends it to every connection that has read all before. Costs nothing without subscriptions to changes.
+    /// Sends a commit to every connection that has read all changes before it. Costs nothing without subscriptions to
+    /// changes.
     func push(_ effects: inout [EngineEffect]) {
         guard !self.followers.isEmpty else { return }
         for id in self.followers.sorted() {
@@ -133,14 +134,14 @@ package final class ChangeFeeds {
         }
     }
 
-    /// The connection has read all pages that it was sent.
+    /// Notes that a connection has read all pages that were sent to it.
     func drained(_ connection: EngineConnection) {
         for subscription in connection.changeSubscriptions { subscription.isWaiting = false }
     }
 
-    /// The connection has drained, or is new: sends the next page of each of its subscriptions, and a progress mark
-    /// when that was the last.
-    func goOn(_ connection: EngineConnection, _ effects: inout [EngineEffect]) {
+    /// Sends the next page of each subscription of a connection that has drained or just subscribed, and a progress
+    /// mark if that was the last page.
+    func sendNextPages(_ connection: EngineConnection, _ effects: inout [EngineEffect]) {
         self.push(to: connection, &effects)
         self.progress.push(to: CollectionOfOne(connection.id), &effects)
     }

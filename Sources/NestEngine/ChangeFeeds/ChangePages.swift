@@ -20,11 +20,11 @@ final class ChangePages {
     private let store: Store
     let sides: PairSides
     private let pageBytes: Int
-    /// Of this batch.
+    /// The pages of this batch.
     private var pages: [Key: Page] = [:]
-    /// The row of the journal read last: another page may go on in it.
+    /// The entries of the journal row that was read last; the next page may begin in it.
     private var row: [JournalEntry] = []
-    /// Pages read, over all batches.
+    /// The number of pages read, over all batches.
     private(set) var readCount = 0
     private var readInBatch = 0
 
@@ -34,8 +34,8 @@ final class ChangePages {
         self.sides = PairSides(store.layout)
     }
 
-    /// Everything after `start`, up to the head or a page's end; `nil` when this batch has read as many pages as it
-    /// may. Precondition: the journal reaches back to `start`.
+    /// Returns the changes after `start`, up to the head or the size limit of a page; `nil` when this batch has read as
+    /// many pages as allowed. Precondition: the journal reaches back to `start`.
     func page(after start: ChangeCursor, of kinds: Set<EntityNumber>?) throws(StoreError) -> Page? {
         let key = Key(start: start, kinds: kinds)
         if let page = self.pages[key] { return page }
@@ -47,14 +47,14 @@ final class ChangePages {
         return page
     }
 
-    /// Whether the revision after `base` has a part at this place. Precondition: the journal reaches back to `base`,
-    /// and there is a revision after it.
+    /// Whether the change set of the revision after `base` has a part with this index. Precondition: the journal
+    /// reaches back to `base`, and there is a revision after it.
     func hasPart(at place: Int, after base: Revision) throws(StoreError) -> Bool {
         guard let entry = try self.entry(after: base) else { return false }
         return place < entry.partCount
     }
 
-    /// The batch is over. `isMoreWanted`: somebody will go on where a page has ended.
+    /// Ends the batch. `isMoreWanted`: a subscription will continue where a page has ended.
     func endBatch(isMoreWanted: Bool) {
         if self.readInBatch > 0 { self.pages.removeAll(keepingCapacity: true) }
         self.readInBatch = 0
@@ -67,7 +67,7 @@ final class ChangePages {
         var byteCount = 0
         while byteCount < self.pageBytes, let entry = try self.entry(after: cursor.revision) {
             byteCount += entry.header.byteCount
-            // However small a page is, it is a step forward.
+            // Every page contains at least one part, so that the cursor advances.
             var hasRead = false
             while cursor.place < entry.partCount, !hasRead || byteCount < self.pageBytes {
                 let (changes, partBytes) = try self.store.changes(of: entry, part: cursor.place)
@@ -85,7 +85,7 @@ final class ChangePages {
         return Page(bodies: bodies, end: cursor)
     }
 
-    /// What clients get of the part that ends at the cursor; `nil` when that is nothing.
+    /// Returns the part that ends at the cursor as clients receive it; `nil` if nothing is to be sent.
     private func part(
         _ changes: [ObjectChange],
         of entry: JournalEntry,
@@ -123,6 +123,6 @@ final class ChangePages {
 }
 
 extension JournalHeader {
-    /// About what it takes in the journal.
+    /// The approximate size of the header in the journal.
     fileprivate var byteCount: Int { 48 + self.name.utf8.count }
 }

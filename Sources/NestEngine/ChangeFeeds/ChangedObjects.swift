@@ -2,15 +2,15 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Objects that a part of a change set has changed, as clients see them: each once, pairs as changes of the
-/// relationships of the objects that they join.
+/// The objects that a part of a change set changes, as clients see them. Each object is listed once. A changed pair
+/// counts as a change of the relationships of the objects that it joins.
 struct ChangedObjects {
     private struct Change {
         var kind: ChangedObject.Kind
-        /// `nil`: found in pairs only so far.
+        /// `nil` while the object was found only in pairs.
         var entity: EntityNumber?
         var properties: Set<PropertyNumber> = []
-        /// The relationship by which a pair led to it.
+        /// The relationship through which a pair led to the object.
         var side: PairSides.Side?
     }
 
@@ -41,7 +41,8 @@ struct ChangedObjects {
         self.changes[change.id] = object
     }
 
-    /// What has become of the object in all; `nil` when it came and went. Previews put several change sets together.
+    /// Returns the net change of an object; `nil` if it was inserted and deleted again. Previews combine several change
+    /// sets.
     private func kind(_ change: ObjectChange) -> ChangedObject.Kind? {
         let old = self.changes[change.id].flatMap { $0.entity == nil ? nil : $0.kind }
         switch (old, change.kind) {
@@ -58,7 +59,8 @@ struct ChangedObjects {
         self.order.removeAll { $0 == id }
     }
 
-    /// A pair that came, went, or got another place: the relationship has changed of whom it stands with.
+    /// Notes a pair that was inserted, deleted or repositioned: it changes the relationships of the objects that it
+    /// joins.
     private mutating func add(pair change: ObjectChange, _ layout: EntityLayout) {
         for value in change.values {
             for owner in [value.before, value.after] {
@@ -81,7 +83,7 @@ struct ChangedObjects {
         self.changes[owner] = object
     }
 
-    /// The objects of some entities (`nil`: of all), in the order in which they came.
+    /// Returns the changed objects of some entities (`nil`: of all), in the order in which they were added.
     func objects(of kinds: Set<EntityNumber>?) throws(StoreError) -> [ChangedObject] {
         var objects: [ChangedObject] = []
         objects.reserveCapacity(self.order.count)
@@ -93,7 +95,7 @@ struct ChangedObjects {
         return objects
     }
 
-    /// `nil` when it is not one of those asked for.
+    /// Returns the entity of an object; `nil` if it is not one of `kinds`.
     private func entity(of id: ObjectID, _ change: Change, _ kinds: Set<EntityNumber>?) throws(StoreError)
         -> EntityNumber?
     {
@@ -101,7 +103,7 @@ struct ChangedObjects {
         if let entity = change.entity { return isAsked(entity) ? entity : nil }
         guard let side = change.side else { return nil }
         if let entity = try self.entity(of: id, side) { return isAsked(entity) ? entity : nil }
-        // Deleted since: which of the relationship's kinds it was is no longer known.
+        // The object was deleted since: which of the relationship's entities it had is no longer known.
         let mayBeAsked = kinds.map { !$0.isDisjoint(with: side.kinds) } ?? true
         return mayBeAsked ? side.declarer : nil
     }

@@ -1,18 +1,19 @@
 import NestModel
 import NestSchema
 
-/// Whose relationships the pairs of a model's many-to-many relationships are: made once, looked up for each pair.
+/// The relationships that the pairs of a model's many-to-many relationships belong to. Built once, looked up for each
+/// pair.
 struct PairSides {
-    /// The objects that one slot of a pair leads to.
+    /// The objects that one slot of a pair refers to.
     struct Side {
-        /// Their relationship that the pair belongs to.
+        /// The relationship of these objects that the pair belongs to.
         let relationship: PropertyNumber
         let table: EntityNumber
-        /// The entity that declares it.
+        /// The entity that declares the relationship.
         let declarer: EntityNumber
-        /// The entities of objects that have it.
+        /// The entities whose objects have the relationship.
         let kinds: Set<EntityNumber>
-        /// The entity of all of them, when there is but one.
+        /// The entity of all these objects, if there is only one.
         let onlyKind: EntityNumber?
     }
 
@@ -29,7 +30,7 @@ struct PairSides {
                 let relationship = pairs.relationship.number
                 let owners = table.kinds.map(\.entity).filter { $0.relationship(relationship) != nil }
                 let concrete = owners.filter { !$0.isAbstract }.map(\.number)
-                // The one whose parent has it not.
+                // The entity whose parent does not have the relationship.
                 let declarer = owners.first { owner in !owners.contains { $0.number == owner.parent } }
                 self.sides[Key(join: pairs.join, slot: pairs.ownerSlot)] = Side(
                     relationship: relationship,

@@ -1,12 +1,12 @@
 import NestModel
 import NestSchema
 
-/// Which results the objects of a bulk write concern, found out while they are streamed to the journal.
+/// Finds the results that the objects of a bulk write affect, while the objects are streamed to the journal.
 ///
-/// A few are read from there again when the write is done, and followed one by one. Of very many only the results are
-/// kept: these lag and are read anew. Made for one batch.
+/// Up to `followedMax` objects are read from the journal again after the write and followed one by one. With more
+/// objects, only the affected results are kept: they lag and are read anew. One instance serves one batch.
 final class BulkConcern {
-    /// Objects followed one by one.
+    /// The maximum number of objects that are followed one by one.
     static let followedMax = 32_768
 
     private let results: ResultRegistry
@@ -20,11 +20,11 @@ final class BulkConcern {
         self.layout = layout
     }
 
-    /// More was streamed than can be followed.
+    /// Whether more objects were streamed than can be followed.
     var isOverrun: Bool { self.count > Self.followedMax }
 
-    /// Whether the object's block must be read again.
-    func note(_ object: TouchedObject) -> Bool {
+    /// Notes a streamed object. Returns whether its block must be read again.
+    func note(_ object: ChangedRow) -> Bool {
         guard let table = self.layout[object.entity]?.number, self.results.isConcerned(object, table) else {
             return false
         }
@@ -35,7 +35,7 @@ final class BulkConcern {
         return !self.isOverrun
     }
 
-    /// Every result that something streamed may concern.
+    /// The results that the streamed objects may affect.
     var concerned: [ResultRegistry.Entry] {
         var all = self.entries
         for table in self.tables {

@@ -2,7 +2,7 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// What each kind of request does in the group of a commit.
+/// Performs each kind of write request in the group of a commit.
 extension Commit {
     /// Performs one request in the open group. Refusals become outcomes; failures of storage are thrown.
     mutating func perform(
@@ -59,13 +59,13 @@ extension Commit {
         _ pending: inout PendingGroup
     ) throws(StoreError) {
         let request = turn.request
-        // Only a position by index needs to know what has changed; the sets are not copied for the rest.
+        // Only a place by index depends on the changed owners; for other requests the sets are not copied.
         let asks = request.namesIndex
         let isBulk = !asks || self.isBulk || pending.isBulk
         let owners = asks ? pending.owners.union(self.owners) : []
         var runs: [Receipt.Run] = []
         let isTried = stepsMax < request.stepsMax
-        let needsSavepoint = isTried || request.needsSavepoint(isJudgedLate: self.isJudgedLate)
+        let needsSavepoint = isTried || request.needsSavepoint(hasDeferredChecks: self.hasDeferredChecks)
         let coalescing = request.coalescing
         var entry = self.sessions.coalescing.entry(
             of: request.connection,
@@ -73,15 +73,15 @@ extension Commit {
             coalescing,
             now: self.now
         )
-        // It may have been undone, or passed over, since: then there is nothing to join.
+        // The entry may have been undone or skipped since: then the write begins a new one.
         if let first = entry, first <= self.store.head, !self.sessions[request.session].canJoin(first) { entry = nil }
         let undoGroup = self.sessions.coalescing.group(of: request.connection)
         let groupName = undoGroup?.name
-        // In a group the coalescing key says nothing.
+        // In an undo group the coalescing key is ignored.
         let coalescingKey = undoGroup == nil ? coalescing?.key : nil
         // Another connection may have named the group.
         let scope = request.scope.write(namedIn: groupName == nil ? request.scope.limit : undoGroup?.scope.limit)
-        // Not `self`: a closure that uses part of it copies all of it.
+        // Captures `runner` instead of `self`: a closure that uses a part of `self` copies all of it.
         let runner = self.runner
         let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: stepsMax) {
             (graph) throws(StoreError) in
@@ -94,7 +94,7 @@ extension Commit {
             return description
         }
         guard let result else {
-            // Nothing is kept of it under an idempotency key either: a retry is evaluated again, as it wrote nothing.
+            // The request wrote nothing, so its idempotency key is not kept either: a retry is evaluated again.
             self.outcomes[turn.index] = .committed(
                 Receipt(revision: turn.group.revision, isChanged: false, results: runs.filter(\.isFound))
             )
@@ -135,7 +135,7 @@ extension Commit {
             sessionNumber: request.session,
             scope: scope
         )
-        // All its parts together may cost what one write may.
+        // All parts of an undo together may take as many steps as one write.
         let stepsEnd = turn.group.steps + stepsMax
         var (results, conflicts) = try turn.group.together { () throws(StoreError) in
             try runner.run(work, description, confinement) { (body) throws(StoreError) in
@@ -174,14 +174,14 @@ extension Commit {
         for result in results { try self.take(result, turn, &pending) }
     }
 
-    /// Notes what a request has become, until its group is durable.
+    /// Notes the result of a request until its group is durable.
     private mutating func take(
         _ result: WriteResult,
         _ turn: Turn,
         _ pending: inout PendingGroup
     ) throws(StoreError) {
         let request = turn.request
-        // Only with an entry of the session: its number and the entry become durable together, or neither does.
+        // The session is saved only with one of its entries: both become durable together, or neither does.
         if let session = self.sessions.unsaved(request.session, now: self.now) {
             try self.store.saveSession(session)
             pending.savedSessions.append(session)
@@ -191,10 +191,10 @@ extension Commit {
         pending.sessions.insert(request.session)
         if result.changes.blockCount > 0 { pending.isBulk = true }
         guard self.notesOwners else { return }
-        for object in result.changes.touched { Self.noteOwners(object, &pending.owners) }
+        for object in result.changes.changedRows { Self.noteOwners(object, &pending.owners) }
     }
 
-    private static func noteOwners(_ object: TouchedObject, _ owners: inout Set<ObjectID>) {
+    private static func noteOwners(_ object: ChangedRow, _ owners: inout Set<ObjectID>) {
         for row in [object.before, object.after] {
             for value in row?.values ?? [] {
                 if let owner = value.referenceValue { owners.insert(owner) }

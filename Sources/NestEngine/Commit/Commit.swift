@@ -6,7 +6,7 @@ import NestSchema
 /// Runs the writes of a batch in groups that share a transaction, and notes the outcome of each.
 struct Commit {
     enum Outcome {
-        /// Its turn has not come.
+        /// The request has not run yet.
         case open
         case committed(Receipt)
         case refused(NestError)
@@ -30,23 +30,23 @@ struct Commit {
     let scopes: TokenScopes
     let sessions: Sessions
     let now: Int64
-    /// Why nothing may be written now; what was written before is answered.
+    /// The reason why writes are refused now. Retries of earlier writes are still answered.
     let refusal: NestError?
     let runner: RequestRunner
     let undoRunner: UndoRunner
-    let isConcerned: (TouchedObject) -> Bool
-    let isJudgedLate: Bool
-    /// One for each request.
+    let isConcerned: (ChangedRow) -> Bool
+    let hasDeferredChecks: Bool
+    /// One outcome for each request.
     var outcomes: [Outcome]
     private(set) var changes: [ChangeSet] = []
-    /// Owners that earlier groups of the batch have changed: live results learn of them when the batch is over.
+    /// The owners that earlier groups of the batch changed. Live results see these changes only after the batch.
     private(set) var owners: Set<ObjectID> = []
-    /// Some request of the batch needs to know which owners have changed: otherwise they are not noted.
+    /// Whether a request of the batch needs the changed owners; otherwise they are not noted.
     private(set) var notesOwners = false
-    /// A bulk write is among them: any owner may have changed.
+    /// Whether the changes include a bulk write, after which any owner may have changed.
     private(set) var isBulk = false
     private(set) var groupCount = 0
-    /// What the writes so far have cost, and those that have cost much.
+    /// The steps that the writes have taken so far. `costs` lists the writes that took many.
     private(set) var steps = 0
     private(set) var costs: [(connection: ConnectionID, steps: Int)] = []
     private let stepsMax: Int
@@ -60,7 +60,7 @@ struct Commit {
         now: Int64,
         refusal: NestError?,
         stepsMax: Int = Limits.turnStepsMax,
-        isConcerned: @escaping (TouchedObject) -> Bool,
+        isConcerned: @escaping (ChangedRow) -> Bool,
         resolvePlace:
             @escaping (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws(StoreError) -> WriteTransaction
     ) {
@@ -73,23 +73,23 @@ struct Commit {
         self.runner = RequestRunner(store: store, scopes: scopes, resolvePlace: resolvePlace)
         self.undoRunner = UndoRunner(store: store)
         self.isConcerned = isConcerned
-        self.isJudgedLate = store.layout.isJudgedLate
+        self.hasDeferredChecks = store.layout.hasDeferredChecks
         self.outcomes = []
     }
 
-    /// What one group holds until it is durable.
+    /// The state of one group until it is durable.
     struct PendingGroup {
         var indexes: [Int] = []
         var results: [(index: Int, result: WriteResult)] = []
-        /// Undo entries that are passed over from now on.
+        /// Undo entries that are skipped from now on.
         var blocked: [(revision: Revision, session: UInt64, answer: JournalHeader?)] = []
         var sessions: Set<UInt64> = []
         var savedSessions: [Store.Session] = []
-        /// Owners of the objects that its requests have changed.
+        /// The owners of the objects that its requests have changed.
         var owners: Set<ObjectID> = []
-        /// A bulk write is among its requests: any owner may have changed.
+        /// Whether its requests include a bulk write, after which any owner may have changed.
         var isBulk = false
-        /// Where in `results` the answer to a key is.
+        /// The index in `results` of the answer to each idempotency key.
         var keys: [Key: Int] = [:]
     }
 
@@ -98,21 +98,22 @@ struct Commit {
         var key: Identifier128
     }
 
-    /// A request whose turn it is, where its outcome goes, and the group that it is done in.
+    /// A request to perform, the index of its outcome, and the group in which it is performed.
     struct Turn {
         let request: WriteRequest
         let index: Int
         let group: WriteGroup
     }
 
-    /// Runs the requests in order until they have taken the steps of a turn; returns how many have their outcome.
+    /// Runs the requests in order until they have taken the steps of a turn. Returns the number of requests that have
+    /// an outcome.
     mutating func run(_ requests: [WriteRequest]) -> Int {
         self.outcomes = [Outcome](repeating: .open, count: requests.count)
         self.changes.reserveCapacity(requests.count)
         self.notesOwners = requests.contains { $0.namesIndex }
         var start = 0
         while start < requests.count, self.failure == nil {
-            // One that takes long begins a turn, so that those before it are answered first.
+            // A heavy request begins a turn of its own, so that the requests before it are answered first.
             if start > 0, self.steps >= self.stepsMax || requests[start].isHeavy { return start }
             start = self.runGroup(requests, from: start)
         }
@@ -123,25 +124,23 @@ struct Commit {
         return requests.count
     }
 
-    /// A request has cost so much that the requests before it in its group would wait for it: the group has rolled it
-    /// back.
-
-    /// What a request may cost at its position. After others, a request that may be heavy is only tried.
+    /// Returns the steps that a request may take at its position in the group. A possibly heavy request that follows
+    /// others is only tried, with the steps of a turn.
     func stepsMax(_ request: WriteRequest, _ pending: PendingGroup) -> Int {
         guard !pending.results.isEmpty, request.mayBeHeavy else { return request.stepsMax }
         return min(request.stepsMax, self.stepsMax)
     }
 
-    /// A write has cost so many steps.
+    /// Notes the steps that a write has taken.
     mutating func note(_ steps: Int, _ request: WriteRequest) {
         self.steps += steps
         if steps >= Self.noticedSteps { self.costs.append((request.connection, steps)) }
     }
 
-    /// What costs less changes nobody's turn.
+    /// Writes with fewer steps do not affect the order of turns.
     private static let noticedSteps = 1_024
 
-    /// Runs requests from `start` in one group; returns where the next group begins.
+    /// Runs requests from `start` on in one group. Returns the index at which the next group begins.
     private mutating func runGroup(_ requests: [WriteRequest], from start: Int) -> Int {
         var pending = PendingGroup()
         let coalescing = self.sessions.coalescing
@@ -162,7 +161,7 @@ struct Commit {
                     } catch StoreError.postponed(.nextTurn) {
                         pending.indexes.removeLast()
                         requests[index].noteHeavy()
-                        // Only what was done costs a connection its place in the next turn.
+                        // Only completed writes count against a connection in the next turn.
                         self.costs.removeLast()
                         break
                     }
@@ -189,13 +188,14 @@ struct Commit {
         }
     }
 
-    /// The group that failed reached at least the request after the last it answered.
+    /// Returns the end of a failed group, which reached at least the request after the last one with an outcome.
     private func end(_ requests: [WriteRequest], from start: Int, _ pending: PendingGroup) -> Int {
         min(max((pending.indexes.last ?? start) + 1, start + 1), requests.count)
     }
 
-    /// An undo needs the journal to have what its session wrote, and to rehome what all wrote: it waits for the group
-    /// before it. So does a precondition that is judged by the journal.
+    /// Whether a request must wait until the open group is durable. An undo needs the writes of its session in the
+    /// journal, and those of all sessions if it rehomes. The same holds for a precondition that is checked against the
+    /// journal.
     private func mustWait(_ request: WriteRequest, _ pending: PendingGroup) -> Bool {
         if let limit = request.preconditionLimit, !pending.results.isEmpty {
             return self.store.layout.hidesChanges(limit, ofAnyOf: request.preconditions)
@@ -204,7 +204,7 @@ struct Commit {
         return pending.sessions.contains(request.session) || request.rehomes && !pending.sessions.isEmpty
     }
 
-    /// After a failure inside a group, each of its requests gets a transaction of its own.
+    /// Retries the requests of a failed group individually, each in a transaction of its own.
     private mutating func runOneByOne(
         _ requests: [WriteRequest],
         from start: Int,
@@ -250,7 +250,7 @@ struct Commit {
             self.sessions.record(result.header)
             self.changes.append(result.changes)
             if result.changes.blockCount > 0 { self.isBulk = true }
-            // An undo may have become several: they follow one another, and the last one answers.
+            // An undo may have become several transactions: they are consecutive, and the last one is the answer.
             guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
                 continue
             }

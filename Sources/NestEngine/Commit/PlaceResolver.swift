@@ -3,18 +3,18 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Turns positions that a transaction gives by an index into positions after an object, by a live result where there is
-/// one.
+/// Converts places by index into places after an object, with a live result if there is one.
 struct PlaceResolver {
     let store: Store
     let live: LiveResults
 
-    /// Lists up to this length are counted through in the store; a longer one gets a tree, which is kept for a while.
+    /// Up to this index the store counts through the list. A larger index loads a tree, which is kept for a while.
     private static let countedMax = 4_096
 
-    /// Turns "at index N" of a single step into "after X", by the live tree of the owner's objects: O(log n).
+    /// Converts "at index N" of a transaction with a single step into "after X", with the live tree of the owner's
+    /// objects. O(log n).
     ///
-    /// The tree is of the state before the batch, so it is used only when nothing in the batch has changed the owner.
+    /// The tree shows the state before the batch, so it is used only if the batch has not changed the owner.
     func resolve(
         _ transaction: WriteTransaction,
         isChanged: (ObjectID) -> Bool,
@@ -59,7 +59,7 @@ struct PlaceResolver {
         return transaction
     }
 
-    /// Resolves the position of an object of an entity, given by the to-one side that it holds.
+    /// Resolves a placement, which names the to-one relationship of the placed object.
     private func resolve(
         _ placement: Placement,
         _ entity: EntityNumber,
@@ -80,8 +80,8 @@ struct PlaceResolver {
         return resolved
     }
 
-    /// The position of an index by the object before it, when a live tree knows; `nil` otherwise. The graph refuses an
-    /// index out of range, and whatever else may be wrong, in its own order.
+    /// Returns the place at an index, relative to the object before it; `nil` without a live tree. The graph then
+    /// refuses an index out of range, and other faults, in its own order.
     private func place(
         at index: Int,
         in source: ResultSource,
@@ -93,8 +93,8 @@ struct PlaceResolver {
             return nil
         }
         let key = ResultKey(source: source, scope: .everything)
-        // A tree is loaded only for an index that would take long to count to; the batch has not changed the owner, so
-        // what the store shows inside the open transaction is the state that the tree is of.
+        // A tree is loaded only for an index that would take long to count to. The batch has not changed the owner, so
+        // the open transaction shows the same state as the tree.
         var entry = self.live[key]
         if let entry, !entry.isCurrent { return nil }
         if entry == nil, index > Self.countedMax, try self.store.object(owner) != nil {
@@ -111,7 +111,7 @@ struct PlaceResolver {
         return .after(.object(tree.key(at: left).id))
     }
 
-    /// All objects that a to-many relationship of an object leads to, as its order has them.
+    /// Returns the source of all objects of an object's to-many relationship, in its order.
     private func order(_ owner: ObjectReference, _ property: PropertyNumber) throws(StoreError) -> ResultSource? {
         let owner = ObjectID(owner.rawValue)
         guard owner.rawValue > 0, let (layout, row) = try self.store.object(owner),

@@ -2,15 +2,15 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Does the work of one transaction or import in the graph, and describes it for the journal.
+/// Performs one transaction or import in the graph, and describes it for the journal.
 struct RequestRunner {
     let store: Store
     let scopes: TokenScopes
-    /// `at N` by a live tree where there is one.
+    /// Resolves a place by index with a live tree, if there is one.
     let resolvePlace: (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws(StoreError) -> WriteTransaction
 
-    /// `isChanged`: whether the batch has changed an owner before; `entry`: the undo entry that it is part of, and
-    /// `groupName` what that shall be called.
+    /// `entry`: the undo entry that the request joins. `groupName`: the name of its undo group. `isChanged`: whether
+    /// the batch has changed an owner before.
     func run(
         _ request: WriteRequest,
         _ graph: ObjectGraph,
@@ -59,7 +59,7 @@ struct RequestRunner {
             let kind = layout.kind(staged.request.entity)
             description.name = staged.request.name ?? ObjectGraph.nameOfImport(kind, label: label, count: count)
         case .takeBack, .beginGroup, .endGroup:
-            preconditionFailure("these are not changes of their own")
+            preconditionFailure("an undo or a group is not run as a transaction")
         }
         return description
     }

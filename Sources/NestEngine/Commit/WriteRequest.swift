@@ -1,14 +1,15 @@
 import NestModel
 import NestStore
 
-/// A write of a batch, and where its answer goes. A class, because it is handed about and holds a whole transaction.
+/// A write of a batch, and the connection that its answer goes to. A class, because it is passed on often and holds a
+/// whole transaction.
 final class WriteRequest {
     enum Operation {
         case transaction(WriteTransaction)
-        /// `expected`: the entry that is meant, when it is one of the session's stacks.
+        /// `expected`: the revision of the entry that the client expects to be next on the session's stack.
         case takeBack(UndoTarget, UndoOptions, expected: Revision?)
         case importSubtree(StagedSubtree)
-        /// Changes nothing, but must be in order with the writes of its connection.
+        /// Changes nothing, but keeps its order among the writes of its connection.
         case beginGroup(name: String?, joined: UInt64?)
         case endGroup
     }
@@ -16,14 +17,14 @@ final class WriteRequest {
     let connection: ConnectionID
     let requestID: UInt32
     let session: UInt64
-    /// Of the connection.
+    /// The scope of the connection.
     let scope: AuthorisationScope
     let key: Identifier128?
     let operation: Operation
     let requestHash: UInt64
-    /// What it may cost.
+    /// The steps that the write may take.
     let stepsMax: Int
-    /// Whether a position is given as "at index N".
+    /// Whether a place is specified as "at index N".
     let namesIndex: Bool
 
     init(
@@ -48,7 +49,7 @@ final class WriteRequest {
         if case .importSubtree(let staged) = operation { self.isHeavy = staged.rowCount > Self.heavyRowsMin }
     }
 
-    /// The write that a request asks for; `nil` for a request that is no write.
+    /// Returns the write of a request; `nil` if the request is not a write.
     static func from(
         _ request: consuming EngineRequest,
         _ connection: EngineConnection,
@@ -88,13 +89,14 @@ final class WriteRequest {
         }
     }
 
-    /// It takes long: a turn begins with it, and the writes before it are durable first. Known of an import before it
-    /// begins, and of others when a group has tried them after other writes.
+    /// Whether the write takes long. A heavy write begins a turn of its own, and the writes before it become durable
+    /// first. Imports are known to be heavy from their row count; other writes become heavy when a group has tried them
+    /// after other writes.
     private(set) var isHeavy = false
 
     func noteHeavy() { self.isHeavy = true }
 
-    /// Few bytes may be much work: an undo, a cascade, many steps.
+    /// Whether the write may be heavy although its request is small: an undo, a cascade, or many mutations.
     var mayBeHeavy: Bool {
         switch self.operation {
         case .takeBack: true
@@ -108,12 +110,13 @@ final class WriteRequest {
     private static let heavyRowsMin = 1_024
     private static let heavyMutationsMin = 1_024
 
-    /// An undo, redo or revert.
+    /// Whether the write is an undo, redo or revert.
     var isRevert: Bool {
         if case .takeBack = self.operation { true } else { false }
     }
 
-    /// Looks in the journal for what anybody has deleted.
+    /// Whether the write restores objects under another owner. It then searches the journal for deletions by all
+    /// sessions.
     var rehomes: Bool {
         if case .takeBack(_, let options, _) = self.operation { options.rehomes } else { false }
     }
@@ -122,7 +125,7 @@ final class WriteRequest {
         if case .transaction(let transaction) = self.operation { transaction.preconditions } else { [] }
     }
 
-    /// What limits the token of a request with preconditions.
+    /// The confinement of a request with preconditions; `nil` without preconditions.
     var preconditionLimit: AccessConfinement? {
         guard let limit = self.scope.limit else { return nil }
         return self.preconditions.isEmpty ? nil : limit
@@ -145,10 +148,10 @@ final class WriteRequest {
         }
     }
 
-    /// A request that may be refused, or turn out to change nothing, after it has written. `isJudgedLate`: the model
-    /// has rules that only the end of a request can judge.
-    func needsSavepoint(isJudgedLate: Bool) -> Bool {
-        guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1, !isJudgedLate
+    /// Whether the request may be refused, or turn out to change nothing, after it has written. `hasDeferredChecks`:
+    /// the model has rules that are checked only at the end of a request.
+    func needsSavepoint(hasDeferredChecks: Bool) -> Bool {
+        guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1, !hasDeferredChecks
         else {
             return true
         }

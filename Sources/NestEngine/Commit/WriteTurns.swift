@@ -1,30 +1,30 @@
 import DequeModule
 import NestModel
 
-/// Writes that wait for their turn, and what their connections asked for after them.
+/// Fair scheduling of writes: the writes that wait for their turn, and the later requests of their connections.
 ///
-/// A turn ends when its writes have taken `Limits.turnStepsMax` steps. The rest waits here, and the next turn begins
-/// with the connections whose writes have cost least lately: after a write that takes long, one of each other
-/// connection comes before the next such write. The requests of one connection keep their order.
+/// A turn ends when its writes have taken `Limits.turnStepsMax` steps. The remaining writes wait here. The next turn
+/// begins with the connections whose writes took the fewest steps lately: after a long write, every other connection
+/// gets one write before the next long one. The requests of one connection keep their order.
 struct WriteTurns {
     enum Item {
         case write(WriteRequest)
-        /// Another request: it sees the writes before it.
+        /// A request that is not a write. It sees the writes before it.
         case other(EngineInput)
     }
 
     private var queues: [ConnectionID: Deque<Item>] = [:]
-    /// Connections with a queue, in the order in which they came.
+    /// Connections with a queue, in the order of arrival.
     private var order: [ConnectionID] = []
-    /// Steps of writes that took many, halved with each tick.
+    /// The steps of expensive writes, by connection; halved with each tick.
     private var spent: [ConnectionID: Int] = [:]
 
     var isEmpty: Bool { self.queues.isEmpty }
 
-    /// Requests that wait.
+    /// The number of waiting requests.
     var count: Int { self.queues.values.reduce(0) { $0 + $1.count } }
 
-    /// Whether the connection has a request here: those after it wait too.
+    /// Whether a request of the connection waits here; its later requests then wait too.
     func holds(_ id: ConnectionID) -> Bool { !self.queues.isEmpty && self.queues[id] != nil }
 
     mutating func append(_ item: Item, of id: ConnectionID) {
@@ -32,8 +32,8 @@ struct WriteTurns {
         self.queues[id, default: []].append(item)
     }
 
-    /// The writes of the next turn, and the other requests that follow them: of each connection one after the other,
-    /// those first that have spent least.
+    /// Takes the writes of the next turn, and the other requests that follow them. The connections take turns with one
+    /// write each; those that have spent the fewest steps come first.
     mutating func next(countMax: Int) -> (writes: [WriteRequest], others: [EngineInput]) {
         var writes: [WriteRequest] = []
         var others: [EngineInput] = []
@@ -52,7 +52,7 @@ struct WriteTurns {
         return (writes, others)
     }
 
-    /// One write of a connection, and the other requests up to its next write.
+    /// Takes one write of a connection, and the other requests up to its next write.
     private mutating func takeOne(
         of id: ConnectionID,
         _ writes: inout [WriteRequest],
@@ -71,8 +71,8 @@ struct WriteTurns {
         return true
     }
 
-    /// A turn ended before these writes: they wait for the next, and with them the later requests of their connections,
-    /// which are removed from `later`. Returns those connections.
+    /// Puts back the writes that a turn did not reach, together with the later requests of their connections, which it
+    /// removes from `later`. Returns these connections.
     mutating func putBack(_ writes: ArraySlice<WriteRequest>, _ later: inout [EngineInput]) -> Set<ConnectionID> {
         let waiting = Set(writes.map(\.connection))
         var others: [(id: ConnectionID, input: EngineInput)] = []
@@ -97,13 +97,13 @@ struct WriteTurns {
 
     mutating func note(_ steps: Int, of id: ConnectionID) { self.spent[id, default: 0] += steps }
 
-    /// Time has passed: what was spent long ago counts for less.
+    /// Halves the spent steps, so that older writes count for less.
     mutating func forgetHalf() {
         guard !self.spent.isEmpty else { return }
         self.spent = self.spent.mapValues { $0 / 2 }.filter { $0.value > 0 }
     }
 
-    /// The connection is gone, and what it asked for is not done.
+    /// Removes the waiting requests of a connection that is gone.
     mutating func remove(_ id: ConnectionID) {
         self.spent[id] = nil
         guard self.queues.removeValue(forKey: id) != nil else { return }

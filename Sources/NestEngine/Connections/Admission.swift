@@ -4,17 +4,16 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Fair scheduling of requests for results: when very many come at once, as when all clients reconnect after a restart,
-/// commits go on between them, and connections take turns.
+/// Fair scheduling of requests for results. When very many arrive at once, for example when all clients reconnect after
+/// a restart, commits continue between them, and connections take turns.
 ///
-/// The engine makes replies only for connections that drain: `Limits.answerBytesUnreadMax` and one reply bound what a
-/// connection has not read, and `AnswerMemory` bounds all connections together.
+/// The engine answers only connections that read their replies: a connection has at most `Limits.answerBytesUnreadMax`
+/// unread bytes plus one reply, and `AnswerMemory` limits the bytes of all connections together.
 ///
-/// The requests that wait are bounded by what a connection may have in flight:
-/// `Limits.requestsInFlightPerConnectionMax` requests, of which `Limits.resultsInFlightPerConnectionMax` are for
-/// results.
+/// A connection has at most `Limits.requestsInFlightPerConnectionMax` waiting requests, of which at most
+/// `Limits.resultsInFlightPerConnectionMax` are for results.
 package final class Admission {
-    /// What a request for a result costs in itself, in the units of `Limits.admissionWorkMax`.
+    /// The fixed cost of a request for a result, in the units of `Limits.admissionWorkMax`.
     private static let requestWork = 8
 
     private let connections: EngineConnections
@@ -22,11 +21,11 @@ package final class Admission {
     private let workMax: Int
     private let unreadBytesMax: Int
     let memory: AnswerMemory
-    /// What this turn's answers have cost so far.
+    /// The work of this turn's answers so far.
     package var work = 0
-    /// Bytes of the answers that this turn has made.
+    /// The bytes of the answers of this turn.
     package private(set) var answerBytes = 0
-    /// Connections with requests that wait, in the order of their turns.
+    /// Connections with waiting requests, in the order of their turns.
     private var queue: Deque<ConnectionID> = []
     /// Connections whose first waiting request needs sub-trees that are not read yet.
     private var awaitingSubtrees: [ConnectionID] = []
@@ -52,13 +51,13 @@ package final class Admission {
     var hasRoom: Bool { self.memory.hasRoom }
     var hasWorkLeft: Bool { self.work < self.workMax }
 
-    /// Somebody waits, and there is memory for an answer. Without memory the next tick looks again.
+    /// Whether a connection waits and there is memory for an answer. Without memory the next tick checks again.
     package var hasBacklog: Bool { !self.queue.isEmpty && self.hasRoom }
 
     // MARK: Turns
 
     /// Whether a request must wait. Requests that begin, change and end the subscriptions of one connection keep their
-    /// order; no request for a result overtakes one that waits.
+    /// order. No request for a result overtakes a waiting one.
     package func mustWait(_ request: EngineRequest, _ connection: EngineConnection) -> Bool {
         switch request.kind.turn {
         case .inOrder: return !connection.waiting.isEmpty
@@ -70,14 +69,14 @@ package final class Admission {
         }
     }
 
-    /// Has a request wait for its turn.
+    /// Queues a request until its turn.
     package func enqueue(_ request: EngineRequest, _ requestID: UInt32, _ connection: EngineConnection) {
         connection.waiting.append((requestID, request))
         self.connections.changed.note(connection.id)
         self.giveTurn(connection)
     }
 
-    /// Puts a connection into the queue if it has a request that waits and takes answers.
+    /// Queues a connection if it has a waiting request and may take another result.
     package func giveTurn(_ connection: EngineConnection) {
         guard !connection.isInTurn, !connection.waiting.isEmpty, connection.takesResults else { return }
         connection.isInTurn = true
@@ -89,7 +88,7 @@ package final class Admission {
     package func next() -> (connection: EngineConnection, requestID: UInt32, request: EngineRequest)? {
         guard self.hasRoom else { return nil }
         while let id = self.queue.popFirst() {
-            // A connection that is gone took its requests with it.
+            // The connection and its requests may be gone.
             guard let connection = self.connections[id] else { continue }
             connection.isInTurn = false
             if connection.takesResults, let next = connection.waiting.popFirst() {
@@ -99,23 +98,24 @@ package final class Admission {
         return nil
     }
 
-    /// The first waiting request of a connection has been answered, or waits for sub-trees.
+    /// Ends the turn of a connection whose first waiting request was answered or now waits for sub-trees.
     package func endTurn(_ connection: EngineConnection) {
         if connection.waiting.isEmpty { self.connections.changed.note(connection.id) }
         self.giveTurn(connection)
     }
 
-    // MARK: What answers cost
+    // MARK: Cost of answers
 
     func charge(_ request: EngineRequest) { if request.kind.turn == .fair { self.work += Self.requestWork } }
 
-    /// A background read is handed to one of its waiters.
+    /// Charges for answering one waiter of a background read.
     func chargeServedRead() { self.work += Self.requestWork }
 
-    /// More work than a turn allows.
+    /// Charges the work of a whole turn.
     func chargeWholeTurn() { self.work += self.workMax }
 
-    /// A connection is sent so many bytes of answers. When that is much it gets no more before it has drained.
+    /// Charges for bytes of answers that are sent to a connection. Above the limit the connection gets no more answers
+    /// until it has drained.
     package func charge(_ bytes: Int, to connection: EngineConnection, _ effects: inout [EngineEffect]) {
         guard bytes > 0 else { return }
         self.answerBytes += bytes
@@ -126,7 +126,7 @@ package final class Admission {
         effects.append(.whenDrained(connection.id))
     }
 
-    /// The connection has read everything.
+    /// Notes that a connection has read everything.
     package func drained(_ connection: EngineConnection) {
         connection.unreadBytes = 0
         connection.isAwaitingDrain = false
@@ -134,8 +134,8 @@ package final class Admission {
 
     // MARK: Requests that need sub-trees
 
-    /// Has a request wait until the sub-trees that it names have been read. The connection's other requests for results
-    /// wait after it.
+    /// Holds a request until the sub-trees that it names have been read. The connection's other requests for results
+    /// wait behind it.
     func hold(_ request: EngineRequest, _ requestID: UInt32, _ connection: EngineConnection, for keys: [SubtreeKey]) {
         for key in keys { self.scopes.retain(key) }
         connection.awaitedSubtrees += keys
@@ -145,7 +145,7 @@ package final class Admission {
         self.awaitingSubtrees.append(connection.id)
     }
 
-    /// Gives their turn to connections whose sub-trees have been read.
+    /// Queues the connections whose sub-trees have been read.
     func endAwaiting() {
         guard !self.awaitingSubtrees.isEmpty else { return }
         self.awaitingSubtrees.removeAll { id in
@@ -157,14 +157,14 @@ package final class Admission {
         }
     }
 
-    /// The request that needed the sub-trees has been answered, or waits anew; or the connection is gone.
+    /// Releases the sub-trees of a request that was answered or waits again, or whose connection is gone.
     func release(_ keys: [SubtreeKey]) {
         for key in keys { self.scopes.release(key) }
     }
 }
 
 extension EngineReply {
-    /// About what it takes, when it may be much.
+    /// The approximate size of the reply if it may be large, otherwise 0.
     var byteCount: Int {
         switch self {
         case .snapshot(_, let rows): rows.reduce(64) { $0 + $1.bytes.count }

@@ -3,8 +3,8 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// The bytes of answers that are being made, or are made and not yet with the connections that they are for. Counted by
-/// any thread, in one account for the whole server.
+/// Counts the bytes of answers that are being made, or are made and not yet with their connections. One counter for the
+/// whole server; any thread may use it.
 package final class AnswerMemory: Sendable {
     private let held: NIOLockedValueBox<Int>
     package let bytesMax: Int
@@ -16,10 +16,10 @@ package final class AnswerMemory: Sendable {
 
     package var byteCount: Int { self.held.withLockedValue { $0 } }
 
-    /// Room for answers that are begun now. Those under way may need the rest.
+    /// Whether new answers may begin. The other half of the memory is left for answers that are being made.
     var hasRoom: Bool { self.byteCount < self.bytesMax / 2 }
 
-    /// A part of the account, which is given back when nobody holds it any more.
+    /// Returns a share of the memory. It is given back when the last reference to it ends.
     package func share(_ bytes: Int = 0) -> AnswerShare {
         let share = AnswerShare(self)
         share.add(bytes)
@@ -34,7 +34,7 @@ package final class AnswerMemory: Sendable {
     }
 }
 
-/// What one answer, or the answers of one batch, take.
+/// The memory of one answer, or of the answers of one batch.
 package final class AnswerShare: Sendable {
     private let memory: AnswerMemory
     private let held = NIOLockedValueBox(0)
@@ -52,7 +52,8 @@ package final class AnswerShare: Sendable {
         _ = self.memory.add(bytes)
     }
 
-    /// Takes more for an answer that is being made; refuses it when it alone, or all together, are too much.
+    /// Takes more memory for an answer that is being made. Refuses the answer if it is too large alone, or if all
+    /// answers together are.
     func grow(by bytes: Int) throws(StoreError) {
         let own = self.held.withLockedValue { held in
             held += bytes
@@ -62,11 +63,11 @@ package final class AnswerShare: Sendable {
         guard own <= Limits.answerBytesMax else {
             throw StoreError.refused(
                 .limitExceeded,
-                "the answer has over \(Limits.answerBytesMax) bytes: ask for a window of it, or for a sub-tree"
+                "the answer has over \(Limits.answerBytesMax) bytes: request a window of it, or a sub-tree"
             )
         }
         guard all <= self.memory.bytesMax else {
-            throw StoreError.refused(.busy, "the server's answers take as much memory as they may: try again later")
+            throw StoreError.refused(.busy, "the server's memory for answers is used up: try again later")
         }
     }
 }

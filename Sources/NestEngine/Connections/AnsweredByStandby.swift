@@ -17,7 +17,7 @@ package struct AnsweredByStandby: Sendable {
 
     package init() {}
 
-    /// Removes what the engine need not answer any more.
+    /// Removes the requests and WELCOMEs that the standby has answered.
     func remove(from later: inout [EngineInput], _ effects: inout [EngineEffect]) {
         if !self.requests.isEmpty {
             later.removeAll { input in

@@ -2,49 +2,50 @@ import DequeModule
 import NestModel
 import NestSchema
 
-/// What the engine keeps of a connection while it lasts.
+/// The engine's state of one connection.
 package final class EngineConnection {
     package let id: ConnectionID
-    /// Notes every change that a standby must know of.
+    /// Notes every change that a standby must know.
     private let changed: ChangedConnections
     let session: UInt64
     let scope: AuthorisationScope
-    /// The client understands compressed frames.
+    /// Whether the client understands compressed frames.
     let takesCompressed: Bool
-    /// The token that it authenticated with.
+    /// The number of the token that the client authenticated with.
     let token: UInt64?
     let subscriptionsMax: Int
     var views: Set<UInt32> = []
-    /// Its subscriptions to changes, ascending by id.
+    /// Its subscriptions to changes, in the order in which they began.
     var changeSubscriptions: [ChangeSubscription] = []
-    /// Backpressure: its subscriptions lag, and replies to its writes wait for their net diffs.
+    /// Whether backpressure blocks the connection: its subscriptions lag, and replies to its writes wait for their net
+    /// differences.
     package var isBlocked = false { didSet { self.changed.note(self.id) } }
-    /// Views that it lags behind in although it drains.
+    /// The views that lag although the connection is not blocked.
     package var laggingViews: Set<UInt32> = [] { didSet { self.changed.note(self.id) } }
-    /// A reply sent now would overtake pushes that are still to come.
+    /// Whether a reply that is sent now would overtake pushes that are still to be sent.
     var isWaiting: Bool { self.isBlocked || !self.laggingViews.isEmpty }
     var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
-    /// Requests for results, and the requests after them, that wait for their turn.
+    /// Waiting requests for results, and the requests that must stay behind them.
     package var waiting: Deque<(requestID: UInt32, request: EngineRequest)> = []
-    /// Bytes of replies since it last drained.
+    /// The bytes of replies sent since the connection last drained.
     var unreadBytes = 0
-    /// It has got as many bytes as it may: the engine answers again after `drained`.
+    /// Whether the connection has reached its limit of unread bytes. The engine answers again after `drained`.
     var isAwaitingDrain = false
-    /// It stands in the queue of `Admission`.
+    /// Whether the connection is in the queue of `Admission`.
     var isInTurn = false
-    /// Background reads that it waits for.
+    /// The number of background reads that the connection waits for.
     var backgroundReadCount = 0
-    /// Sub-trees that its first waiting request needs; retained for it.
+    /// The sub-trees that the first waiting request needs; they are retained for it.
     var awaitedSubtrees: [SubtreeKey] = []
-    /// They are not read yet.
+    /// Whether these sub-trees are not read yet.
     var isAwaitingSubtrees = false
-    /// Whether another result may be read for it: one at a time, so that replies keep their order.
+    /// Whether another result may be read for the connection. It gets one at a time, so that replies keep their order.
     var takesResults: Bool {
         !self.isAwaitingDrain && self.backgroundReadCount == 0 && !self.isAwaitingSubtrees
     }
     /// The revision of its last progress mark.
     var progress = Revision(0)
-    /// The undo state it was notified of last; `nil` unless it follows its session's undo state.
+    /// The undo state that was sent last; `nil` unless the connection follows its session's undo state.
     package var undoState: UndoState?
 
     init(

@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// Connections that a standby must learn about with the next effects.
+/// The connections whose changes the standby must learn with the next effects.
 package final class ChangedConnections {
     private(set) var ids: [ConnectionID] = []
 
@@ -20,14 +20,14 @@ package final class ChangedConnections {
 package final class EngineConnections {
     private(set) var all: [ConnectionID: EngineConnection] = [:]
     package let changed = ChangedConnections()
-    /// How many connections a session has, by its number.
+    /// The number of connections of each session, by session number.
     private var countOfSession: [UInt64: Int] = [:]
 
     package init() {}
 
     package subscript(id: ConnectionID) -> EngineConnection? { self.all[id] }
 
-    /// Ascending.
+    /// The ids of all connections, ascending.
     var ids: [ConnectionID] { self.all.keys.sorted() }
 
     package func add(
@@ -62,7 +62,7 @@ package final class EngineConnections {
 
     package func isConnected(session: UInt64) -> Bool { self.countOfSession[session] != nil }
 
-    /// How many connections use a token, by its number.
+    /// The number of connections that use each token, by token number.
     var countsOfTokens: [UInt64: Int] {
         var counts: [UInt64: Int] = [:]
         for connection in self.all.values { if let token = connection.token { counts[token, default: 0] += 1 } }

@@ -2,15 +2,16 @@ import NIOConcurrencyHelpers
 import NestModel
 import NestProtocol
 
-/// What a standby must know of the engine to answer reads while the engine works: the state of clients as of the last
+/// The state of the engine that a standby needs to answer reads while the engine works. It is the state as of the last
 /// effects that were handed out. A lock guards it.
 package final class EngineShare: Sendable {
-    /// A connection that was let in.
+    /// An admitted connection.
     package struct Client: Sendable {
         package var scope: AuthorisationScope
-        /// It takes compressed frames.
+        /// Whether the client understands compressed frames.
         package var takesCompressed: Bool
-        /// It has not been sent what its subscriptions show at the head: an answer might overtake that.
+        /// Whether the client has not been sent the state of its subscriptions at the head. An answer might overtake
+        /// that.
         package var isWaiting = false
 
         package init(scope: AuthorisationScope, takesCompressed: Bool) {
@@ -25,11 +26,11 @@ package final class EngineShare: Sendable {
         }
     }
 
-    /// How far the effects of the engine were handed out.
+    /// The state of the store as of the last effects that were handed out.
     package struct Progress: Equatable, Sendable {
         package var head: Revision
         package var oldestRevision: Revision
-        /// The engine's turn of which effects were handed out last, as the caller numbers turns.
+        /// The engine's turn whose effects were handed out last, as the caller numbers turns.
         package var turn: UInt64 = 0
     }
 
@@ -59,8 +60,8 @@ package final class EngineShare: Sendable {
 
     // MARK: The engine's side
 
-    /// Hands out effects, and notes how things stand with them, as one step. `clients`: those that have changed; `nil`
-    /// for one that is gone. `tokens`: when they have changed.
+    /// Hands out effects and updates the shared state, as one atomic step. `clients`: the changed clients; `nil` for
+    /// one that is gone. `tokens`: all tokens if they have changed.
     func handOut(
         _ progress: Progress,
         clients: [(ConnectionID, Client?)],
@@ -79,7 +80,7 @@ package final class EngineShare: Sendable {
 
     package var progress: Progress { self.state.withLockedValue { $0.progress } }
 
-    /// `nil`: the standby must not answer the connection.
+    /// Returns the client of a connection; `nil` if the standby must not answer it.
     package func client(_ id: ConnectionID) -> Client? {
         self.state.withLockedValue { state in state.clients[id].flatMap { $0.isWaiting ? nil : $0 } }
     }
@@ -89,7 +90,7 @@ package final class EngineShare: Sendable {
         return self.state.withLockedValue { $0.tokens.contains(token) }
     }
 
-    /// Hands out a WELCOME, which says how things stand.
+    /// Hands out a WELCOME with the current state.
     package func welcome(
         _ id: ConnectionID,
         _ client: Client,
@@ -110,8 +111,8 @@ package final class EngineShare: Sendable {
         }
     }
 
-    /// Hands out an answer that `isGood` for how far the engine is, and returns true; does nothing when it is not, or
-    /// when the connection must not be answered now.
+    /// Hands out an answer and returns `true` if `isGood` accepts the engine's progress and the connection may be
+    /// answered now. Otherwise does nothing and returns `false`.
     package func handOut(to id: ConnectionID, if isGood: (Progress) -> Bool, _ deliver: () -> Void) -> Bool {
         self.state.withLockedValue { state in
             guard let client = state.clients[id], !client.isWaiting, isGood(state.progress) else { return false }

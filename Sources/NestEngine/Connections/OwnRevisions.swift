@@ -1,11 +1,12 @@
 import NestModel
+import NestProtocol
 
-/// Notifies connections, before the diffs of a batch, which of its revisions are their own writes. The receipts, which
-/// say so too, come after the diffs.
+/// Notifies connections, before the diffs of a batch, which of its revisions are their own writes. The receipts contain
+/// these revisions too, but follow after the diffs.
 struct OwnRevisions {
     let connections: EngineConnections
 
-    /// After a batch. A blocked connection is notified when it drains.
+    /// Notifies the connections that wrote in a batch. A blocked connection is notified when it drains.
     func push(of writes: [WriteRequest], _ outcomes: [Commit.Outcome], _ effects: inout [EngineEffect]) {
         var own: [ConnectionID: [Revision]] = [:]
         var order: [ConnectionID] = []
@@ -19,21 +20,30 @@ struct OwnRevisions {
             if own[id] == nil { order.append(id) }
             own[id, default: []] += revisions
         }
-        for id in order { effects.append(.own(own[id]!, to: id)) }
+        for id in order { Self.append(own[id]!, to: id, &effects) }
     }
 
-    /// The same for the replies that a connection's net diffs hold back.
+    /// Notifies a connection of its own writes whose replies wait for its net differences.
     func pushHeld(by connection: EngineConnection, _ effects: inout [EngineEffect]) {
         guard !connection.views.isEmpty else { return }
         let own = connection.heldReplies.flatMap { held -> [Revision] in
             if case .receipt(let receipt) = held.reply { receipt.ownRevisions } else { [] }
         }
-        if !own.isEmpty { effects.append(.own(own, to: connection.id)) }
+        Self.append(own, to: connection.id, &effects)
+    }
+
+    /// Appends as many messages as the revisions need: one names at most as many as a connection has requests in
+    /// flight, and an undo of a long group has one revision for each of its transactions.
+    private static func append(_ own: [Revision], to connection: ConnectionID, _ effects: inout [EngineEffect]) {
+        let countMax = Limits.requestsInFlightPerConnectionMax
+        for start in stride(from: 0, to: own.count, by: countMax) {
+            effects.append(.own(Array(own[start..<min(start + countMax, own.count)]), to: connection))
+        }
     }
 }
 
 extension Receipt {
-    /// The revisions that the write became; none when it changed nothing, or did so on an earlier connection.
+    /// The revisions of the write; empty if it changed nothing or the receipt is replayed.
     fileprivate var ownRevisions: [Revision] {
         guard self.isChanged, !self.isReplayed else { return [] }
         return (0..<self.revisionCount).reversed().map { Revision(self.revision.rawValue - UInt64($0)) }

@@ -1,7 +1,7 @@
 import NestModel
 import NestStore
 
-/// Notifies connections whose subscriptions are all exact at the head.
+/// Sends progress marks to connections whose subscriptions are all exact at the head.
 struct ProgressMarks {
     let connections: EngineConnections
     let store: Store
@@ -16,7 +16,7 @@ struct ProgressMarks {
         if !due.isEmpty { effects.append(.progress(self.store.head, to: due)) }
     }
 
-    /// Adds the connections to `due` that get a mark of the head now, each once.
+    /// Adds to `due` the connections that get a mark of the head now, each once.
     func note(_ ids: some Sequence<ConnectionID>, _ due: inout [ConnectionID]) {
         let head = self.store.head
         for id in ids {

@@ -1,4 +1,5 @@
-/// Sends replies, and holds them back from connections that lag: a reply must not overtake the diffs that it names.
+/// Sends replies. Holds them back from connections that lag: a reply must not overtake the diffs that contain its
+/// write.
 struct Replies {
     let connections: EngineConnections
     let admission: Admission
@@ -23,7 +24,7 @@ struct Replies {
     func release(_ connection: EngineConnection, _ effects: inout [EngineEffect]) {
         let held = connection.heldReplies
         connection.heldReplies = []
-        self.changeFeeds.goOn(connection, &effects)
+        self.changeFeeds.sendNextPages(connection, &effects)
         for (requestID, reply) in held {
             effects.append(.reply(connection.id, requestID: requestID, reply))
             self.admission.charge(reply.byteCount, to: connection, &effects)

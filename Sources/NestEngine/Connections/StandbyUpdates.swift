@@ -2,10 +2,10 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// Keeps `EngineShare` up to date: what a standby knows of the engine.
+/// Keeps `EngineShare`, the state that a standby sees, up to date.
 package struct StandbyUpdates {
     package let share: EngineShare
-    /// What the share was given last.
+    /// The values that the share was given last.
     private var oldest: Revision
     private var head: Revision
     private var tokenChangeCount = 0
@@ -16,11 +16,12 @@ package struct StandbyUpdates {
         self.head = head
     }
 
-    /// Has `deliver` hand out the effects of a batch, in one step with what a standby knows of the engine. Costs a
-    /// comparison when nothing has changed that a standby must know; otherwise a lock, which is free while the engine
-    /// is quick.
+    /// Hands out the effects of a batch with `deliver` and updates the standby's state, as one atomic step. If nothing
+    /// has changed that a standby must know, this costs a comparison. Otherwise it costs a lock, which is uncontended
+    /// while the engine is fast.
     ///
-    /// `hasWrites`: the batch had writes; `client`: what a standby is to know of a connection, `nil` when it is gone.
+    /// `hasWrites`: whether the batch had writes. `client`: returns the standby's state of a connection, `nil` if the
+    /// connection is gone.
     package mutating func handOut(
         _ progress: EngineShare.Progress,
         hasWrites: Bool,

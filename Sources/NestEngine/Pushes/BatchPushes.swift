@@ -4,9 +4,9 @@ import NestStore
 import NestProtocol
 import NestSchema
 
-/// Takes a batch to the live results and sends its differences to their subscribers, each encoded once.
+/// Applies a batch to the live results and sends its differences to their subscribers, each encoded once.
 ///
-/// A result that would keep commits waiting for too long lags instead: see `BackgroundReads`. Its subscribers later get
+/// A result that would delay commits for too long lags instead: see `BackgroundReads`. Its subscribers later receive
 /// one net difference, or a snapshot.
 struct BatchPushes {
     let store: Store
@@ -19,7 +19,8 @@ struct BatchPushes {
     let views: ViewPushes
     let counters: EngineCounters
 
-    /// Takes what a batch has changed to the live results, and sends it. `base`: the head before the batch.
+    /// Applies the changes of a batch to the live results, and sends the differences. `base`: the head before the
+    /// batch.
     func push(
         _ changes: [ChangeSet],
         _ bulk: BulkConcern,
@@ -45,7 +46,7 @@ struct BatchPushes {
         self.live.noteGrowth(evaluation.affected, now: now) { entry, error in
             self.subscriptions.end(entry, error, now: now, &effects)
         }
-        // Whole views first; then windows, as far as the work of one batch goes.
+        // Whole views first; then windows, up to the work limit of one batch.
         for isWindow in [false, true] {
             for affected in evaluation.affected {
                 let views = affected.entry.views.values.filter { ($0.key.window != nil) == isWindow }
@@ -55,7 +56,7 @@ struct BatchPushes {
         }
     }
 
-    /// A result does not follow the batch after `base`.
+    /// Lets a result lag: it does not follow the batch after `base`.
     private func lag(_ entry: ResultRegistry.Entry, base: Revision) {
         self.reads.queueRefresh(entry)
         for view in entry.views.values {
@@ -93,7 +94,7 @@ struct BatchPushes {
                 continue
             }
             if view.key.window != nil, !view.synced.isEmpty, !self.lagging.takeWork(changeCount: delta.count) {
-                // The subscribers' net diff starts at the state before this batch.
+                // The subscribers' net difference starts at the state before this batch.
                 let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
                 self.lagging.fallBehind(view.synced, view, state)
                 continue
@@ -118,7 +119,7 @@ struct BatchPushes {
         guard !net.isEmpty || isElsewhere else { return }
         let diff = try self.diffs.diff(view, net, from: from, result, rows)
         let synced = view.synced
-        // The position of a window that shows the same rows comes with its next diff, or by the timer.
+        // The position of a window that shows the same rows is sent with its next diff, or by the position timer.
         guard !diff.isEmpty || isElsewhere else { return }
         view.lastChange = diff.to
         guard !synced.isEmpty else { return }

@@ -2,7 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// Brings subscriptions to the head that lag.
+/// Brings lagging subscriptions to the head.
 struct CatchUpPushes {
     let store: Store
     let connections: EngineConnections
@@ -18,7 +18,7 @@ struct CatchUpPushes {
     let counters: EngineCounters
     let workMax: Int
 
-    /// The connection does not drain: its net diffs will start from what it holds now.
+    /// Blocks a connection: its net differences will start from the state that it has now.
     func block(_ connection: EngineConnection) {
         guard !connection.isBlocked else { return }
         connection.isBlocked = true
@@ -28,7 +28,7 @@ struct CatchUpPushes {
         }
     }
 
-    /// The connection has drained: brings all its subscriptions to the head.
+    /// Unblocks a connection that has drained, and brings all its subscriptions to the head.
     func unblock(_ connection: EngineConnection, now: Int64, _ effects: inout [EngineEffect]) {
         connection.isBlocked = false
         connection.laggingViews = []
@@ -36,7 +36,7 @@ struct CatchUpPushes {
         for viewID in connection.views.sorted() { self.push(connection.id, viewID, now: now, &effects) }
     }
 
-    /// Brings the subscriptions to the head that have waited longest, as far as the work of one turn goes.
+    /// Brings the subscriptions that have waited longest to the head, up to the work limit of one turn.
     func pushLagging(now: Int64, _ effects: inout [EngineEffect]) {
         var work = 0
         while work < self.workMax, let (connection, viewID) = self.lagging.next() {
@@ -60,7 +60,7 @@ struct CatchUpPushes {
         do {
             switch try self.catchUps.catchUp(view, entry, from: base, known: known, range: { _ in range }) {
             case .current:
-                // Nothing has changed since, whatever the view has gone through.
+                // The view shows the same as at `base`, whatever changed in between.
                 view.lastChange = min(view.lastChange, base)
                 self.positions.noteUnknown(view)
             case .difference(let body):
@@ -79,7 +79,7 @@ struct CatchUpPushes {
         }
     }
 
-    /// A background read has made a result current: its views take it, and their subscribers catch up next.
+    /// Updates the views of a result that a background read has made current. Their subscribers catch up next.
     func refreshed(_ entry: ResultRegistry.Entry) throws(StoreError) {
         for view in entry.views.values.sorted(by: { $0.id < $1.id }) {
             _ = try self.subscriptions.advance(view, entry.result, nil) { _ in true }

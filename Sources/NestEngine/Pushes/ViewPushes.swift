@@ -13,7 +13,7 @@ struct ViewPushes {
     let reads: BackgroundReads
     let counters: EngineCounters
 
-    /// Sends the whole of a view. One with too many bytes to be encoded between two commits is read in the background.
+    /// Sends a whole view. A view with too many bytes to be encoded between two commits is read in the background.
     func sendSnapshot(
         _ view: View,
         reason: SnapshotReason,
@@ -34,7 +34,7 @@ struct ViewPushes {
         }
     }
 
-    /// Has the whole of a view read in the background for a subscription that lags.
+    /// Requests a background read of a whole view for a lagging subscription.
     func requestSnapshot(
         _ view: View,
         _ reason: SnapshotReason,

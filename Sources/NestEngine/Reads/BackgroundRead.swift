@@ -4,22 +4,23 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// A result too large to be read between two commits: another thread reads it, at a revision of its own.
+/// The background snapshot read of a result that is too large to be read between two commits. Another thread performs
+/// it, at a revision of its own.
 package struct BackgroundRead: Sendable {
-    /// Names it for the engine.
+    /// The id by which the engine finds the read.
     package let id: UInt64
     let source: ResultSource
     let slots: [Int]
     let window: FetchWindow?
-    /// Whether the window's anchor may be missing: the window of a client that resumes then follows the row that took
-    /// the anchor's position, which the live result knows.
+    /// Whether the window's anchor may be missing. The window of a resuming client then follows the row that took the
+    /// anchor's position; the live result knows that row.
     let anchorMayBeMissing: Bool
-    /// The thread that reads compresses the rows: the client understands compressed frames.
+    /// Whether the reading thread compresses the rows, because the client understands compressed frames.
     let compresses: Bool
-    /// Only which rows there are is wanted, not their values.
+    /// Whether only the rows are read, and not their values.
     private(set) var isOnlyState = false
 
-    /// `slots`: what is sent of each row.
+    /// `slots`: the slots of each row that are sent.
     init(
         id: UInt64,
         source: ResultSource,
@@ -36,25 +37,25 @@ package struct BackgroundRead: Sendable {
         self.compresses = compresses
     }
 
-    /// Reads which rows a result has, and none of their values.
+    /// Creates a read of the rows of a result without their values.
     init(id: UInt64, rowsOf source: ResultSource) {
         self.init(id: id, source: source, slots: [], window: nil, anchorMayBeMissing: true, compresses: false)
         self.isOnlyState = true
     }
 
-    /// What has been read.
+    /// The outcome of a read.
     ///
-    /// Unchecked because of the nodes of the tree in it, which are objects: the reader makes them, hands them over and
-    /// keeps none, and the engine alone uses them afterwards.
+    /// Sendable unchecked, because the nodes of its tree are objects. The reader creates them, hands them over and
+    /// keeps none; afterwards only the engine uses them.
     package struct Rows: @unchecked Sendable {
         package let revision: Revision
         let state: LiveState
-        /// Those that the window shows.
+        /// The rows that the window shows.
         let range: Range<Int>
         let header: SnapshotHeader
         let bodies: [SharedBytes]
         let isAnchorGone: Bool
-        /// What it takes, as long as it is held.
+        /// The memory that the rows take while they are held.
         package let share: AnswerShare
 
         /// The answer to a fetch.
@@ -64,8 +65,8 @@ package struct BackgroundRead: Sendable {
     /// Work that any thread may do.
     package typealias Work = @Sendable () -> Void
 
-    /// Blocks: call it on a thread that may. O(n log n). `help`: runs some of the work on another thread, if one is
-    /// free.
+    /// Performs the read. Blocks: call it on a thread that may block. O(n log n). `help`: runs some of the work on
+    /// another thread, if one is free.
     package func run(
         _ reader: StoreReader,
         memory: AnswerMemory = AnswerMemory(),

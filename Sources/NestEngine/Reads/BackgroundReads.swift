@@ -4,11 +4,11 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Reads of large results on other threads: those under way, and those that have come and still have waiters.
+/// Background snapshot reads of large results: those that run, and completed ones that still have waiters.
 ///
 /// Also reads lagging results anew, one after the other:
 ///
-///     current ──a batch costs too much──▶ lagging ──its turn──▶ loading ──read, and what came since──▶ current
+///     current ──a batch costs too much──▶ lagging ──its turn──▶ loading ──read, later changes applied──▶ current
 final class BackgroundReads {
     typealias Outcome = Result<BackgroundRead.Rows, NestError>
 
@@ -16,20 +16,20 @@ final class BackgroundReads {
     private let connections: EngineConnections
     private let admission: Admission
     private let live: LiveResults
-    /// What is larger is read in the background.
+    /// Results with more rows are read in the background.
     private let rowsMin: Int
-    /// Under way.
+    /// The running reads, by id.
     private var reads: [UInt64: PendingRead] = [:]
-    /// The one that further requests for a view join.
+    /// The running read that further requests for a view join.
     private var readOfView: [ViewKey: UInt64] = [:]
     /// Completed reads with waiters still to answer.
     private var completed: Deque<PendingRead> = []
     private var lastID: UInt64 = 0
-    /// `read` effects so far.
+    /// The number of `read` effects so far.
     private(set) var effectCount = 0
-    /// Results that lag, in the order in which they are read anew.
+    /// Lagging results, in the order in which they are read anew.
     private var lagging: Deque<ResultKey> = []
-    /// Those that are being read.
+    /// The lagging results that are being read.
     private var refreshing: Set<ResultKey> = []
 
     init(
@@ -46,20 +46,20 @@ final class BackgroundReads {
         self.rowsMin = rowsMin
     }
 
-    // MARK: Begun
+    // MARK: Starting reads
 
-    /// Whether a result that is not live is read in the background: one of many objects, or of some if each takes long.
+    /// Whether a result that is not live is read in the background: it has many objects, or fewer that each take long.
     func isLarge(_ source: ResultSource) throws(StoreError) -> Bool {
         let nanoseconds = max(Self.usualNanoseconds, source.cost.nanoseconds(textBytes: Self.usualTextBytes))
         let count = self.rowsMin * Self.usualNanoseconds / nanoseconds
         return try self.store.objects.hasCandidates(of: source, above: count)
     }
 
-    /// What an object of most results takes.
+    /// The usual cost of one object of a result.
     private static let usualNanoseconds = 2_000
     private static let usualTextBytes = 64
 
-    /// Has a view read, once for all requests that come meanwhile. `attempts`: counts this one.
+    /// Starts a background read of a view, or joins one that runs. `attempts`: the number of attempts, with this one.
     func request(
         _ key: ViewKey,
         _ slots: [Int],
@@ -77,7 +77,7 @@ final class BackgroundReads {
                 return running.waiters.append((id, requestID, waiter))
             }
             if let entry = self.live[key.result] {
-                // What is read for this client makes a lagging result current.
+                // The read for this client also makes the lagging result current.
                 if entry.isLagging, entry.loading == nil { self.live.beginLoading(entry) }
             } else {
                 try self.live.insertLoading(key.result, now: now)
@@ -112,16 +112,16 @@ final class BackgroundReads {
 
     // MARK: Lagging results
 
-    /// Results read anew at the same time. The threads that read also serve other clients.
+    /// The maximum number of results that are read anew at the same time. The reading threads also serve other clients.
     private static let refreshesMax = 1
 
-    /// Changes pass a result by until its turn to be read anew.
+    /// Lets a result lag, and queues it to be read anew.
     func queueRefresh(_ entry: ResultRegistry.Entry) {
         self.live.lag(entry)
         self.lagging.append(entry.key)
     }
 
-    /// Begins to read the results anew that have lagged longest.
+    /// Begins to read anew the results that have lagged longest.
     func refreshLagging(_ effects: inout [EngineEffect]) {
         while self.refreshing.count < Self.refreshesMax, let key = self.lagging.popFirst() {
             guard let entry = self.live[key], entry.isLagging, entry.loading == nil else { continue }
@@ -138,7 +138,7 @@ final class BackgroundReads {
         }
     }
 
-    /// A lagging result could not be read for one client: it gets its turn again, unless it is being read.
+    /// Queues a lagging result again after a read for one client has failed, unless the result is being read.
     func queueAgain(_ entry: ResultRegistry.Entry) {
         guard entry.loading != nil, !self.refreshing.contains(entry.key) else { return }
         self.queueRefresh(entry)
@@ -147,8 +147,9 @@ final class BackgroundReads {
 
     // MARK: Completed
 
-    /// Takes what has been read; the waiters get it as the work of the turn allows. `refreshed`: called with a result
-    /// that no longer lags. Returns a read that has failed, and why: its waiters are to be refused.
+    /// Accepts the outcome of a read. The waiters are answered within the work limits of the turns. `refreshed`: called
+    /// with a result that no longer lags. Returns a read that has failed, with the error; the caller must refuse its
+    /// waiters.
     func take(
         _ id: UInt64,
         _ outcome: Outcome,
@@ -169,7 +170,7 @@ final class BackgroundReads {
                 if !wasLagging { try self.live.requireRoom(now: now) }
                 try self.live.finishLoading(entry, rows)
                 if entry.loading != nil {
-                    // Too much has happened since: reads it once more.
+                    // Too much has changed since: reads the result once more.
                     pending.attempts += 1
                     if pending.read.isOnlyState { self.refreshing.insert(pending.key.result) }
                     guard wasLagging || pending.attempts <= Self.attemptsMax else { throw Self.busyResult }
@@ -191,25 +192,25 @@ final class BackgroundReads {
         }
     }
 
-    /// Times that a result is read for a client while too much happens to it.
+    /// The maximum number of reads of a result for one client, while the result changes too much.
     private static let attemptsMax = 8
 
     private static let busyResult = StoreError.refused(
         .busy,
-        "the result changes faster than it can be read: try again later, or ask for less of it"
+        "the result changes faster than it can be read: try again later, or request fewer rows"
     )
 
-    /// No request joins it any more.
+    /// Forgets a read, so that no request joins it any more.
     private func forget(_ pending: PendingRead) {
         self.reads[pending.read.id] = nil
         if self.readOfView[pending.key] == pending.read.id { self.readOfView[pending.key] = nil }
     }
 
     var hasCompleted: Bool { !self.completed.isEmpty }
-    /// Requests that wait for completed reads.
+    /// The number of requests that wait for completed reads.
     var waiterCount: Int { self.completed.reduce(0) { $0 + $1.waiters.count } }
 
-    /// Calls `body` with the oldest completed read, which answers one of its waiters; ends a read without more.
+    /// Calls `body` with the oldest completed read, to answer one of its waiters. Ends a read without further waiters.
     func serveNext(now: Int64, _ body: (PendingRead) -> Void) {
         guard let read = self.completed.first else { return }
         body(read)
@@ -219,13 +220,13 @@ final class BackgroundReads {
         }
     }
 
-    /// A connection gets what was read for it, or a refusal.
+    /// Ends the wait of a connection that gets its rows, or a refusal.
     func endWait(_ connection: EngineConnection) {
         connection.backgroundReadCount -= 1
         self.admission.giveTurn(connection)
     }
 
-    /// All waiters have been answered: the read no longer keeps the result.
+    /// Ends a read whose waiters have all been answered: it no longer retains the result.
     func end(_ pending: PendingRead, now: Int64) {
         guard !pending.isFetch, let entry = self.live[pending.key.result] else { return }
         entry.readCount -= 1
@@ -234,10 +235,11 @@ final class BackgroundReads {
         if entry.loading != nil { self.live.remove(entry.key) }
     }
 
-    /// Too much has happened since to send the difference: the whole is read once more, a few times at most.
+    /// Whether too much has changed since to send the difference. The result is then read once more, a few times at
+    /// most.
     func isOutdated(_ rows: BackgroundRead.Rows, _ read: PendingRead) -> Bool {
         guard !read.isFetch, let entry = self.live[read.key.result] else { return false }
-        // The result may have begun to lag while the waiter's turn was awaited.
+        // The result may have begun to lag while the waiter waited for its turn.
         guard entry.isCurrent else { return true }
         return read.attempts < 3 && entry.result.log.base > rows.revision
     }

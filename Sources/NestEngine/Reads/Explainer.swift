@@ -3,23 +3,23 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// EXPLAIN: says how a fetch request would be followed, and which connections follow it. Reads no rows and changes
-/// nothing.
+/// EXPLAIN: describes how the engine follows a fetch request, and the live result that it has for it. Reads no rows and
+/// changes nothing.
 struct Explanations {
     let store: Store
     let scopes: TokenScopes
     let live: LiveResults
 
     func explain(_ request: ObjectFetchRequest, _ scope: AuthorisationScope) throws(StoreError) -> Explanation {
-        // Refuses unknown entities, and sources that are not there.
+        // Refuses unknown entities, and sources that do not exist.
         let source = try RequestResolver(self.store, self.scopes, scope).resolve(request, mayBeGone: false).source
         guard let entity = self.store.layout.model.entity(request.entity),
             let layout = self.store.layout[request.entity]
-        else { preconditionFailure("a request that resolves is of the model's") }
+        else { preconditionFailure("a resolved request names an entity of the model") }
         var explainer = Explainer(model: self.store.layout, entity: entity, layout: layout)
         if let requested = request.source {
             guard let owner = try self.store.object(requested.object) else {
-                preconditionFailure("the owner of a request that resolves is there")
+                preconditionFailure("the owner of a resolved request exists")
             }
             explainer.relationship = owner.layout.relationshipName(requested.relationship)
         }
@@ -52,13 +52,13 @@ struct Explanations {
     }
 }
 
-/// Says what a compiled request is in the words of its model.
+/// Describes a compiled request with the names of its model.
 private struct Explainer {
     let model: ModelLayout
     let entity: EntityDescription
-    /// Of the rows' table.
+    /// The layout of the rows' table.
     let layout: EntityLayout
-    /// Of the request's source: `Company.staff`.
+    /// The relationship of the request's source, for example `Company.staff`.
     var relationship = ""
 
     init(model: ModelLayout, entity: EntityDescription, layout: EntityLayout) {
@@ -69,7 +69,7 @@ private struct Explainer {
 
     // MARK: The request
 
-    /// `request` is canonical.
+    /// Returns the parts of a canonical request.
     func parts(_ request: ObjectFetchRequest) -> [Explanation.Part] {
         let model = self.model.model
         var parts = [Explanation.Part("entity", self.entity.name)]
@@ -90,7 +90,7 @@ private struct Explainer {
         return parts
     }
 
-    // MARK: Which changes it is looked at for
+    // MARK: Routing of changes
 
     func routing(_ source: ResultSource) -> (Explanation.Routing, String) {
         if case .paired(_, _, _, _, let owner) = source.membership {
@@ -112,7 +112,7 @@ private struct Explainer {
         return FetchPredicate(comparison).text(of: self.entity, in: self.model.model)
     }
 
-    // MARK: How it is read
+    // MARK: Reading
 
     func reading(_ source: ResultSource) -> (Explanation.Reading, String) {
         let reading: Explanation.Reading =
@@ -128,9 +128,9 @@ private struct Explainer {
         return (reading, Self.cut(self.entity.name + tail))
     }
 
-    // MARK: What else it reads
+    // MARK: Dependencies
 
-    /// Those that lead beyond the row.
+    /// Returns the paths of a request that lead beyond the row.
     func paths(_ request: ObjectFetchRequest) -> [Explanation.Path] {
         request.paths.compactMap { path in
             guard let compiled = CompiledPath(path, of: self.entity, in: self.model), !compiled.isOwn else {
@@ -153,7 +153,7 @@ private struct Explainer {
         }
     }
 
-    /// Long lists of values are not read by people.
+    /// Cuts a text that is too long for people to read, such as a long list of values.
     private static func cut(_ text: String) -> String {
         guard text.utf8.count > Limits.explanationTextBytesMax else { return text }
         let room = Limits.explanationTextBytesMax - "…".utf8.count

@@ -3,14 +3,14 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// The answer to a fetch whose rows are known: those that its window shows, encoded.
+/// The answer to a fetch whose rows are known: the encoded rows of its window.
 struct FetchAnswer {
     let header: SnapshotHeader
     let bodies: [SharedBytes]
     let rowCount: Int
 
-    /// `objects` reads the store at `revision`, which `state` is of. `nil`: it would be more than `rowsMax` rows, or
-    /// more bytes than are made between two commits.
+    /// `objects` reads the store at `revision`, which is also the revision of `state`. Returns `nil` if the answer has
+    /// more than `rowsMax` rows, or more bytes than are encoded between two commits.
     init?(
         _ resolved: RequestResolver.Resolved,
         _ state: LiveState,
@@ -59,8 +59,8 @@ extension SnapshotHeader {
 }
 
 extension Confinement? {
-    /// What of an object may be seen; `read` is not called for one out of reach, which is refused as one that is not
-    /// there.
+    /// Returns the visible part of an object. An object outside the confinement is refused like one that does not
+    /// exist, and `read` is not called for it.
     func detail(of object: ObjectID, _ read: () throws(StoreError) -> ObjectDetail?) throws(StoreError) -> ObjectDetail
     {
         let isInReach = if let self { try self.contains(object) } else { true }

@@ -41,7 +41,7 @@ struct FetchRequests {
         self.replies.send(answer.reply, connection.id, requestID, &effects)
     }
 
-    /// Returns `nil` when the answer cannot be made between two commits.
+    /// Returns `nil` when the answer is too large to be made between two commits.
     private func answer(_ resolved: RequestResolver.Resolved, _ scope: AuthorisationScope) throws(StoreError)
         -> FetchAnswer?
     {

@@ -5,7 +5,8 @@ import NestModel
 final class PendingRead {
     enum Waiter {
         case fetch
-        /// `atLeast`: what the rows must have reached; `reason`: why a client that resumes does not get the difference.
+        /// `atLeast`: the revision that the rows must have reached. `reason`: why a resuming client does not get the
+        /// difference.
         case subscribe(resume: ResumePoint?, atLeast: Revision, reason: String)
         /// Replaces the connection's subscription to this view.
         case resubscribe(from: UInt32, reason: String)
@@ -18,13 +19,13 @@ final class PendingRead {
 
     let read: BackgroundRead
     let key: ViewKey
-    /// The head when it was asked for: it is of this revision or a later one.
+    /// The head when the read was requested. The rows are of this revision or a later one.
     let head: Revision
     var waiters: Deque<(connection: ConnectionID, requestID: UInt32, waiter: Waiter)> = []
     var attempts: Int
-    /// What has been read; `nil` while the read runs.
+    /// The rows; `nil` while the read runs.
     var rows: BackgroundRead.Rows?
-    /// For a fetch, which no other request joins.
+    /// Whether the read is for a fetch. No other request joins it then.
     var isFetch: Bool { !self.read.anchorMayBeMissing }
 
     init(_ read: BackgroundRead, _ key: ViewKey, head: Revision, attempts: Int) {

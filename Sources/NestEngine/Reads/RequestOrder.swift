@@ -3,13 +3,13 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Compiles what a request says of order, columns and sections, or says what is wrong with it.
+/// Compiles the order, columns and sections of a request, or refuses them.
 struct RequestOrder {
     let model: ManagedObjectModel
     let layout: ModelLayout
     let entity: EntityDescription
     private(set) var terms: [SortTerm] = []
-    /// Columns first, as many as the request has.
+    /// The related values that the request reads: first its columns, then those of its sort keys.
     private(set) var related: [RelatedValue] = []
 
     init(model: ManagedObjectModel, layout: ModelLayout, entity: EntityDescription) {
@@ -27,11 +27,13 @@ struct RequestOrder {
 
     private func value(_ path: ResolvedPath) -> RelatedValue {
         guard let compiled = CompiledPath(path.path, of: self.entity, in: self.layout) else {
-            preconditionFailure("a path that resolves leads somewhere")
+            preconditionFailure("a resolved path can be compiled")
         }
-        // Without a quantifier the resolver refuses every to-many step but the one that is counted.
+        // Without a quantifier the resolver refuses every to-many step, except the one that is counted.
         guard case .count = path.type else { return .path(compiled) }
-        guard let count = RelatedValue.tally(compiled) else { preconditionFailure("a count is of a step to many") }
+        guard let count = RelatedValue.relationshipCount(compiled) else {
+            preconditionFailure("a count is of a to-many step")
+        }
         return count
     }
 
@@ -39,7 +41,7 @@ struct RequestOrder {
         for column in columns {
             let path = try self.resolve(column)
             guard !(column.steps.isEmpty && column.leaf == .object) else {
-                throw StoreError.refused(.invalid, "a column is a property; a row's own id is sent anyway")
+                throw StoreError.refused(.invalid, "a column must be a property; a row's own id is always sent")
             }
             self.related.append(self.value(path))
         }
@@ -53,18 +55,18 @@ struct RequestOrder {
 
     private mutating func term(_ descriptor: OrderingTerm, isAlone: Bool) throws(StoreError) -> SortTerm {
         guard case .path(let asked) = descriptor.key else {
-            throw StoreError.refused(.unsupported, "order stands first and alone: it leaves nothing to decide")
+            throw StoreError.refused(.unsupported, "order cannot be combined with other sort keys")
         }
         let path = try self.resolve(asked)
         let form: SortTerm.Form
         var isDate = false
-        // Behind a relationship there may be nothing.
+        // The relationship may be null.
         let isOptional = !asked.steps.isEmpty
         switch path.type {
         case .object:
             throw StoreError.refused(
                 .unsupported,
-                "\(path.text) is an object: sort by an attribute of it, or by a count"
+                "\(path.text) is an object: sort by one of its attributes, or by a count"
             )
         case .count:
             form = SortTerm.Form(.integer, isOptional: isOptional, isAlone: isAlone)
@@ -98,19 +100,20 @@ struct RequestOrder {
 
     // MARK: The order of a relationship
 
-    /// `isFiltered`: it may lead to objects of other entities too.
+    /// `isFiltered`: the relationship may lead to objects of other entities too.
     typealias OrderedMembership = (membership: ResultSource.Membership, isFiltered: Bool)
 
     func checkAlone(_ request: ObjectFetchRequest) throws(StoreError) {
         guard let first = request.sort.first, first.isAscending, first.folding.isEmpty, request.sort.count == 1 else {
-            throw StoreError.refused(.unsupported, "order stands alone, ascending: it leaves nothing to decide")
+            throw StoreError.refused(.unsupported, "order must be the only sort key, and ascending")
         }
         guard request.section == nil else {
             throw StoreError.refused(.invalid, "sections need an attribute to sort by, not the order of a relationship")
         }
     }
 
-    /// The objects that a `parent == X` of the outermost AND finds, in their order, and what is left of the predicate.
+    /// Finds a comparison such as `parent == X` in the outermost AND. Returns the objects that it selects, in their
+    /// order, and the rest of the predicate.
     func membership(by predicate: FetchPredicate) throws(StoreError) -> (found: OrderedMembership, rest: FetchPredicate)
     {
         guard let layout = self.layout[self.entity.number] else { preconditionFailure("an entity has a table") }
@@ -137,7 +140,8 @@ struct RequestOrder {
 
     // MARK: Sections
 
-    /// Sections follow the order by construction when they are a function of its first key.
+    /// Compiles the key of the sections. It must be a function of the first sort key, so that sections follow the order
+    /// by construction.
     func section(_ key: SectionKey, _ sort: [OrderingTerm]) throws(StoreError) -> SectionKey.Function {
         let path = try self.resolve(key.path)
         let name = key.text(of: self.entity, in: self.model)
@@ -148,7 +152,7 @@ struct RequestOrder {
             let other = sorted.text(of: self.entity, in: self.model)
             throw StoreError.refused(
                 .invalid,
-                "sections by \(name) need rows sorted by \(path.text) first, not by \(other): they would come in pieces"
+                "sections by \(name) need rows sorted by \(path.text) first, not by \(other)"
             )
         }
         let functions: [SectionKey.Function]

@@ -3,21 +3,21 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Checks fetch requests against the model and makes them ready to be read: what they name is looked up in the store as
-/// `objects` reads it.
+/// Checks fetch requests against the model and resolves them for reading. Objects that a request names are looked up
+/// with `objects`.
 struct RequestResolver {
     let objects: ObjectReader
-    /// Of the client's token: objects out of its reach are not there.
+    /// The confinement of the client's token: objects outside it are treated as missing.
     var confinement: Confinement?
 
     private var layout: ModelLayout { self.objects.layout }
     private var model: ManagedObjectModel { self.objects.layout.model }
 
-    /// A fetch request checked against the model: what it reads, and the canonical projection.
+    /// A fetch request that was checked against the model: its source and its canonical projection.
     struct Resolved {
         var source: ResultSource
         var projection: [PropertyNumber]
-        /// The slots of the projection; `EntityLayout.entitySlot` for the object's own entity, those of columns last.
+        /// The slots of the projection: `EntityLayout.entitySlot` for the object's own entity; columns last.
         var slots: [Int]
         var window: FetchWindow?
     }
@@ -27,12 +27,12 @@ struct RequestResolver {
         self.confinement = confinement
     }
 
-    /// For a request to the engine, within a token scope.
+    /// Creates a resolver for a request to the engine, within a token scope.
     init(_ store: Store, _ scopes: TokenScopes, _ scope: AuthorisationScope) throws(StoreError) {
         self.init(objects: store.objects, confinement: try scope.confinement(store, scopes))
     }
 
-    /// `mayBeGone`: a client that resumes may hold rows of an owner that has been deleted; its result is empty.
+    /// `mayBeGone`: a resuming client may hold rows of an owner that has been deleted; its result is then empty.
     func resolve(_ request: ObjectFetchRequest, mayBeGone: Bool) throws(StoreError) -> Resolved {
         guard let entity = self.model.entity(request.entity), let layout = self.layout[request.entity] else {
             throw StoreError.refused(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
@@ -85,7 +85,7 @@ struct RequestResolver {
         guard !predicate.nodes.isEmpty else { return }
         let faults = predicate.faults(for: entity, in: self.model)
         guard faults.isEmpty else {
-            throw StoreError.refused(.invalidPredicate, "the predicate is wrong: \(faults.joined(separator: "; "))")
+            throw StoreError.refused(.invalidPredicate, "the predicate is not valid: \(faults.joined(separator: "; "))")
         }
     }
 
@@ -104,8 +104,8 @@ struct RequestResolver {
         )
     }
 
-    /// The rows that a to-many relationship of an object leads to, in its order. `isVisible`: otherwise there is no
-    /// such object.
+    /// Returns the source of the rows that a to-many relationship of an object leads to, in its order. An object that
+    /// is not visible is treated as missing.
     private func relationship(
         _ requested: FetchSource,
         of entity: EntityDescription,
@@ -118,7 +118,8 @@ struct RequestResolver {
             object: requested.object
         )
         guard isVisible, let owner = try self.objects.object(requested.object) else {
-            // Which relationship it was is known only when no other has its number and leads there.
+            // The entity of a missing owner is unknown. Its relationship is known only if a single one has this number
+            // and leads to the entity.
             let candidates = Set(
                 self.layout.entities.compactMap { layout in
                     self.membership(requested, layout).flatMap { self.source($0, of: entity) }
@@ -154,7 +155,7 @@ struct RequestResolver {
         return nil
     }
 
-    /// `nil` when the relationship does not lead to the entity or one above it.
+    /// Returns `nil` if the relationship does not lead to the entity or one above it.
     private func source(_ found: Found, of entity: EntityDescription) -> ResultSource? {
         guard self.model.isKind(entity.number, of: found.destination) else { return nil }
         return self.source(of: entity, found.membership, isFiltered: entity.number != found.destination)

@@ -6,10 +6,10 @@ import NestSchema
 
 /// Reads the rows of a result from the store.
 extension ObjectReader {
-    /// The rows of a result as they are now. O(n log n) when SQL does not give their order.
+    /// Returns the rows of a result as they are now. O(n log n) when SQL does not sort them.
     ///
-    /// Throws `postponed(.resultTooDear)` if it takes longer than `nanosecondsMax`, by estimate. `grow`: takes the memory for more
-    /// rows; what it throws ends the reading.
+    /// Throws `postponed(.resultTooDear)` if the estimated time exceeds `nanosecondsMax`. `grow`: reserves the memory
+    /// for more rows; its error ends the reading.
     func resultRows(
         _ source: ResultSource,
         _ related: RelatedState,
@@ -55,13 +55,13 @@ extension ObjectReader {
                 if source.columnCount > 0 { rows.columns[id] = Array(values.prefix(source.columnCount)) }
             }
         }
-        // What decides is the order of the keys; SQL's only saves the sorting.
+        // The order of the keys decides; SQL's order only saves the sorting.
         if !isAscending { rows.keys.sort() }
         return rows
     }
 
-    /// Rows of a result, encoded: those of a range of its tree. `slots`: with columns last; `onBody`: called with each
-    /// body as it is complete.
+    /// Encodes the rows of a range of a result's tree. `slots`: columns last. `onBody`: called with each body when it
+    /// is complete.
     func encodedRows(
         _ source: ResultSource,
         _ tree: OrderStatisticTree,

@@ -4,11 +4,11 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// The answer to a read that needs nothing of the engine but the store: the same as the engine's at the revision of the
-/// read transaction.
+/// A standby's answer to a read that needs only the store. It equals the engine's answer at the revision of the read
+/// transaction.
 package enum StandbyAnswer: Sendable {
     case reply(EngineReply)
-    /// Takes long: to be read on a thread and at a revision of its own.
+    /// The read takes long, and must run as a background snapshot read.
     case large(BackgroundRead)
     /// Only the engine can answer it.
     case none
@@ -26,7 +26,7 @@ package enum StandbyAnswer: Sendable {
             case .object(let object):
                 let detail = try reader.read { (objects) throws(StoreError) -> ObjectDetail? in
                     let confinement = try client.scope.confinement(objects)
-                    // The revision that such a client sees is found in the journal, by the engine.
+                    // The engine finds the revision that such a client sees in the journal.
                     if let confinement, confinement.hidesChanges(of: object) { return nil }
                     return try confinement.detail(of: object) { () throws(StoreError) in try reader.detail(object) }
                 }
@@ -44,7 +44,7 @@ package enum StandbyAnswer: Sendable {
         }
     }
 
-    /// Whether it may be one.
+    /// Whether a standby may be able to answer the request.
     package static func isPossible(_ request: EngineRequest) -> Bool {
         switch request {
         case .object, .fetch: true
@@ -62,7 +62,7 @@ package enum StandbyAnswer: Sendable {
         let resolver = RequestResolver(objects: objects, confinement: try client.scope.confinement(objects))
         let resolved = try resolver.resolve(request, mayBeGone: false)
         let source = resolved.source
-        // What leads through relationships may read many objects for one row.
+        // A computed result may read many objects for one row.
         if !source.isComputed, try !objects.hasCandidates(of: source, above: asideRowsMin) {
             let related = RelatedState(objects)
             let state = LiveState(source, try objects.resultRows(source, related))
@@ -84,7 +84,8 @@ package enum StandbyAnswer: Sendable {
 }
 
 extension AuthorisationScope {
-    /// What it means for a request that is answered from a read transaction; `nil` when everything is allowed.
+    /// Resolves the scope for a request that is answered from a read transaction. Returns `nil` when everything is
+    /// allowed.
     func confinement(_ objects: ObjectReader) throws(StoreError) -> Confinement? {
         switch self {
         case .everything: nil
@@ -94,7 +95,7 @@ extension AuthorisationScope {
 }
 
 extension EngineReply {
-    /// About how many bytes it takes on the wire, when it may be many.
+    /// The approximate bytes on the wire if they may be many, otherwise 0.
     package var largeByteCount: Int {
         switch self {
         case .snapshot(_, let rows): rows.reduce(0) { $0 + $1.bytes.count }

@@ -2,8 +2,8 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// What a batch did to objects that results depend on and that are not their rows: each from its state before the batch
-/// to that after it.
+/// The changes of a batch to objects that results depend on and that are not their rows: each with its state before the
+/// batch and after it.
 struct DependencyChanges {
     struct Change {
         var before: ObjectRow?
@@ -15,7 +15,7 @@ struct DependencyChanges {
 
     subscript(table: EntityNumber) -> [ObjectID: Change] { self.tables[table] ?? [:] }
 
-    mutating func note(_ object: TouchedObject, _ table: EntityNumber) {
+    mutating func note(_ object: ChangedRow, _ table: EntityNumber) {
         if self.tables[table]?[object.id] != nil {
             self.tables[table]?[object.id]?.after = object.after
         } else {
@@ -24,11 +24,12 @@ struct DependencyChanges {
         }
     }
 
-    /// The rows from which a path leads, now or before the batch, through something that the batch changed. A row's own
-    /// slots are not looked at beyond its first step.
+    /// Returns the rows from which a path leads, now or before the batch, through something that the batch changed. Of
+    /// a row's own slots, only that of the first step is considered.
     ///
-    /// Wherever the way from a row differs from what it was, there is a first object on it, the same before and after,
-    /// whose link or value changed: the way back from that object is as it was. O(the rows found and what is between).
+    /// If a row's path differs from what it was, the path has a first object whose link or value changed. This object
+    /// is the same before and after the batch, and the way back from it to the row is unchanged. O(rows found and
+    /// objects in between).
     func roots(of path: CompiledPath, _ store: ObjectReader) throws(StoreError) -> Set<ObjectID> {
         var found: Set<ObjectID> = []
         for depth in stride(from: path.steps.count, through: 0, by: -1) {
@@ -38,7 +39,7 @@ struct DependencyChanges {
         return found
     }
 
-    /// Objects that so many steps lead to and whose next step, or value at the end, has changed.
+    /// Returns the objects after `depth` steps whose next step, or value at the end, has changed.
     private func changed(_ path: CompiledPath, _ depth: Int) -> Set<ObjectID> {
         var found: Set<ObjectID> = []
         func addChanged(_ slot: Int) {
@@ -66,7 +67,7 @@ struct DependencyChanges {
         return found
     }
 
-    /// From objects that `depth + 1` steps lead to, to those that `depth` steps do.
+    /// Returns the objects after `depth` steps from which the next step leads to the given objects.
     private static func stepBack(
         _ ids: Set<ObjectID>,
         _ path: CompiledPath,

@@ -3,57 +3,59 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Takes the change sets of a batch to the live results they concern, and keeps each result's state before the batch.
+/// Applies the change sets of a batch to the live results that they affect, and keeps each result's state before the
+/// batch.
 ///
-/// A batch is one step for every result, whatever number of revisions it has: unchanged rows are only visible in their
-/// state after the batch, and clients are exact at the ends of batches only.
+/// A batch is one step for every result, however many revisions it has: unchanged rows are only visible in their state
+/// after the batch, and clients are exact only at the end of a batch.
 struct Evaluation {
     struct Affected {
         let entry: ResultRegistry.Entry
-        /// The tree before the batch, shared with the one after as far as nothing changed.
+        /// The tree before the batch. It shares its unchanged parts with the tree after the batch.
         let before: OrderStatisticTree
         /// The head before the batch: what synced subscribers hold.
         let base: Revision
-        /// So many rows changed that their difference would not be worth it, and was not kept.
+        /// Whether so many rows changed that the difference is not worth it, and was not kept.
         let isLarge: Bool
     }
 
-    /// What the batch does to one result, as it comes.
+    /// The changes of the batch to one result, as collected so far.
     private struct PendingResult {
         let entry: ResultRegistry.Entry
         var changes: [RowChange] = []
-        /// Of a computed result.
-        var touches = ComputedChanges()
+        /// The changes of a computed result.
+        var computedChanges = ComputedChanges()
         var isLarge = false
-        /// A row may have several of the changes: it was renumbered by the transaction that inserted it.
+        /// Whether a row may have several changes, because the transaction that inserted it also renumbered it.
         var isRenumbered = false
     }
 
     private let differenceRowsMin: Int
     private let relatedTouchesMax: Int
     private let nanosecondsMax: Int
-    /// What the batch has cost so far, by estimate.
+    /// The estimated cost of the batch so far.
     private var nanoseconds = 0
-    /// The same of results without subscribers.
+    /// The estimated cost of results without subscribers so far.
     private var unusedNanoseconds = 0
-    /// What one object may cost the results of one bucket when that is too much, so that all objects together cost no
-    /// more.
+    /// The cost that one object may cause in one bucket once the batch is over its limit, so that all objects together
+    /// stay within the limit.
     private var share: Int
-    /// Results that it would cost too much to follow through this batch: background reads make them current again.
+    /// Results that would cost too much to follow through this batch. Background reads make them current again.
     private(set) var lagging: [ResultRegistry.Entry] = []
-    /// Results without subscribers that the batch concerns, and that would cost too much.
+    /// Results without subscribers that the batch affects and that would cost too much.
     private(set) var abandoned: [ResultRegistry.Entry] = []
     private var pending: [ObjectIdentifier: PendingResult] = [:]
-    /// Changes of objects that results depend on and that are not their rows.
+    /// The dependency changes: changes of objects that results depend on and that are not their rows.
     private var related = DependencyChanges()
-    /// That is being taken.
+    /// The revision whose changes are being applied.
     private var revision = Revision(0)
-    /// After `finish`, in the order in which the results came.
+    /// The affected results, set by `finish`, in the order in which they were created.
     private(set) var affected: [Affected] = []
     /// Objects changed in this batch as they are now, so that their values need not be read again.
     private(set) var rows = KnownRows()
 
-    /// `objectCount`: the objects that the batch has changed. `nanosecondsMax`: what it may cost to follow them.
+    /// `objectCount`: the number of objects that the batch has changed. `nanosecondsMax`: the estimated time that the
+    /// batch may take.
     init(differenceRowsMin: Int, relatedTouchesMax: Int, nanosecondsMax: Int, objectCount: Int) {
         self.differenceRowsMin = differenceRowsMin
         self.relatedTouchesMax = relatedTouchesMax
@@ -61,8 +63,8 @@ struct Evaluation {
         self.share = nanosecondsMax / max(objectCount, 1)
     }
 
-    /// Takes the changes of the batch's next revision. `withBlocks`: those of a bulk write that have been streamed,
-    /// too.
+    /// Applies the changes of the batch's next revision. `withBlocks`: also applies the streamed changes of a bulk
+    /// write.
     mutating func take(
         _ changes: ChangeSet,
         _ registry: ResultRegistry,
@@ -84,10 +86,11 @@ struct Evaluation {
         self.rows.take(changes)
     }
 
-    // MARK: What it costs
+    // MARK: Cost
 
-    /// The results that an object concerns by the same value, as many of them as can follow.
-    private mutating func take(_ object: TouchedObject, _ bucket: ResultRegistry.Bucket) {
+    /// Applies a changed object to the results of a bucket. If the batch costs too much, the most expensive results
+    /// leave the bucket first.
+    private mutating func take(_ object: ChangedRow, _ bucket: ResultRegistry.Bucket) {
         let textBytes =
             bucket.cost.nanosecondsPerByte == 0 ? 0 : max(object.before?.textBytes ?? 0, object.after?.textBytes ?? 0)
         self.nanoseconds += bucket.cost.nanoseconds(textBytes: textBytes)
@@ -97,7 +100,7 @@ struct Evaluation {
         for entry in bucket.entries { self.take(object, entry) }
     }
 
-    /// A result leaves the batch: what was noted for it does not count.
+    /// Removes a result from the batch, with the changes noted for it.
     mutating func shed(_ entry: ResultRegistry.Entry) {
         if let loading = entry.loading { return loading.overrun() }
         guard !entry.isLagging, !entry.isAbandoned else { return }
@@ -111,7 +114,7 @@ struct Evaluation {
         }
     }
 
-    /// Whether a change is nothing to a result: it lags, or has no subscribers and is forgotten.
+    /// Whether a result ignores a change, because it lags or is abandoned. May abandon a result without subscribers.
     private mutating func passes(_ entry: ResultRegistry.Entry) -> Bool {
         if entry.isLagging && entry.loading == nil || entry.isAbandoned { return true }
         guard entry.isUnused, !entry.isKeptUnused else { return false }
@@ -121,36 +124,38 @@ struct Evaluation {
         return true
     }
 
-    /// The part of what a batch may cost that all results without subscribers have together: a client that paused one,
-    /// or lost its connection, finds it followed when it comes back soon.
+    /// Results without subscribers may together use this fraction (1/20) of the cost limit of a batch. They are
+    /// followed so that a client that paused a result, or lost its connection, can continue when it comes back soon.
     private static let unusedShare = 20
     private static let usualTextBytes = 64
 
-    // MARK: What happens to results
+    // MARK: Changes of results
 
-    private mutating func note(row object: TouchedObject, _ entry: ResultRegistry.Entry) {
+    private mutating func note(row object: ChangedRow, _ entry: ResultRegistry.Entry) {
         if self.passes(entry) { return }
         if let loading = entry.loading { return loading.note(row: object, self.revision) }
         self.note(entry) { $0.note(row: object) }
     }
 
-    /// Adds to what has happened to a computed result.
+    /// Adds to the changes of a computed result.
     private mutating func note(_ entry: ResultRegistry.Entry, _ body: (inout ComputedChanges) -> Void) {
         let id = ObjectIdentifier(entry)
         if self.pending[id] == nil { self.pending[id] = PendingResult(entry: entry) }
-        body(&self.pending[id]!.touches)
-        if self.pending[id]!.touches.count > max(self.relatedTouchesMax, entry.result.tree.count) { self.shed(entry) }
+        body(&self.pending[id]!.computedChanges)
+        if self.pending[id]!.computedChanges.count > max(self.relatedTouchesMax, entry.result.tree.count) {
+            self.shed(entry)
+        }
     }
 
-    /// An object, or a pair, that may be or have been in a result.
-    private mutating func take(_ object: TouchedObject, _ entry: ResultRegistry.Entry) {
+    /// Applies an object, or a pair, that may be or may have been in a result.
+    private mutating func take(_ object: ChangedRow, _ entry: ResultRegistry.Entry) {
         if self.passes(entry) { return }
         entry.evaluations += 1
         if let loading = entry.loading { return loading.note(candidate: object, self.revision) }
         guard !entry.result.source.isPaired else { return self.note(entry) { $0.note(pair: object) } }
         guard !entry.result.source.isComputed else { return self.note(entry) { $0.note(row: object) } }
         guard var change = entry.result.source.rowChange(object) else { return }
-        // So many that the change is a large one, whose log is not kept: values need not be remembered.
+        // With so many changes the log is not kept, so the old values need not be remembered.
         let id = ObjectIdentifier(entry)
         let count = self.pending[id]?.changes.count ?? 0
         if change.isPlaced, self.isLarge(count, entry) {
@@ -164,8 +169,8 @@ struct Evaluation {
         count > self.differenceRowsMin && 3 * count > entry.result.tree.count
     }
 
-    /// A renumbered row is re-keyed: both keys find it, neither changes it. One that the same transaction inserted as
-    /// part of a bulk write has its first key from there.
+    /// Replaces the key of a renumbered row; its index in the order stays the same. A row that the same transaction
+    /// inserted in a bulk write has its first key from that insertion.
     private mutating func take(_ reposition: Reposition, _ registry: ResultRegistry, _ store: Store) {
         guard let layout = store.layout[reposition.entity], let slot = layout.slot(of: reposition.property) else {
             return
@@ -185,7 +190,7 @@ struct Evaluation {
 
     // MARK: The end of the batch
 
-    /// Applies the batch to its results. The store is at its end.
+    /// Applies the batch to its results. The store must show the state after the batch.
     mutating func finish(
         _ registry: ResultRegistry,
         _ store: Store,
@@ -199,21 +204,21 @@ struct Evaluation {
             let result = pending.entry.result
             let before = result.tree
             let (changes, isKnownLarge) = try self.changes(pending, state)
-            // Also what came to nothing: the result is of this revision now, as the journal will say.
+            // Also without a net change: the result is of this revision now, as the journal will show.
             result.apply(changes, at: store.head)
             guard !changes.isEmpty else { continue }
             pending.entry.changes += 1
             if result.source.isPaired { registry.note(changes, of: pending.entry) }
             let changedCount = changes.count { $0.isPlaced || !$0.changed.isEmpty }
             let rowCount = max(result.tree.count, before.count)
-            // A quarter of the rows: who needs them gets the whole, and the log need not remember each.
+            // Over a quarter of the rows: subscribers receive a snapshot, and the log need not contain each change.
             let isLarge = isKnownLarge || changedCount > max(self.differenceRowsMin, rowCount / 4)
             if isLarge { result.dropLog(through: store.head) }
             self.affected.append(Affected(entry: pending.entry, before: before, base: base, isLarge: isLarge))
         }
     }
 
-    /// Finds the rows that changed objects have a say in.
+    /// Finds the rows that depend on changed objects.
     private mutating func follow(_ registry: ResultRegistry, _ store: Store, _ state: RelatedState) throws(StoreError) {
         guard self.related.count <= self.relatedTouchesMax else {
             try state.reload()
@@ -237,7 +242,7 @@ struct Evaluation {
                 var known = self.rows[id]
                 if known == nil { known = try store.row(path.table, id) }
                 guard let row = known else { continue }
-                let object = TouchedObject(entity: row.entity, id: id, before: row, after: row)
+                let object = ChangedRow(entity: row.entity, id: id, before: row, after: row)
                 let affect = { (entry: ResultRegistry.Entry) in
                     if entry.watched.contains(path) { self.affect(id, entry) }
                 }
@@ -248,8 +253,7 @@ struct Evaluation {
         }
     }
 
-    /// Up to so many results are asked one by one whether a row is theirs, rather than found by what is constant in
-    /// them.
+    /// Up to this number of results are checked one by one for a row; more are looked up by their constant values.
     private static let unroutedMax = 4
 
     private mutating func affect(_ id: ObjectID, _ entry: ResultRegistry.Entry) {
@@ -261,15 +265,15 @@ struct Evaluation {
         self.note(entry) { $0.note(affected: id) }
     }
 
-    /// What a result's rows make of the batch, each at most once.
+    /// Returns the changes of a result's rows, at most one for each row.
     private func changes(_ pending: PendingResult, _ state: RelatedState) throws(StoreError) -> (
         changes: [RowChange], isLarge: Bool
     ) {
         let result = pending.entry.result
         if result.source.isComputed {
-            var touches = pending.touches
+            var computedChanges = pending.computedChanges
             let countMax = max(self.differenceRowsMin, result.tree.count / 3)
-            return try touches.rowChanges(of: result, countMax: countMax, state)
+            return try computedChanges.rowChanges(of: result, countMax: countMax, state)
         }
         var changes = pending.changes
         if self.rows.isOfSeveralRevisions || pending.isRenumbered {
@@ -278,7 +282,7 @@ struct Evaluation {
             changes = net.values.filter { $0.before != nil || $0.after != nil }
         }
         if result.source.isFiltered {
-            // Of a renumbered object only its position is known: it may be of another kind.
+            // Only the position of a renumbered object is known: it may be of another entity.
             changes = changes.filter { $0.before.map { result.tree.contains($0) } ?? true }
         }
         return (changes, pending.isLarge)

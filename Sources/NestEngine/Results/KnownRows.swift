@@ -1,8 +1,7 @@
 import NestModel
 import NestSchema
 
-/// Objects as the last revision of a difference leaves them, as far as the engine knows them without a read of the
-/// store.
+/// Objects as of the last revision of a difference, as far as the engine knows them without reading the store.
 struct KnownRows {
     /// Changed objects; an inner `nil` means deleted.
     private var rows: [ObjectID: ObjectRow?] = [:]
@@ -10,7 +9,7 @@ struct KnownRows {
 
     /// For the difference between two results at one revision: no object is created or deleted in between.
     static let ofOneRevision = KnownRows()
-    /// For a difference of any number of revisions, about which nothing is known.
+    /// For a difference of any number of revisions whose objects are not known.
     static let ofSeveralRevisions = KnownRows(revisionCount: .max)
 
     init() {}
@@ -19,7 +18,8 @@ struct KnownRows {
         self.revisionCount = revisionCount
     }
 
-    /// A row that left may have been deleted, or brought back elsewhere, by a revision that did not concern the result.
+    /// Whether the difference has several revisions. A revision that did not affect the result may then have deleted a
+    /// row that left, or restored it elsewhere.
     var isOfSeveralRevisions: Bool { self.revisionCount > 1 }
 
     subscript(_ id: ObjectID) -> ObjectRow? { self.rows[id] ?? nil }
@@ -27,11 +27,11 @@ struct KnownRows {
     /// Whether the object exists; `nil` when only the store knows.
     func exists(_ id: ObjectID) -> Bool? { self.rows[id].map { $0 != nil } }
 
-    /// Takes the changes of the next revision.
+    /// Applies the changes of the next revision.
     mutating func take(_ changes: ChangeSet) {
         self.revisionCount += 1
-        // A bulk write does not list all its objects: any of those known may be among the others.
+        // A bulk write does not list all its objects: it may have changed any of the known ones.
         if changes.blockCount > 0 { self.rows.removeAll() }
-        for object in changes.touched { self.rows[object.id] = .some(object.after) }
+        for object in changes.changedRows { self.rows[object.id] = .some(object.after) }
     }
 }

@@ -4,16 +4,17 @@ import NestStore
 import NestProtocol
 import NestSchema
 
-/// The live results: found, read, and kept while they are of use and within the memory that they may take.
+/// Finds, reads and keeps the live results, while they are used and within their memory limit.
 final class LiveResults {
     private let store: Store
     private let limits: EngineLimits
     private let admission: Admission
     let related: RelatedState
     let registry = ResultRegistry()
-    /// Bytes of all live results as of the last tick, and of those made since.
+    /// The bytes of all live results as of the last tick, and of those added since.
     private(set) var byteCount = 0
-    /// Live results need all their memory, even after the unused ones went. Looked at again at each tick.
+    /// Whether the live results need all their memory even after the unused ones were dropped. Checked again at each
+    /// tick.
     private var isOutOfRoom = false
 
     init(_ store: Store, _ limits: EngineLimits, _ admission: Admission, _ scopes: TokenScopes) {
@@ -27,8 +28,8 @@ final class LiveResults {
 
     // MARK: Reading
 
-    /// The live result for a key, read from the store when there is none. Throws `postponed(.resultTooDear)` if that would keep
-    /// commits waiting for too long.
+    /// Returns the live result for a key; reads it from the store if there is none. Throws `postponed(.resultTooDear)`
+    /// if that would delay commits for too long.
     func entry(_ key: ResultKey, now: Int64) throws(StoreError) -> ResultRegistry.Entry {
         if let entry = self.registry[key] { return entry }
         try self.requireRoom(now: now)
@@ -45,7 +46,7 @@ final class LiveResults {
         }
     }
 
-    /// Reads the rows of a result between two commits. What the source is related to must be retained.
+    /// Reads the rows of a result between two commits. The source must be retained in `related`.
     func rows(of source: ResultSource) throws(StoreError) -> ResultRows {
         let nanosecondsMax = self.limits.admissionWorkMax * 1_000
         do {
@@ -58,7 +59,7 @@ final class LiveResults {
         }
     }
 
-    /// The key of an object in a result, as the store has it; `nil` when it is no row.
+    /// Returns the key of an object in a result, by its state in the store; `nil` if the object is not a row.
     func key(_ id: ObjectID, in result: LiveResult) throws(StoreError) -> RowKey? {
         if result.source.isComputed { return result.member(id)?.key }
         var writer = SortKeyWriter()
@@ -67,30 +68,30 @@ final class LiveResults {
 
     // MARK: Results that a background read makes current
 
-    /// Changes pass a result by until it is read anew.
+    /// Lets a result lag: it ignores changes until it is read anew.
     func lag(_ entry: ResultRegistry.Entry) {
         self.registry.lag(entry)
-        self.related.releaseTallies(of: entry.key.source)
+        self.related.releaseCounts(of: entry.key.source)
     }
 
-    /// A background read of a result begins that is not live yet.
+    /// Adds a result that is not live yet, and whose background read begins.
     func insertLoading(_ key: ResultKey, now: Int64) throws(StoreError) {
         try self.requireRoom(now: now)
         self.admission.work += try self.related.retain(key.source)
         self.registry.insertLoading(key, self.loading(key.source), now: now)
     }
 
-    /// A background read of a lagging result begins: what happens to the result from here on is remembered.
+    /// Notes that a background read of a lagging result begins. From now on the changes of the result are remembered.
     func beginLoading(_ entry: ResultRegistry.Entry) {
-        self.related.retainTallies(of: entry.key.source)
+        self.related.retainCounts(of: entry.key.source)
         self.registry.beginLoading(entry, self.loading(entry.key.source))
     }
 
-    /// Makes a result live: the rows that were read, and what has happened since. Leaves it loading, to be read once
-    /// more, when too much has happened.
+    /// Makes a result live, from the rows that were read and the changes since. If there were too many changes, the
+    /// result stays loading and must be read once more.
     func finishLoading(_ entry: ResultRegistry.Entry, _ rows: BackgroundRead.Rows) throws(StoreError) {
         guard let loading = entry.loading else { return }
-        // A read that began before the result lagged says nothing of the time since.
+        // A read from before the result lagged does not have the changes in between.
         guard rows.revision >= loading.base else { return }
         guard !loading.isOverrun else {
             entry.loading = self.loading(entry.key.source)
@@ -117,7 +118,7 @@ final class LiveResults {
 
     /// Forgets an unused result.
     func remove(_ key: ResultKey) {
-        // The tallies of a lagging result are released already.
+        // The relationship counts of a lagging result are released already.
         if let entry = self.registry[key], entry.isLagging, entry.loading == nil {
             self.related.releaseSubtrees(of: key.source)
         } else {
@@ -126,7 +127,7 @@ final class LiveResults {
         self.registry.remove(key)
     }
 
-    /// Makes room for one more live result by forgetting unused ones. Throws BUSY when that is not enough.
+    /// Makes room for one more live result by dropping unused ones. Throws BUSY if that is not enough.
     func requireRoom(now: Int64) throws(StoreError) {
         guard self.isOverfull else { return }
         if !self.isOutOfRoom {
@@ -137,12 +138,12 @@ final class LiveResults {
         }
         throw StoreError.refused(
             .busy,
-            "the results that are followed take as much memory as they may: try again later"
+            "the memory for live results is used up: try again later"
         )
     }
 
-    /// The results have grown with a batch. When they take too much, some end now rather than with the next tick: see
-    /// `shed`.
+    /// Notes that the results have grown with a batch. If they exceed their memory limit, some are ended now and not at
+    /// the next tick: see `shed`.
     func noteGrowth(_ affected: [Evaluation.Affected], now: Int64, end: (ResultRegistry.Entry, NestError) -> Void) {
         for affected in affected {
             let rows = affected.entry.result.tree.count - affected.before.count
@@ -153,7 +154,7 @@ final class LiveResults {
         self.shed(now: now, end: end)
     }
 
-    /// What one row of a live result takes at least, with its part of the log.
+    /// The minimum size of one row of a live result, with its part of the log.
     private static let rowBytes = 128
 
     private var isOverfull: Bool { self.byteCount > self.limits.liveResultBytesMax }
@@ -162,7 +163,7 @@ final class LiveResults {
         self.byteCount = self.registry.all.reduce(self.related.byteCount) { $0 + $1.byteCount }
     }
 
-    /// Keeps the results within their bounds as time passes.
+    /// Enforces the memory limits; called with each tick.
     func tick(now: Int64, end: (ResultRegistry.Entry, NestError) -> Void) {
         self.trimRowLogs()
         self.measure()
@@ -170,8 +171,8 @@ final class LiveResults {
         self.shed(now: now, end: end)
     }
 
-    /// While the live results take too much memory: forgets results without subscribers, then calls `end` with the
-    /// largest result, which ends its subscriptions.
+    /// While the live results exceed their memory limit: drops results without subscribers, then calls `end` with the
+    /// largest results, one by one, to end their subscriptions.
     private func shed(now: Int64, end: (ResultRegistry.Entry, NestError) -> Void) {
         guard self.isOverfull else { return }
         self.dropUnused(now: now, bytesMax: 0)
@@ -180,7 +181,7 @@ final class LiveResults {
         for entry in self.registry.all.sorted(by: { ($1.byteCount, $0.number) < ($0.byteCount, $1.number) }) {
             let error = NestError(
                 .busy,
-                "the live results take as much memory as they may, and this one most: subscribe to less of it, or later"
+                "the memory for live results is used up, and this result is the largest: request fewer rows"
             )
             end(entry, error)
             self.measure()
@@ -188,7 +189,8 @@ final class LiveResults {
         }
     }
 
-    /// Forgets results that had no subscribers for a while, the longest unused first when they take too much.
+    /// Drops results that had no subscribers for a while. If the unused results exceed `bytesMax`, drops the longest
+    /// unused ones first.
     func dropUnused(now: Int64, bytesMax: Int = Limits.unusedResultBytesMax) {
         let unused = self.registry.all.filter { $0.unusedSince != nil && $0.readCount == 0 }.sorted {
             ($0.unusedSince ?? 0) < ($1.unusedSince ?? 0)
@@ -204,7 +206,7 @@ final class LiveResults {
 
     var rowLogBytes: Int { self.registry.all.reduce(0) { $0 + $1.result.log.byteCount } }
 
-    /// Keeps all row logs together within their bound: the largest forgets first.
+    /// Keeps the row logs together within their limit: trims the largest first.
     private func trimRowLogs() {
         var bytes = self.rowLogBytes
         while bytes > min(Limits.rowLogBytesMax, self.limits.liveResultBytesMax / 4) {

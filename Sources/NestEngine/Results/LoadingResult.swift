@@ -3,30 +3,30 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// A result that is being read: what has happened to it since it was asked for.
+/// The changes of a result that is being read, since the read was requested.
 final class LoadingResult {
-    private enum Touch {
+    private enum NotedChange {
         /// An object that may be a row, or a pair that may lead to one.
-        case candidate(TouchedObject)
+        case candidate(ChangedRow)
         /// An object that a pair may lead to.
-        case row(TouchedObject)
+        case row(ChangedRow)
         case affected(ObjectID)
         case reposition(Reposition)
     }
 
-    private var touches: [(revision: Revision, touch: Touch)] = []
+    private var noted: [(revision: Revision, change: NotedChange)] = []
     private let countMax: Int
     private let cost: EvaluationCost
-    /// What making up for it may take, by estimate, and what it takes so far.
+    /// The estimated time that applying the changes may take, and what it takes so far.
     private let nanosecondsMax: Int
     private var nanoseconds = 0
-    /// More has happened than is worth being made up for.
+    /// Whether there were more changes than are worth applying.
     private(set) var isOverrun = false
 
-    /// What has been noted.
-    var count: Int { self.touches.count }
+    /// The number of noted changes.
+    var count: Int { self.noted.count }
 
-    /// What is read must be of this revision or a later one: only what has happened after it is known.
+    /// The rows must be read at this revision or a later one: only later changes are known.
     let base: Revision
 
     init(after base: Revision, countMax: Int, cost: EvaluationCost, nanosecondsMax: Int) {
@@ -36,11 +36,11 @@ final class LoadingResult {
         self.nanosecondsMax = nanosecondsMax
     }
 
-    func note(candidate object: TouchedObject, _ revision: Revision) {
+    func note(candidate object: ChangedRow, _ revision: Revision) {
         self.append(.candidate(object), revision, self.nanoseconds(object))
     }
 
-    func note(row object: TouchedObject, _ revision: Revision) {
+    func note(row object: ChangedRow, _ revision: Revision) {
         self.append(.row(object), revision, self.nanoseconds(object))
     }
 
@@ -50,51 +50,52 @@ final class LoadingResult {
 
     func note(_ reposition: Reposition, _ revision: Revision) { self.append(.reposition(reposition), revision, 0) }
 
-    private func nanoseconds(_ object: TouchedObject) -> Int {
+    private func nanoseconds(_ object: ChangedRow) -> Int {
         max(object.before.map(self.cost.nanoseconds) ?? 0, object.after.map(self.cost.nanoseconds) ?? 0)
     }
 
     func overrun() {
         self.isOverrun = true
-        self.touches = []
+        self.noted = []
     }
 
-    private func append(_ touch: Touch, _ revision: Revision, _ nanoseconds: Int) {
+    private func append(_ change: NotedChange, _ revision: Revision, _ nanoseconds: Int) {
         guard !self.isOverrun else { return }
         self.nanoseconds += nanoseconds
-        guard self.touches.count < self.countMax, self.nanoseconds <= self.nanosecondsMax else { return self.overrun() }
-        self.touches.append((revision, touch))
+        guard self.noted.count < self.countMax, self.nanoseconds <= self.nanosecondsMax else { return self.overrun() }
+        self.noted.append((revision, change))
     }
 
-    /// The net changes of the rows after a revision. `result` is as it was then, `objects` are as they are now.
+    /// Returns the net changes of the rows after a revision. `result` has the state of that revision, `objects` the
+    /// current one.
     func changes<Objects: RelatedObjects>(of result: LiveResult, after base: Revision, _ objects: Objects)
         throws(Objects.Failure) -> [RowChange]
     {
-        let later = self.touches.filter { $0.revision > base }.map(\.touch)
+        let later = self.noted.filter { $0.revision > base }.map(\.change)
         return try result.source.isComputed ? self.computed(later, result, objects) : self.plain(later, result)
     }
 
     private func computed<Objects: RelatedObjects>(
-        _ later: [Touch],
+        _ later: [NotedChange],
         _ result: LiveResult,
         _ objects: Objects
     ) throws(Objects.Failure) -> [RowChange] {
-        var touches = ComputedChanges()
-        for touch in later {
-            switch touch {
-            case .candidate(let object) where result.source.isPaired: touches.note(pair: object)
-            case .candidate(let object), .row(let object): touches.note(row: object)
-            case .affected(let id): touches.note(affected: id)
-            case .reposition(let reposition): touches.note(renumbered: reposition.id)
+        var changes = ComputedChanges()
+        for change in later {
+            switch change {
+            case .candidate(let object) where result.source.isPaired: changes.note(pair: object)
+            case .candidate(let object), .row(let object): changes.note(row: object)
+            case .affected(let id): changes.note(affected: id)
+            case .reposition(let reposition): changes.note(renumbered: reposition.id)
             }
         }
-        return try touches.rowChanges(of: result, countMax: .max, objects).changes
+        return try changes.rowChanges(of: result, countMax: .max, objects).changes
     }
 
-    private func plain(_ later: [Touch], _ result: LiveResult) -> [RowChange] {
+    private func plain(_ later: [NotedChange], _ result: LiveResult) -> [RowChange] {
         var net: [ObjectID: RowChange] = [:]
-        for touch in later {
-            switch touch {
+        for change in later {
+            switch change {
             case .candidate(let object):
                 if let change = result.source.rowChange(object) { net.merge(change) }
             case .reposition(let reposition):
@@ -103,7 +104,7 @@ final class LoadingResult {
                 break
             }
         }
-        // Of a renumbered object only its position is known: it may be no row.
+        // Only the position of a renumbered object is known: it may not be a row.
         return net.values.filter { change in
             guard let before = change.before else { return change.after != nil }
             return result.tree.contains(before)
@@ -112,7 +113,7 @@ final class LoadingResult {
 }
 
 extension RowChange {
-    /// A row that was renumbered: both keys find it, neither changes it.
+    /// Creates the change of a renumbered row: it has a new key, and the same index in the order.
     init(_ reposition: Reposition) {
         self.init(
             id: reposition.id,

@@ -4,27 +4,28 @@ import NestStore
 import NestProtocol
 import NestSchema
 
-/// What live results read of objects other than their rows: from the store as it is now, and from what is counted along
-/// for all who ask for it, so that a list of a million is not counted for each change of one of its objects.
+/// The state of objects other than their rows that live results read. Objects are read from the store as it is now.
+/// Relationship counts and sub-trees are kept up to date for all results that use them, so that a list of a million
+/// objects is not counted again for each change of one of them.
 final class RelatedState: RelatedObjects {
     private struct Counted {
         var uses = 0
-        /// Of owners that have been asked for.
+        /// The counts of the owners that were requested.
         var counts: [ObjectID: Int] = [:]
     }
 
     private struct Below {
         var uses = 0
-        /// Wherever the root is.
+        /// The members, also while the root is outside the key's limit.
         var members: ObjectBitmap
-        /// The root is within the key's limit.
+        /// Whether the root is within the key's limit.
         var isWithin: Bool
     }
 
     private let objects: ObjectReader
-    /// Members that are kept for others too; `nil`: a sub-tree is walked, whatever its size.
+    /// The members that are shared with token scopes; `nil`: every sub-tree is walked, whatever its size.
     private let scopes: TokenScopes?
-    private var tallies: [Tally: Counted] = [:]
+    private var relationshipCounts: [RelationshipCount: Counted] = [:]
     private var subtrees: [SubtreeKey: Below] = [:]
 
     init(_ objects: ObjectReader, _ scopes: TokenScopes? = nil) {
@@ -32,9 +33,9 @@ final class RelatedState: RelatedObjects {
         self.scopes = scopes
     }
 
-    /// Rows that one request may walk through between two commits.
+    /// The maximum number of rows that one request may walk through between two commits.
     static let walkedRowsMax = 1_024
-    /// The sub-trees that must be read before what was asked last can be done.
+    /// The sub-trees that must be read before the last postponed request can run.
     private var unread: [SubtreeKey] = []
 
     private func postpone(_ keys: [SubtreeKey]) -> StoreError {
@@ -42,15 +43,15 @@ final class RelatedState: RelatedObjects {
         return .postponed(.unreadSubtrees)
     }
 
-    /// Returns the sub-trees that the last `postponed(.unreadSubtrees)` is about.
+    /// Returns and clears the sub-trees of the last `postponed(.unreadSubtrees)`.
     func takeUnread() -> [SubtreeKey] {
         defer { self.unread = [] }
         return self.unread
     }
 
-    /// Begins to count what a source reads. Returns how many rows were read for it.
+    /// Begins to keep the counts and sub-trees that a source reads. Returns the number of rows that were read for it.
     ///
-    /// Throws `postponed(.unreadSubtrees)` if the members of a sub-tree are many, and not known yet.
+    /// Throws `postponed(.unreadSubtrees)` if a sub-tree has many members that are not known yet.
     @discardableResult
     func retain(_ source: ResultSource) throws(StoreError) -> Int {
         let keys = source.filter?.subtrees ?? []
@@ -66,7 +67,9 @@ final class RelatedState: RelatedObjects {
             }
         }
         guard unread.isEmpty else { throw self.postpone(unread) }
-        for tally in source.relatedValues.flatMap(\.tallies) { self.tallies[tally, default: Counted()].uses += 1 }
+        for count in source.relatedValues.flatMap(\.relationshipCounts) {
+            self.relationshipCounts[count, default: Counted()].uses += 1
+        }
         for (key, members) in new {
             self.subtrees[key] = Below(members: members, isWithin: try self.isWithin(key))
             self.scopes?.retain(key.unlimited)
@@ -76,27 +79,30 @@ final class RelatedState: RelatedObjects {
             self.release(source)
             throw StoreError.refused(
                 .limitExceeded,
-                "the sub-trees that subscriptions are about would have over \(Limits.subtreeMembersMax) objects"
+                "the sub-trees of all subscriptions together would have over \(Limits.subtreeMembersMax) objects"
             )
         }
         return rows
     }
 
     func release(_ source: ResultSource) {
-        self.releaseTallies(of: source)
+        self.releaseCounts(of: source)
         self.releaseSubtrees(of: source)
     }
 
-    /// Nobody follows the source for a while: what is counted for it alone would grow wrong.
-    func releaseTallies(of source: ResultSource) {
-        for tally in source.relatedValues.flatMap(\.tallies) {
-            self.tallies[tally]?.uses -= 1
-            if self.tallies[tally]?.uses == 0 { self.tallies[tally] = nil }
+    /// Releases the counts of a source that does not follow changes for a while: without changes they would become
+    /// wrong.
+    func releaseCounts(of source: ResultSource) {
+        for count in source.relatedValues.flatMap(\.relationshipCounts) {
+            self.relationshipCounts[count]?.uses -= 1
+            if self.relationshipCounts[count]?.uses == 0 { self.relationshipCounts[count] = nil }
         }
     }
 
-    func retainTallies(of source: ResultSource) {
-        for tally in source.relatedValues.flatMap(\.tallies) { self.tallies[tally, default: Counted()].uses += 1 }
+    func retainCounts(of source: ResultSource) {
+        for count in source.relatedValues.flatMap(\.relationshipCounts) {
+            self.relationshipCounts[count, default: Counted()].uses += 1
+        }
     }
 
     func releaseSubtrees(of source: ResultSource) {
@@ -116,26 +122,26 @@ final class RelatedState: RelatedObjects {
         try self.objects.pair(join, slots)
     }
 
-    func count(_ tally: Tally, of owner: ObjectID) throws(StoreError) -> Int {
-        if let known = self.tallies[tally]?.counts[owner] { return known }
-        guard case .toMany(let slot, let table)? = tally.path.steps.first else {
-            preconditionFailure("a tally begins with a step to many")
+    func count(_ relationshipCount: RelationshipCount, of owner: ObjectID) throws(StoreError) -> Int {
+        if let known = self.relationshipCounts[relationshipCount]?.counts[owner] { return known }
+        guard case .toMany(let slot, let table)? = relationshipCount.path.steps.first else {
+            preconditionFailure("a relationship count begins with a to-many step")
         }
         let count: Int
-        if tally.countsAll {
+        if relationshipCount.countsAll {
             count = try self.objects.count(referringTo: owner, table, slot)
         } else {
             count = try self.objects.ids(referringTo: owner, table, slot).count { (id) throws(StoreError) in
                 guard let row = try self.objects.row(table, id) else { return false }
-                return try tally.counts(id, row, self)
+                return try relationshipCount.counts(id, row, self)
             }
         }
-        self.tallies[tally]?.counts[owner] = count
+        self.relationshipCounts[relationshipCount]?.counts[owner] = count
         return count
     }
 
     func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws(StoreError) -> Bool {
-        // Everybody who evaluates a source retains it first: `result`, `fetch`, side reads.
+        // Every source is retained before it is evaluated: by `LiveResults`, `FetchRequests` and `BackgroundRead`.
         guard let below = self.subtrees[subtree] else { preconditionFailure("the sub-tree is retained") }
         return below.isWithin && below.members.contains(id)
     }
@@ -155,17 +161,18 @@ final class RelatedState: RelatedObjects {
         return false
     }
 
-    /// Objects of a sub-tree; `nil` when no result asks for it.
+    /// Returns the number of objects of a sub-tree; `nil` if no result reads it.
     func memberCount(_ subtree: SubtreeKey) -> Int? { self.subtrees[subtree]?.members.count }
 
-    /// Objects of all retained sub-trees, each as often as it is in one.
+    /// The number of objects of all retained sub-trees. An object in several sub-trees is counted several times.
     var subtreeMemberCount: Int { self.subtrees.values.reduce(0) { $0 + $1.members.count } }
-    var tallyCount: Int { self.tallies.values.reduce(0) { $0 + $1.counts.count } }
+    var countedOwnerCount: Int { self.relationshipCounts.values.reduce(0) { $0 + $1.counts.count } }
 
-    /// About what is kept.
-    var byteCount: Int { 24 * self.subtreeMemberCount + 48 * self.tallyCount }
+    /// The approximate size of the kept state.
+    var byteCount: Int { 24 * self.subtreeMemberCount + 48 * self.countedOwnerCount }
 
-    /// All objects below the root; `nil`: they are not known, and more than the rows that are left.
+    /// Returns all objects below the root; `nil` if they are not known and there are more of them than the rows that
+    /// are left.
     private func members(_ key: SubtreeKey, rowsMax: Int, _ rows: inout Int) throws(StoreError) -> ObjectBitmap? {
         if let known = self.scopes?.members(key.unlimited) { return known }
         guard rows < rowsMax else { return nil }
@@ -178,8 +185,8 @@ final class RelatedState: RelatedObjects {
         return isWhole ? members : nil
     }
 
-    /// The objects below one, as they are now, but for those below the root when it is among them, as long as `body`
-    /// wants more. Returns whether these are all. No recursion, however deep.
+    /// Calls `body` with each object below `id`, until it returns `false`. If the root is among them, it is skipped
+    /// with everything below it. Returns whether all objects were visited. Not recursive, whatever the depth.
     private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Bool) throws(StoreError) -> Bool
     {
         let children = ChildReader(self.objects, key)
@@ -202,23 +209,23 @@ final class RelatedState: RelatedObjects {
 
     // MARK: Changes
 
-    /// Forgets what was counted, and walks the sub-trees again: more has changed than can be followed.
+    /// Drops all counts and walks the sub-trees again, after more changes than can be followed.
     func reload() throws(StoreError) {
-        for tally in self.tallies.keys { self.tallies[tally]?.counts = [:] }
+        for count in self.relationshipCounts.keys { self.relationshipCounts[count]?.counts = [:] }
         for key in self.subtrees.keys { self.subtrees[key]?.members.removeAll() }
         for key in self.subtrees.keys {
             var rows = 0
             guard let members = try self.members(key, rowsMax: .max, &rows) else {
-                preconditionFailure("no row is too many")
+                preconditionFailure("a walk without a row limit is complete")
             }
             self.subtrees[key]?.members = members
             self.subtrees[key]?.isWithin = try self.isWithin(key)
         }
     }
 
-    /// Takes what a batch did to objects, and answers which of them are in or out of a sub-tree since.
+    /// Applies the changes of a batch. Returns the objects that have entered or left each sub-tree.
     func take(_ changes: DependencyChanges) throws(StoreError) -> [SubtreeKey: [ObjectID]] {
-        for tally in self.tallies.keys { try self.update(tally, changes) }
+        for count in self.relationshipCounts.keys { try self.update(count, changes) }
         var flipped: [SubtreeKey: [ObjectID]] = [:]
         for key in self.subtrees.keys {
             let ids = key.limit == nil ? try self.update(key, changes) : try self.updateLimited(key, changes)
@@ -227,7 +234,8 @@ final class RelatedState: RelatedObjects {
         return flipped
     }
 
-    /// All members of a sub-tree come in or go out together when its root passes the key's limit.
+    /// Updates a sub-tree whose key has a limit. All its members enter or leave together when its root crosses the
+    /// limit.
     private func updateLimited(_ key: SubtreeKey, _ changes: DependencyChanges) throws(StoreError) -> [ObjectID] {
         guard let before = self.subtrees[key] else { return [] }
         let changed = try self.update(key, changes)
@@ -241,25 +249,28 @@ final class RelatedState: RelatedObjects {
         }
     }
 
-    private func update(_ tally: Tally, _ changes: DependencyChanges) throws(StoreError) {
-        guard var counted = self.tallies.removeValue(forKey: tally) else { return }
-        defer { self.tallies[tally] = counted }
-        for (id, change) in changes[tally.path.table] where change.after == nil { counted.counts[id] = nil }
-        guard case .toMany(let slot, let table)? = tally.path.steps.first, tally.isDirect || tally.countsAll else {
-            for owner in try changes.roots(of: tally.path, self.objects) { counted.counts[owner] = nil }
+    private func update(_ relationshipCount: RelationshipCount, _ changes: DependencyChanges) throws(StoreError) {
+        guard var counted = self.relationshipCounts.removeValue(forKey: relationshipCount) else { return }
+        defer { self.relationshipCounts[relationshipCount] = counted }
+        for (id, change) in changes[relationshipCount.path.table] where change.after == nil { counted.counts[id] = nil }
+        guard case .toMany(let slot, let table)? = relationshipCount.path.steps.first,
+            relationshipCount.isDirect || relationshipCount.countsAll
+        else {
+            for owner in try changes.roots(of: relationshipCount.path, self.objects) { counted.counts[owner] = nil }
             return
         }
         for (id, change) in changes[table] {
             for (row, sign) in [(change.before, -1), (change.after, 1)] {
                 guard let row, let owner = row.values[slot].referenceValue, let count = counted.counts[owner],
-                    try tally.counts(id, row, self)
+                    try relationshipCount.counts(id, row, self)
                 else { continue }
                 counted.counts[owner] = count + sign
             }
         }
     }
 
-    /// Insertions and deletions cost O(1) each; an object that was moved in or out takes what is below it along.
+    /// Updates a sub-tree and returns the objects that have entered or left it. Insertions and deletions cost O(1)
+    /// each; an object that was moved in or out takes the objects below it along.
     private func update(_ key: SubtreeKey, _ changes: DependencyChanges) throws(StoreError) -> [ObjectID] {
         guard var below = self.subtrees.removeValue(forKey: key) else { return [] }
         defer { self.subtrees[key] = below }
@@ -267,7 +278,7 @@ final class RelatedState: RelatedObjects {
             $0.value.before?.values[key.slot] != $0.value.after?.values[key.slot]
         }
         let carried = moved.filter { $0.value.before != nil && $0.value.after != nil }
-        // Objects that were not moved stay in or out, unless one that was takes them along.
+        // Objects that were not moved stay in or out, unless a moved object takes them along.
         var (flipped, isBelow) = try self.flipped(key, below.members, of: moved, isSettled: true)
         if moved.count > 1, flipped.contains(where: { carried[$0] != nil }) {
             (flipped, isBelow) = try self.flipped(key, below.members, of: moved, isSettled: false)
@@ -280,14 +291,14 @@ final class RelatedState: RelatedObjects {
                 return true
             }
             _ = flip(id)
-            // What was inserted has only what was moved or inserted too below it.
+            // Below an inserted object are only objects that were moved or inserted too.
             if carried[id] != nil { _ = try self.forEachBelow(id, key, flip) }
         }
         return changed
     }
 
-    /// The moved objects that have come in or gone out, and which are in now. `isSettled`: all that were not moved have
-    /// stayed.
+    /// Returns the moved objects that have entered or left, and which objects are in the sub-tree now. `isSettled`:
+    /// objects that were not moved have stayed in or out.
     private func flipped(
         _ key: SubtreeKey,
         _ members: ObjectBitmap,
@@ -306,8 +317,8 @@ final class RelatedState: RelatedObjects {
         return (flipped, isBelow)
     }
 
-    /// Up from an object that has another above it than before: until the root, the top, or an object that is known.
-    /// `members`: those before the batch, when it left everything that was not moved where it was; otherwise `nil`.
+    /// Whether an object is below the root now. Walks up until the root, the top, or an object whose answer is known.
+    /// `members`: the members before the batch, if objects that were not moved have stayed in or out; otherwise `nil`.
     private func isBelow(
         _ id: ObjectID,
         _ key: SubtreeKey,

@@ -3,46 +3,48 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// All live results, and which of them a change can concern.
+/// All live results, and the look-up of those that a change can affect.
 final class ResultRegistry {
     final class Entry {
         let key: ResultKey
         let result: LiveResult
-        /// Counts results as they come: an order to go through them in.
+        /// The sequence number of the result. Results are processed in this order.
         let number: UInt64
         var views: [UInt32: View] = [:]
-        /// It is being read; its result is not there yet.
+        /// The changes since its background read began; `nil` when no read is running.
         var loading: LoadingResult?
-        /// Background reads for it: while there is one, it is kept.
+        /// The number of background reads that retain the result.
         var readCount = 0
-        /// Since when nobody has subscribed.
+        /// The time since which the result has no subscribers.
         var unusedSince: Int64?
-        /// Ways to other objects that it reads.
+        /// The paths to other objects that the result reads.
         let watched: Set<CompiledPath>
-        /// Changes that it was looked at for, and that changed it.
+        /// The number of changes that the result was evaluated for; `changes` counts the batches that changed it.
         var evaluations = 0
         var changes = 0
-        /// What one changed object costs it.
+        /// The cost of evaluating one changed object.
         let cost: EvaluationCost
-        /// It no longer follows the commits: its rows are of an earlier revision until it has been read anew.
+        /// Whether the result lags: it does not follow commits, and its rows are of an earlier revision until it is
+        /// read anew.
         var isLagging = false
-        /// Nobody follows it, and it would have cost something: it is forgotten when the batch is over.
+        /// Whether the result is abandoned: it has no subscribers, would have cost something, and is dropped at the end
+        /// of the batch.
         var isAbandoned = false
-        /// Where it is among those that changes are looked up by; `nil` while changes pass it by.
+        /// The bucket by which changes find the result; `nil` while it ignores changes.
         fileprivate(set) var bucket: Bucket?
-        /// It lags, and its sub-trees are followed all the same.
+        /// Whether the sub-trees of the result are followed although it lags.
         fileprivate var followsSubtrees = false
-        /// Changes are looked up for it.
+        /// Whether changes find the result.
         fileprivate(set) var isFollowing = false
 
         private let sourceBytes: Int
-        /// About what it takes.
+        /// The approximate size of the result.
         var byteCount: Int { self.sourceBytes + self.result.byteCount }
 
-        /// Its rows are of the store's head.
+        /// Whether its rows are at the store's head.
         var isCurrent: Bool { self.loading == nil && !self.isLagging }
-        /// It is worth keeping without subscribers: the engine finds positions that are given by an index in it, and it costs next to
-        /// nothing.
+        /// Whether the result is kept without subscribers: the engine resolves places by index in it, and it costs
+        /// almost nothing.
         var isKeptUnused: Bool {
             self.key.source.filter == nil && !self.key.source.isComputed && self.key.source.owner != nil
         }
@@ -59,10 +61,10 @@ final class ResultRegistry {
         }
     }
 
-    /// Results that the same changes may concern. A class: a result leaves it in the middle of a batch.
+    /// Results that the same changes may affect. A class, because a result may leave it in the middle of a batch.
     final class Bucket {
         fileprivate(set) var entries: [Entry] = []
-        /// Of one changed object, for all of them.
+        /// The cost of one changed object for all results of the bucket.
         private(set) var cost = EvaluationCost(nanoseconds: 0)
 
         fileprivate func append(_ entry: Entry) {
@@ -78,8 +80,8 @@ final class ResultRegistry {
             entry.bucket = nil
         }
 
-        /// Takes out the dearest until one object costs no more than that; answers them. Results that are being read
-        /// stay: what happens to them is only noted.
+        /// Removes the most expensive results, until one object costs at most `nanosecondsMax`, and returns them.
+        /// Results that are being read stay, because their changes are only noted.
         func shed(to nanosecondsMax: Int, textBytes: Int) -> [Entry] {
             func nanoseconds(_ entry: Entry) -> Int { entry.cost.nanoseconds(textBytes: textBytes) }
             var kept = self.entries.filter { $0.loading != nil }
@@ -100,14 +102,14 @@ final class ResultRegistry {
         }
     }
 
-    /// The part of a request that is constant: rows of a table, objects or pairs, whose slot holds this value.
+    /// The constant part of a request: it selects rows of a table (objects or pairs) whose slot holds this value.
     struct Route: Hashable {
         var table: EntityNumber
         var slot: Int
         var value: AttributeValue
     }
 
-    /// Results that an object is a row of. Mostly one, which takes no array.
+    /// The results that an object is a row of. Mostly one, which needs no array.
     private enum Holders {
         case one(Entry)
         case several([Entry])
@@ -116,19 +118,19 @@ final class ResultRegistry {
     private var entries: [ResultKey: Entry] = [:]
     private var lastNumber: UInt64 = 0
     private var routes: [Route: Bucket] = [:]
-    /// Slots that any result reads, by table: what a change is looked up by.
+    /// The slots by which results are looked up, by table, with the number of results for each slot.
     private var slots: [EntityNumber: [Int: Int]] = [:]
-    /// Results of all objects, by table.
+    /// Results without a route, which any object of the table may affect, by table.
     private var whole: [EntityNumber: Bucket] = [:]
-    /// Rows of paired results: what their objects say of themselves does not name a result.
+    /// The rows of paired results. The values of such an object do not lead to the result.
     private var holders: [ObjectID: Holders] = [:]
-    /// How many paired results have rows of a table.
+    /// The number of paired results with rows of a table.
     private var paired: [EntityNumber: Int] = [:]
     /// Paired results with a predicate, by the table of their rows: an object may enter by its values alone.
     private var pairedByValue: [EntityNumber: [Entry]] = [:]
-    /// Who reads what is at the end of a path.
+    /// The results that read each path.
     private var watchers: [CompiledPath: [Entry]] = [:]
-    /// How many of those paths and sub-trees go through a table.
+    /// The number of results whose paths or sub-trees go through a table.
     private var watchedTables: [EntityNumber: Int] = [:]
     private var subtreeWatchers: [SubtreeKey: [Entry]] = [:]
 
@@ -146,7 +148,7 @@ final class ResultRegistry {
         return entry
     }
 
-    /// Has changes find the result.
+    /// Registers a result, so that changes find it.
     private func follow(_ entry: Entry) {
         let key = entry.key
         entry.isFollowing = true
@@ -170,15 +172,15 @@ final class ResultRegistry {
         self.countTables(of: entry, 1)
     }
 
-    /// Has changes pass the result by: it costs nothing, and its rows are of an earlier revision from the next change
-    /// on.
+    /// Lets a result lag: changes no longer find it. It then costs nothing, and from the next change on its rows are of
+    /// an earlier revision.
     func lag(_ entry: Entry) {
         entry.isLagging = true
         self.unfollow(entry)
         self.countSubtrees(of: entry, 1)
     }
 
-    /// What is in the sub-trees of a result that lags is followed on: to find it again takes long.
+    /// Keeps the sub-trees of a lagging result up to date, because finding their members again takes long.
     private func countSubtrees(of entry: Entry, _ difference: Int) {
         let subtrees = entry.key.source.filter?.subtrees ?? []
         guard !subtrees.isEmpty, entry.followsSubtrees != (difference > 0) else { return }
@@ -186,7 +188,7 @@ final class ResultRegistry {
         for table in Set(subtrees.map(\.table)) { self.count(table, difference) }
     }
 
-    /// A result that lags is being read anew; changes are remembered for it.
+    /// Begins to remember changes for a lagging result that is being read anew.
     func beginLoading(_ entry: Entry, _ loading: LoadingResult) {
         self.countSubtrees(of: entry, -1)
         entry.loading = loading
@@ -194,7 +196,7 @@ final class ResultRegistry {
         self.noteLoading(entry)
     }
 
-    /// A result that is being read; changes are remembered for it.
+    /// Adds a result that is being read, and begins to remember changes for it.
     func insertLoading(_ key: ResultKey, _ loading: LoadingResult, now: Int64) {
         let empty = LiveResult(source: key.source, sorted: ResultRows(), revision: Revision(0))
         let entry = self.insert(key, empty, now: now)
@@ -202,13 +204,13 @@ final class ResultRegistry {
         self.noteLoading(entry)
     }
 
-    /// Which objects are its rows is not known yet: any may be.
+    /// Registers a result whose rows are not known yet for every object of its table.
     private func noteLoading(_ entry: Entry) {
         let source = entry.key.source
         if source.isPaired, source.filter == nil { self.pairedByValue[source.table, default: []].append(entry) }
     }
 
-    /// Its result is there.
+    /// Makes a result current after its background read.
     func finishLoading(_ entry: Entry) {
         entry.loading = nil
         entry.isLagging = false
@@ -267,7 +269,7 @@ final class ResultRegistry {
     static func route(_ source: ResultSource) -> Route? {
         switch source.membership {
         case .all:
-            // The references first: few objects hold one.
+            // References first: few objects hold the same one.
             (source.filter?.constants.first { $0.value.referenceValue != nil } ?? source.filter?.constants.first)
                 .map { Route(table: source.table, slot: $0.slot, value: $0.value) }
         case .owned(let slot, _, let owner): Route(table: source.table, slot: slot, value: .reference(owner))
@@ -275,15 +277,15 @@ final class ResultRegistry {
         }
     }
 
-    // MARK: Which results a change concerns
+    // MARK: Results that a change affects
 
     /// Whether any result has rows or pairs of this table.
     func concerns(_ table: EntityNumber) -> Bool {
         !(self.slots[table]?.isEmpty ?? true) || self.whole[table] != nil || self.hasPaired(table)
     }
 
-    /// Whether what a change has done to an object means anything to any result.
-    func isConcerned(_ object: TouchedObject, _ table: EntityNumber) -> Bool {
+    /// Whether a changed object may affect any result.
+    func isConcerned(_ object: ChangedRow, _ table: EntityNumber) -> Bool {
         if self.watches(table) { return true }
         guard self.concerns(table) else { return false }
         if !(self.pairedByValue[table]?.isEmpty ?? true) || self.holders[object.id] != nil { return true }
@@ -294,32 +296,32 @@ final class ResultRegistry {
 
     private func hasPaired(_ table: EntityNumber) -> Bool { self.paired[table, default: 0] > 0 }
 
-    /// Calls `body` with each result that a row of a table, an object or a pair, was in or is in by its own values.
-    /// O(1) in the number of results that it is not.
-    func forEachCandidate(_ object: TouchedObject, _ table: EntityNumber, _ body: (Entry) -> Void) {
+    /// Calls `body` with each result that an object or a pair of a table was in, or is in, by its own values. The cost
+    /// does not depend on the number of other results.
+    func forEachCandidate(_ object: ChangedRow, _ table: EntityNumber, _ body: (Entry) -> Void) {
         self.forEachBucket(object, table) { for entry in $0.entries { body(entry) } }
     }
 
-    /// The same by their buckets.
-    func forEachBucket(_ object: TouchedObject, _ table: EntityNumber, _ body: (Bucket) -> Void) {
+    /// Calls `body` with the bucket of each of these results.
+    func forEachBucket(_ object: ChangedRow, _ table: EntityNumber, _ body: (Bucket) -> Void) {
         if let bucket = self.whole[table] { body(bucket) }
         self.forEachRoutedBucket(object, table, body)
     }
 
-    /// Those among them that are found by a value.
-    func forEachRouted(_ object: TouchedObject, _ table: EntityNumber, _ body: (Entry) -> Void) {
+    /// Calls `body` with those of these results that are found by a value.
+    func forEachRouted(_ object: ChangedRow, _ table: EntityNumber, _ body: (Entry) -> Void) {
         self.forEachRoutedBucket(object, table) { for entry in $0.entries { body(entry) } }
     }
 
-    /// Results that any object of a table may concern: of all its objects, by what an object holds, or by other
-    /// objects.
+    /// Returns the results that any object of a table may affect: those of all its objects, those that may contain it
+    /// by its values, and those that read other objects.
     func unrouted(_ table: EntityNumber) -> [Entry] {
         var all = (self.whole[table]?.entries ?? []) + (self.pairedByValue[table] ?? [])
         if self.watches(table) { all += self.watching }
         return all
     }
 
-    private func forEachRoutedBucket(_ object: TouchedObject, _ table: EntityNumber, _ body: (Bucket) -> Void) {
+    private func forEachRoutedBucket(_ object: ChangedRow, _ table: EntityNumber, _ body: (Bucket) -> Void) {
         guard let slots = self.slots[table] else { return }
         for slot in slots.keys {
             let before = object.before?.values[slot] ?? .null
@@ -367,7 +369,7 @@ final class ResultRegistry {
 
     // MARK: Rows of paired results
 
-    /// Takes what has been applied to a paired result.
+    /// Updates the rows of a paired result after changes were applied to it.
     func note(_ changes: [RowChange], of entry: Entry) {
         for change in changes {
             switch (change.before, change.after) {

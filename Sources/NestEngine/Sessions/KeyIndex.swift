@@ -3,9 +3,9 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// Answers given to requests with an idempotency key: an index over the journal, rebuilt at start.
+/// The answers to requests with an idempotency key: an index over the journal, rebuilt at start.
 ///
-/// Kept for `Limits.idempotencyKeySeconds` and at most `Limits.idempotencyKeysMax` keys, the newest.
+/// Answers are kept for `Limits.idempotencyKeySeconds`, and only the newest `Limits.idempotencyKeysMax`.
 struct KeyIndex {
     private struct Key: Hashable {
         var session: UInt64
@@ -26,7 +26,8 @@ struct KeyIndex {
 
     static let reused = NestError(.keyReused, "the idempotency key was used for another request: use a new one")
 
-    /// `isChanged`: it became a transaction; otherwise an undo that changed nothing and whose entry is passed over.
+    /// `isChanged`: the request became a transaction; otherwise it was an undo that changed nothing, and its entry is
+    /// skipped.
     mutating func record(_ header: JournalHeader, isChanged: Bool = true) {
         guard let id = header.key else { return }
         let key = Key(session: header.sessionNumber, key: id)
@@ -42,8 +43,8 @@ struct KeyIndex {
         if self.order.count > Limits.idempotencyKeysMax { self.dropOldest() }
     }
 
-    /// The first answer, as a connection with this scope may see it, marked as repeated; refuses the key of another
-    /// request.
+    /// Returns the first answer to a key, marked as replayed, as a connection with this scope may see it. Refuses a key
+    /// that another request has used.
     func receipt(
         session: UInt64,
         key: Identifier128?,
@@ -65,7 +66,7 @@ struct KeyIndex {
 
     private mutating func dropOldest() {
         guard let first = self.order.popFirst() else { return }
-        // A key that was used again after its time is known by its later use.
+        // A key that was used again after it expired has a newer answer, which stays.
         if self.answers[first.key]?.time == first.time { self.answers[first.key] = nil }
     }
 }

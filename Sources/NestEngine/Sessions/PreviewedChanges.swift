@@ -3,7 +3,7 @@ import NestStore
 import NestProtocol
 import NestSchema
 
-/// What an undo that is about to be rolled back has done, as clients see it: its first objects, with names and values.
+/// The changes of an undo that will be rolled back, as clients see them: its first objects, with names and values.
 struct PreviewedChanges {
     private let store: Store
     private var objects: ChangedObjects
@@ -16,10 +16,10 @@ struct PreviewedChanges {
         self.objects = ChangedObjects(store, sides)
     }
 
-    /// Fills the preview with what these change sets, still in the open transaction, hold.
+    /// Fills the preview from change sets of the open transaction.
     mutating func fill(_ preview: inout UndoPreview, from sets: [ChangeSet]) throws(StoreError) {
         for set in sets {
-            for object in set.touched where self.count < Limits.previewObjectsMax {
+            for object in set.changedRows where self.count < Limits.previewObjectsMax {
                 if let layout = self.store.layout[object.entity], let change = object.change(layout) {
                     self.add(change, layout)
                 }
@@ -51,7 +51,8 @@ struct PreviewedChanges {
         }
     }
 
-    /// An attribute that one transaction changed and another changed back is as it was.
+    /// Returns the changed values of an object, without attributes that one transaction changed and another changed
+    /// back.
     private func values(_ object: ChangedObject) -> [UndoPreview.Value] {
         let layout = self.store.layout[object.entity]
         return (self.values[object.id] ?? []).filter { value in

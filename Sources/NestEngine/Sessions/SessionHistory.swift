@@ -7,7 +7,7 @@ struct SessionHistory {
     let sessions: Sessions
     let admission: Admission
 
-    /// Entries before a revision (the newest when it is 0), newest first.
+    /// Returns the entries before a revision (0: from the newest on), newest first.
     func page(
         for connection: EngineConnection,
         before: Revision,
@@ -17,7 +17,7 @@ struct SessionHistory {
         guard onlyMine || connection.scope == .everything else {
             throw StoreError.refused(
                 .notPermitted,
-                "a token that is confined to a sub-tree shows the history of its session only"
+                "a token that is confined to a sub-tree can read only the history of its own session"
             )
         }
         let session = connection.session

@@ -1,14 +1,15 @@
 import NIOConcurrencyHelpers
 import NestModel
 
-/// The public numbers of sessions, by their secret ids. The engine and a standby give numbers at the same time: a lock
-/// guards them. A number is never given to two sessions.
+/// The public numbers of sessions, by their secret ids. The engine and a standby assign numbers at the same time, so a
+/// lock guards them. No number is ever assigned to two sessions.
 package final class SessionNumbers: Sendable {
     private struct State {
         var numbers: [Identifier128: UInt64] = [:]
         var ids: [UInt64: Identifier128] = [:]
         var next: UInt64 = 1
-        /// How many connections have been sent the number and are not registered with the engine yet.
+        /// The number of connections, by session number, that were sent the number and are not registered with the
+        /// engine yet.
         var held: [UInt64: Int] = [:]
 
         mutating func number(of id: Identifier128) -> UInt64 {
@@ -25,10 +26,11 @@ package final class SessionNumbers: Sendable {
 
     package init() {}
 
-    /// The session's number; a new one for an unknown session.
+    /// Returns the session's number; a new one for an unknown session.
     package func number(of id: Identifier128) -> UInt64 { self.state.withLockedValue { $0.number(of: id) } }
 
-    /// The same, and the session keeps its number until `release`, whatever else happens to it.
+    /// Returns the session's number as `number(of:)` does. The session keeps it until `release`, even if the session is
+    /// forgotten otherwise.
     package func hold(_ id: Identifier128) -> UInt64 {
         self.state.withLockedValue { state in
             let number = state.number(of: id)
@@ -51,7 +53,7 @@ package final class SessionNumbers: Sendable {
 
     func id(of number: UInt64) -> Identifier128? { self.state.withLockedValue { $0.ids[number] } }
 
-    /// Takes a session that the store knows.
+    /// Adds a session that the store knows.
     func add(_ id: Identifier128, _ number: UInt64) {
         self.state.withLockedValue { state in
             state.numbers[id] = number
@@ -60,7 +62,7 @@ package final class SessionNumbers: Sendable {
         }
     }
 
-    /// A number that was given in an earlier run is not given again.
+    /// Notes a number that was assigned in an earlier run, so that it is not assigned again.
     func noteGiven(_ number: UInt64) {
         self.state.withLockedValue { $0.next = max($0.next, number + 1) }
     }

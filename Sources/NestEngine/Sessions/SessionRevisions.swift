@@ -1,9 +1,10 @@
 import DequeModule
 import NestModel
 
-/// The revisions of the journal that one session wrote, so that its history is found without a look at those of others.
+/// The revisions of the journal that one session wrote. Its history is found without reading the revisions of other
+/// sessions.
 struct SessionRevisions {
-    /// Ascending, without a gap inside; most writers write many in a row.
+    /// Runs of consecutive revisions, ascending. Most sessions write many in a row.
     private var runs: Deque<Range<UInt64>> = []
 
     mutating func append(_ revision: Revision) {
@@ -15,7 +16,7 @@ struct SessionRevisions {
         }
     }
 
-    /// Forgets what the journal has dropped. O(1) when that is nothing.
+    /// Forgets the revisions that the journal has dropped. O(1) when there are none.
     mutating func drop(through revision: Revision) {
         while let first = self.runs.first, first.lowerBound <= revision.rawValue {
             self.runs.removeFirst()
@@ -24,10 +25,10 @@ struct SessionRevisions {
         }
     }
 
-    /// Those before a revision (the newest when it is 0), newest first. O(limit + log n).
+    /// Returns the revisions before a revision (0: from the newest on), newest first. O(limit + log n).
     func newest(before: Revision, limit: Int) -> [Revision] {
         let end = before == Revision(0) ? UInt64.max : before.rawValue
-        // Runs that begin before the end.
+        // Finds the runs that begin before the end.
         var low = 0
         var high = self.runs.count
         while low < high {

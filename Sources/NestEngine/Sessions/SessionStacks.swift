@@ -3,15 +3,15 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// The undo and redo stacks of one session, and what it wrote. An index over the journal, rebuilt at start.
+/// The undo and redo stacks of one session, and its revisions. An index over the journal, rebuilt at start.
 struct SessionStacks {
-    /// Transactions that are taken back together, oldest first.
+    /// Transactions that are undone together, oldest first.
     struct Entry {
         let first: Revision
-        /// Those after the first: most entries are of one.
+        /// The revisions after the first; most entries have none.
         var others: [Revision] = []
         var name: String
-        /// Of the newest, which has given the name.
+        /// The scope of the newest transaction, which also gave the name.
         var scope: WriteScope
         var bytes: Int
 
@@ -29,23 +29,24 @@ struct SessionStacks {
         }
     }
 
-    /// Newest last.
+    /// The entries that can be undone, newest last.
     private var undo: Deque<Entry> = []
     private var redo: Deque<Entry> = []
-    /// Entries whose undo or redo would have changed nothing: they are passed over.
+    /// Entries whose undo or redo would have changed nothing: they are skipped.
     private var blocked: Deque<Entry> = []
     private var bytes = 0
-    /// Entries that were dropped because there were too many, or too large ones.
+    /// The number of entries that were dropped because there were too many, or they were too large.
     private(set) var droppedCount = 0
-    /// No entry begins before it.
+    /// A revision before which no entry begins.
     private var oldest: Revision?
-    /// All that the journal has of the session.
+    /// All revisions of the session in the journal.
     private(set) var revisions = SessionRevisions()
 
     var nextUndo: Entry? { self.undo.last }
     var nextRedo: Entry? { self.redo.last }
 
-    /// As a connection with this scope may see it. Without the group, which is a connection's.
+    /// Returns the undo state as a connection with this scope may see it, without the group, which belongs to a
+    /// connection.
     func state(for scope: AuthorisationScope) -> UndoState {
         UndoState(
             undo: self.undo.last?.state(for: scope),
@@ -64,7 +65,7 @@ struct SessionStacks {
         self.blocked.contains { $0.contains(revision) }
     }
 
-    /// Takes a committed transaction of the session.
+    /// Records a committed transaction of the session.
     mutating func record(_ header: JournalHeader) {
         let entry = Entry(
             first: header.revision,
@@ -81,7 +82,7 @@ struct SessionStacks {
             self.redo.removeAll()
             Self.push(entry, partOf: header.entry, to: &self.undo)
         case .undo:
-            // The inverse is known only now: what redo will revert is this undo.
+            // Redo reverts this undo, whose revision is known only now.
             self.remove(header.reverted, from: \.undo)
             Self.push(entry, partOf: header.entry, to: &self.redo)
         case .redo:
@@ -91,7 +92,7 @@ struct SessionStacks {
         self.shrink()
     }
 
-    /// A transaction that is part of an entry brings it to the top.
+    /// Pushes an entry. A transaction that is part of an older entry moves that entry to the top.
     private static func push(_ entry: Entry, partOf first: Revision?, to stack: inout Deque<Entry>) {
         guard let first, let index = stack.lastIndex(where: { $0.first == first }) else {
             return stack.append(entry)
@@ -103,7 +104,7 @@ struct SessionStacks {
         stack.append(joined)
     }
 
-    /// The newest is kept, whatever its size.
+    /// Drops the oldest undo entries above the limits. Keeps the newest, whatever its size.
     private mutating func shrink() {
         while self.undo.count > Limits.undoEntriesPerSessionMax
             || (self.bytes > Limits.undoBytesPerSessionMax && self.undo.count > 1)
@@ -122,7 +123,7 @@ struct SessionStacks {
         self.bytes -= self[keyPath: stack].remove(at: index).bytes
     }
 
-    /// Passes over an entry from now on; `revision` is its newest.
+    /// Skips an entry from now on. `revision`: its newest revision.
     mutating func block(_ revision: Revision) {
         for stack in [\Self.undo, \Self.redo] {
             guard let index = self[keyPath: stack].lastIndex(where: { $0.newest == revision }) else { continue }
@@ -133,8 +134,8 @@ struct SessionStacks {
         }
     }
 
-    /// Forgets what the journal has dropped: an entry goes with its first transaction. Answers whether any did. O(1)
-    /// when none can.
+    /// Forgets the revisions that the journal has dropped. An entry is dropped with its first transaction. Returns
+    /// whether any entry was dropped. O(1) when none can be.
     mutating func drop(through revision: Revision) -> Bool {
         self.revisions.drop(through: revision)
         guard let oldest, oldest <= revision else { return false }
@@ -142,7 +143,7 @@ struct SessionStacks {
         var left: Revision?
         for stack in [\Self.undo, \Self.redo, \Self.blocked] {
             let count = self[keyPath: stack].count
-            // A group may be above what was written during it.
+            // An undo group may be above entries that were written during it.
             for entry in self[keyPath: stack] where entry.first <= revision && stack != \Self.blocked {
                 self.bytes -= entry.bytes
             }

@@ -4,19 +4,19 @@ import NestProtocol
 
 /// The sessions, by their secret id and public number: their undo stacks, open groups and idempotency keys.
 package final class Sessions {
-    /// A standby gives numbers too.
+    /// The numbers of the sessions, which a standby assigns too.
     package let numbers = SessionNumbers()
     private var stacks: [UInt64: SessionStacks] = [:]
-    /// When the store last noted that a session writes.
+    /// The time when the store last noted that a session writes, by session number.
     private var saved: [UInt64: Int64] = [:]
     var keys = KeyIndex()
     var coalescing = UndoCoalescing()
-    /// Sessions whose undo state may be another than their connections know.
+    /// Sessions whose undo state may differ from the one that their connections know.
     package var changed: Set<UInt64> = []
-    /// How often the store notes at most that a session writes.
+    /// The minimum time between two notes in the store that a session writes.
     private static let savedMicroseconds: Int64 = 24 * 3_600 * 1_000_000
 
-    /// From the store's journal.
+    /// Rebuilds the sessions from the store's journal.
     package init(_ store: Store) throws(StoreError) {
         for session in try store.sessions() {
             self.numbers.add(session.id, session.number)
@@ -33,10 +33,10 @@ package final class Sessions {
         self.changed = []
     }
 
-    /// The session's number; a new one for an unknown session.
+    /// Returns the session's number; a new one for an unknown session.
     package func number(of id: Identifier128) -> UInt64 { self.numbers.number(of: id) }
 
-    /// What must be written down before the session's next entry is; `nil` when it has been.
+    /// Returns the record to save with the session's next entry; `nil` if it is saved already.
     func unsaved(_ number: UInt64, now: Int64) -> Store.Session? {
         if let saved = self.saved[number], now - saved < Self.savedMicroseconds { return nil }
         return self.numbers.id(of: number).map { Store.Session(number: number, id: $0, written: now) }
@@ -48,7 +48,7 @@ package final class Sessions {
 
     subscript(number: UInt64) -> SessionStacks { self.stacks[number] ?? SessionStacks() }
 
-    /// Takes a committed transaction.
+    /// Records a committed transaction.
     func record(_ header: JournalHeader) {
         if self.saved[header.sessionNumber] == nil {
             self.saved[header.sessionNumber] = header.time
@@ -59,7 +59,7 @@ package final class Sessions {
         self.changed.insert(header.sessionNumber)
     }
 
-    /// Passes over an undo entry from now on; `answer`: to the request, when it had a key.
+    /// Skips an undo entry from now on. `answer`: the answer to the request, if it had a key.
     func block(_ revision: Revision, _ number: UInt64, answer: JournalHeader? = nil) {
         self.stacks[number]?.block(revision)
         if let answer { self.keys.record(answer, isChanged: false) }
@@ -72,7 +72,7 @@ package final class Sessions {
         }
     }
 
-    /// A session that never wrote and whose connection is gone leaves nothing.
+    /// Forgets a session that never wrote and whose connection is gone.
     func forget(_ number: UInt64) {
         guard self.saved[number] == nil else { return }
         self.remove(number)
@@ -84,14 +84,14 @@ package final class Sessions {
         self.saved[number] = nil
     }
 
-    /// Closes idle groups and forgets what no request can name any more.
+    /// Closes idle groups, and forgets keys and runs that have expired.
     func tick(now: Int64) {
         self.keys.drop(before: now - Int64(Limits.idempotencyKeySeconds) * 1_000_000)
         self.changed.formUnion(self.coalescing.closeIdle(now: now))
         self.coalescing.dropRuns(before: now - Int64(Limits.coalesceMillisecondsMax) * 1_000)
     }
 
-    /// The connection is gone: ends its group.
+    /// Ends the group of a connection that is gone.
     func leave(_ connection: EngineConnection) {
         if self.coalescing.leave(connection.id) { self.changed.insert(connection.session) }
     }
@@ -105,8 +105,8 @@ package final class Sessions {
         for number in forgotten { self.remove(number) }
     }
 
-    /// Sessions that are not connected and have not written since a time. Not the newest: its number must not be given
-    /// again.
+    /// Returns the sessions that are not connected and have not written since a time. The newest is not among them: its
+    /// number must not be assigned again.
     private func expired(before time: Int64, _ connections: EngineConnections) -> [UInt64] {
         let next = self.numbers.next
         return self.saved.filter {
@@ -114,7 +114,8 @@ package final class Sessions {
         }.map(\.key)
     }
 
-    /// Sessions beyond a count that are not connected, those first that have not written for longest.
+    /// Returns the sessions above a maximum count that are not connected, those first that have not written for
+    /// longest.
     private func surplus(over max: Int, besides expired: [UInt64], _ connections: EngineConnections) -> [UInt64] {
         let count = self.saved.count - expired.count - max
         guard count > 0 else { return [] }

@@ -2,19 +2,19 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// Undo coalescing: which writes become parts of the undo entry of writes before them. A write joins the open group of
-/// its connection, or the run of its session: consecutive writes with the same coalescing key. Groups end with the
-/// server; runs go on after a restart, by the journal.
+/// Undo coalescing: decides which writes join the undo entry of earlier writes. A write joins the open group of its
+/// connection, or the run of its session: consecutive writes with the same coalescing key. Groups end when the server
+/// stops; runs continue after a restart, because the journal records them.
 ///
-/// A value: a commit that fails puts the old one back.
+/// A value type: after a failed commit the old value is restored.
 struct UndoCoalescing {
     struct Group {
         let number: UInt64
         let session: UInt64
-        /// Of the connection that began it.
+        /// The scope of the connection that began the group.
         let scope: AuthorisationScope
         let name: String?
-        /// With this connection it ends.
+        /// The connection that began the group. The group ends with it.
         let owner: ConnectionID
         fileprivate var members: Set<ConnectionID>
         fileprivate var chain = Chain()
@@ -26,7 +26,7 @@ struct UndoCoalescing {
         var first: Revision?
         var count = 0
 
-        /// The entry that a write joins; a full one is left for a new one.
+        /// The entry that a write joins; `nil` if it is full and a new one begins.
         var joined: Revision? { self.count < Limits.undoEntryTransactionsMax ? self.first : nil }
 
         mutating func note(_ revision: Revision, joined: Revision?) {
@@ -44,7 +44,7 @@ struct UndoCoalescing {
     private var groups: [UInt64: Group] = [:]
     private var groupOf: [ConnectionID: UInt64] = [:]
     private var lastGroup: UInt64 = 0
-    /// By session: its newest write, if that has a coalescing key.
+    /// The run of each session whose newest write has a coalescing key.
     private var runs: [UInt64: Run] = [:]
 
     // MARK: Groups
@@ -59,7 +59,7 @@ struct UndoCoalescing {
     ) throws(StoreError) -> UInt64 {
         self.closeIdle(connection, now: now)
         guard self.groupOf[connection] == nil else {
-            throw StoreError.refused(.invalid, "this connection is in a group already: end that first")
+            throw StoreError.refused(.invalid, "this connection is already in a group: end it first")
         }
         if let joined {
             self.closeIdle(group: joined, now: now)
@@ -93,13 +93,13 @@ struct UndoCoalescing {
         return self.lastGroup
     }
 
-    /// Ends the connection's group, or leaves the one it joined; `false` when there is none any more.
+    /// Ends the connection's group, or leaves the one that it joined. Returns `false` if there is none.
     mutating func end(_ connection: ConnectionID, now: Int64) -> Bool {
         self.closeIdle(connection, now: now)
         return self.leave(connection)
     }
 
-    /// The same, whatever the time. Returns whether there was one.
+    /// Ends or leaves the group like `end`, but does not check whether it is idle. Returns whether there was one.
     @discardableResult
     mutating func leave(_ connection: ConnectionID) -> Bool {
         guard let number = self.groupOf[connection], let group = self.groups[number] else { return false }
@@ -145,7 +145,7 @@ struct UndoCoalescing {
 
     // MARK: Writes
 
-    /// The entry that a write becomes part of; `nil` for one of its own.
+    /// Returns the entry that a write joins; `nil` if it begins a new one.
     mutating func entry(
         of connection: ConnectionID,
         session: UInt64,
@@ -161,7 +161,7 @@ struct UndoCoalescing {
         return run.chain.joined
     }
 
-    /// A write of a session has become this revision, as part of an entry or of its own.
+    /// Notes the revision of a write. `entry`: the entry that it joined; `nil` if it began a new one.
     mutating func note(
         _ revision: Revision,
         partOf entry: Revision?,
@@ -184,8 +184,8 @@ struct UndoCoalescing {
         }
     }
 
-    /// Takes a transaction of the journal at the start, oldest first, as `note` and `breakRun` took it when it was
-    /// written.
+    /// Replays a transaction of the journal at start, oldest first, with the effect that `note` or `breakRun` had when
+    /// it was written.
     mutating func restore(_ header: JournalHeader) {
         let session = header.sessionNumber
         guard header.kind == .write, let key = header.coalescingKey else { return self.breakRun(session) }
@@ -194,12 +194,12 @@ struct UndoCoalescing {
         self.runs[session] = Run(key: key, time: header.time, chain: chain)
     }
 
-    /// The session has undone or redone something: later writes do not join earlier ones.
+    /// Ends the run of a session that has undone or redone something: later writes do not join earlier ones.
     mutating func breakRun(_ session: UInt64) {
         if !self.runs.isEmpty { self.runs[session] = nil }
     }
 
-    /// Forgets what nothing can join any more.
+    /// Forgets the runs that no write can join any more.
     mutating func dropRuns(before time: Int64) {
         if !self.runs.isEmpty { self.runs = self.runs.filter { $0.value.time >= time } }
     }

@@ -1,7 +1,7 @@
 import NestModel
 import NestStore
 
-/// Says what taking something back would do now: does it, and rolls it back.
+/// Previews an undo, redo or revert: performs it and rolls it back.
 struct UndoPreviewer {
     let store: Store
     let scopes: TokenScopes
@@ -19,7 +19,7 @@ struct UndoPreviewer {
         let runner = UndoRunner(store: self.store)
         let confinement = try connection.scope.confinement(self.store, self.scopes)
         if confinement != nil, case .revert = target {
-            throw StoreError.refused(.notPermitted, "a token that is confined to a sub-tree does not allow this")
+            throw StoreError.refused(.notPermitted, "a token that is confined to a sub-tree cannot preview a revert")
         }
         let work = try runner.work(
             target,

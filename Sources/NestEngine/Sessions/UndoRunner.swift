@@ -2,19 +2,20 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// Takes undo entries back: finds what is meant, and does it in as few transactions as can be.
+/// Performs undo, redo and revert: finds the transactions to revert, and reverts them in as few transactions as
+/// possible.
 struct UndoRunner {
-    /// What is to be taken back, newest first.
+    /// The transactions to revert, newest first.
     struct Work {
         var transactions: [PastTransaction]
-        /// The entry's.
+        /// The name of the entry.
         var name: String
         var scope: WriteScope
-        /// The name as the connection that asks may see it.
+        /// The name as the requesting connection may see it.
         var shownName: String
         var kind: HistoryEntry.Kind
         var options: UndoOptions
-        /// Its newest revision, when it is an entry of the session's stacks.
+        /// The newest revision of the entry, if it is on one of the session's stacks.
         var entry: Revision?
     }
 
@@ -47,8 +48,8 @@ struct UndoRunner {
             guard let transaction = try self.store.pastTransaction(revision) else { throw self.dropped(revision) }
             guard ofAnyone || transaction.header.sessionNumber == session else {
                 let text =
-                    "revision \(revision) is of another session (s\(transaction.header.sessionNumber)): "
-                    + "say that it may be anyone's to take it back"
+                    "revision \(revision) belongs to another session (s\(transaction.header.sessionNumber)): "
+                    + "set ofAnyone to revert it"
                 throw StoreError.refused(.forbidden, text)
             }
             return Work(
@@ -103,15 +104,16 @@ struct UndoRunner {
         return .refused(code, "there is nothing to \(verb) in this session\(more)")
     }
 
-    /// Refuses what a confined client cannot take back.
+    /// Refuses to revert transactions that a confined client may not revert.
     func check(_ work: Work, _ confinement: Confinement) throws(StoreError) {
-        try self.saying(work) { () throws(StoreError) in try confinement.check(work.transactions, work.options) }
+        try self.namingEntry(work) { () throws(StoreError) in try confinement.check(work.transactions, work.options) }
     }
 
-    /// Does it. `request` makes one transaction of what happens in its body; `nil` when that changed nothing.
+    /// Performs the work. `request` runs its body as one transaction; it returns `nil` if that changed nothing.
     ///
-    /// Transactions whose changes are few are taken back together, as one. A bulk change is one of its own: it is
-    /// streamed, and what is streamed cannot be changed twice. `confinement`: of the connection.
+    /// Transactions with few changes are reverted together, in one transaction. A bulk change is reverted in a
+    /// transaction of its own: it is streamed, and streamed objects cannot be changed twice. `confinement`: that of the
+    /// connection.
     func run(
         _ work: Work,
         _ description: WriteDescription,
@@ -124,7 +126,7 @@ struct UndoRunner {
             let result = try request { (graph) throws(StoreError) in
                 try graph.prepare(work.transactions, context)
                 for transaction in part {
-                    try self.saying(work) { () throws(StoreError) in try graph.revert(transaction, context) }
+                    try self.namingEntry(work) { () throws(StoreError) in try graph.revert(transaction, context) }
                 }
                 var description = description
                 description.kind = work.kind
@@ -135,12 +137,13 @@ struct UndoRunner {
             }
             if let result { results.append(result) }
         }
-        let conflicts = try self.saying(work) { () throws(StoreError) in
+        let conflicts = try self.namingEntry(work) { () throws(StoreError) in
             try context.finish(self.store.layout) { (conflict, base) throws(StoreError) in
                 guard let last = conflict.revision else { return nil }
                 let property = conflict.property
                 let author = try self.store.author(of: property, of: conflict.object, from: last, after: base)
-                // The object's last change instead of that of the property may be one that the client may not see.
+                // An author that is not exact is that of the object's last change, which a confined client may not be
+                // allowed to see.
                 return confinement == nil || author?.isExact == true
                     ? author.map { ($0.revision, $0.sessionNumber) } : nil
             }
@@ -150,7 +153,8 @@ struct UndoRunner {
 
     private func parts(_ transactions: [PastTransaction]) throws(StoreError) -> [[PastTransaction]] {
         guard transactions.count > 1 else { return [transactions] }
-        // Half of what is streamed: a revert may change other objects than the transaction did.
+        // Half of the number from which changes are streamed: a revert may change other objects than the transaction
+        // did.
         let countMax = self.store.streamedFrom / 2
         var parts: [[PastTransaction]] = []
         var room = 0
@@ -167,8 +171,8 @@ struct UndoRunner {
         return parts
     }
 
-    /// Says in a refusal what cannot be taken back.
-    private func saying<Result>(
+    /// Adds to a refusal what cannot be reverted.
+    private func namingEntry<Result>(
         _ work: Work,
         _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {

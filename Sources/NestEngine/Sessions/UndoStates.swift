@@ -12,7 +12,7 @@ package final class UndoStates {
         self.connections = connections
     }
 
-    /// The undo state of a connection's session; `follows`: the connection wants to be notified of changes.
+    /// Returns the undo state of a connection's session. `follows`: the connection wants to be notified of changes.
     package func state(_ connection: EngineConnection, follows: Bool) -> UndoState {
         let state = self.state(connection)
         connection.undoState = follows ? state : nil
@@ -38,7 +38,8 @@ package final class UndoStates {
         }
     }
 
-    /// Notifies a connection if the state is another than it knows. A blocked one is notified when it drains.
+    /// Notifies a connection if the state differs from the one that it knows. A blocked connection is notified when it
+    /// drains.
     package func push(to connection: EngineConnection, _ effects: inout [EngineEffect]) {
         guard let known = connection.undoState, !connection.isBlocked else { return }
         let state = self.state(connection)
@@ -47,6 +48,6 @@ package final class UndoStates {
         effects.append(.undoState(state, to: [connection.id]))
     }
 
-    /// The connection is gone.
+    /// Removes a connection that is gone.
     package func leave(_ id: ConnectionID) { self.followers.remove(id) }
 }

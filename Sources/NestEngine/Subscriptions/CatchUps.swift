@@ -3,7 +3,7 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// How a subscription that lags, or a client that resumes, gets to the head.
+/// How a lagging subscription, or a resuming client, reaches the head.
 enum CatchUp {
     case current
     /// The body of one diff.
@@ -11,7 +11,7 @@ enum CatchUp {
     case snapshot(reason: String)
 }
 
-/// Net differences that several subscribers need in one turn: worked out and encoded once. Of one head only.
+/// Computes net differences, once for all subscribers that need the same one in a turn. Valid for one head only.
 final class CatchUps {
     private struct DeltaKey: Hashable {
         var result: UInt64
@@ -54,7 +54,7 @@ final class CatchUps {
         case unknown(reason: String)
     }
 
-    /// How a result has changed since a revision, or why the engine does not work that out.
+    /// Returns how a result has changed since a revision, or why the engine does not compute that.
     private func delta(_ entry: ResultRegistry.Entry, from base: Revision) throws(StoreError) -> Difference {
         let key = DeltaKey(result: entry.number, base: base)
         if let known = self.deltas[key] { return .delta(known) }
@@ -80,8 +80,8 @@ final class CatchUps {
         return .delta(delta)
     }
 
-    /// The way from an earlier state of a view to the head. `known`: the client's revision of that state; `range`: the
-    /// rows of the result's tree that the view showed then, `nil` when that is unknown.
+    /// Returns how a view gets from an earlier state to the head. `known`: the client's revision of that state.
+    /// `range`: returns the rows of the result's tree that the view showed then, `nil` when that is unknown.
     func catchUp(
         _ view: View,
         _ entry: ResultRegistry.Entry,
@@ -96,7 +96,7 @@ final class CatchUps {
         case .delta(let found): delta = found
         case .unknown(let reason): return .snapshot(reason: reason)
         }
-        guard let oldRange = range(delta) else { return .snapshot(reason: "the window is not where it was") }
+        guard let oldRange = range(delta) else { return .snapshot(reason: "the window's earlier rows are unknown") }
         let key = BodyKey(view: view.id, base: base, known: known, range: oldRange)
         if let body = self.bodies[key] { return body }
         let answer = try self.encode(view, result, delta, oldRange, known: known)
@@ -124,7 +124,8 @@ final class CatchUps {
         return .difference(body.bytes)
     }
 
-    /// The way of a client that resumes. `window`: what it held; it names the object that the window followed last.
+    /// Returns how a resuming client reaches the head. `window`: the window that it held, with the object that the
+    /// window followed last.
     func resume(
         _ view: View,
         _ entry: ResultRegistry.Entry,
@@ -146,8 +147,8 @@ final class CatchUps {
         }
     }
 
-    /// The window of a client that resumes, as it is now. The object that it was around may have left meanwhile: the
-    /// window then follows the row that took its position, or the first row when that position is unknown.
+    /// Returns the current window of a resuming client. If the window's anchor has left the result, the window follows
+    /// the row that took the anchor's position, or the first row when that position is unknown.
     func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws(StoreError)
         -> FetchWindow?
     {

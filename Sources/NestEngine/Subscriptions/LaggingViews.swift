@@ -1,16 +1,16 @@
 import DequeModule
 import NestModel
 
-/// Subscriptions that were not sent a batch although their connections drain: windows that the work of a batch did not
-/// reach, and views of results that are read anew.
+/// Subscriptions that were not sent a batch although their connections are not blocked: windows above the work limit of
+/// a batch, and views of results that are read anew.
 ///
 /// Until such a subscription has caught up, its connection gets neither progress marks nor the replies to its writes.
 package final class LaggingViews {
     private let connections: EngineConnections
     private let workMax: Int
-    /// What the windows of this batch have cost so far.
+    /// The work of this batch's windows so far.
     private var work = 0
-    /// Those that can catch up, oldest first.
+    /// The subscriptions that can catch up, oldest first.
     private var queue: Deque<(connection: ConnectionID, view: UInt32)> = []
 
     package init(_ connections: EngineConnections, workMax: Int) {
@@ -22,21 +22,21 @@ package final class LaggingViews {
 
     package func beginTurn() { self.work = 0 }
 
-    /// Whether the batch may still push a window; counts the work if so. `changeCount`: rows that the batch has
-    /// changed.
+    /// Returns whether the batch may still push a window, and counts the work if so. `changeCount`: the number of rows
+    /// that the batch has changed.
     package func takeWork(changeCount: Int) -> Bool {
         guard self.work < self.workMax else { return false }
         self.work += 4 + changeCount
         return true
     }
 
-    /// A subscription lags until its result has been read.
+    /// Lets a subscription lag until its result has been read.
     func lag(_ id: ConnectionID, _ view: View, _ state: SubscriptionState) {
         view.subscribers[id] = state
         self.connections[id]?.laggingViews.insert(view.id)
     }
 
-    /// Subscriptions lag that can catch up at once, in their turn.
+    /// Lets subscriptions lag that can catch up at once, in their turn.
     func fallBehind(_ ids: [ConnectionID], _ view: View, _ state: SubscriptionState) {
         for id in ids {
             guard let connection = self.connections[id] else { continue }
@@ -46,7 +46,7 @@ package final class LaggingViews {
         }
     }
 
-    /// A subscription that lags can catch up now.
+    /// Queues a lagging subscription that can catch up now.
     package func append(_ id: ConnectionID, _ view: UInt32) { self.queue.append((id, view)) }
 
     /// Takes the subscription that has waited longest. A blocked connection catches up when it drains.

@@ -2,8 +2,8 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Everything between a batch of changes and the connections that follow results: puts the parts together, each of
-/// which owns its state, and runs them in the order of a turn.
+/// Connects the parts that bring changes to the subscribers of results, and runs them in the order of a turn. Each part
+/// owns its state.
 final class LiveQueries {
     let live: LiveResults
     let subscriptions: Subscriptions
@@ -108,12 +108,13 @@ final class LiveQueries {
         )
     }
 
-    /// A subscription can catch up, or a completed read has waiters: the next turn goes on.
+    /// Whether a subscription can catch up or a completed read has waiters, so that the next turn has work to do.
     var hasBacklog: Bool { !self.lagging.isEmpty || self.reads.hasCompleted }
 
     func beginTurn() { self.lagging.beginTurn() }
 
-    /// Takes what a batch has changed to the live results, and sends it. `base`: the head before the batch.
+    /// Applies the changes of a batch to the live results, and sends the differences. `base`: the head before the
+    /// batch.
     func push(
         _ changes: [ChangeSet],
         _ bulk: BulkConcern,
@@ -124,18 +125,18 @@ final class LiveQueries {
         try self.batchPushes.push(changes, bulk, base: base, now: now, &effects)
     }
 
-    /// Brings lagging subscriptions to the head, as far as the work of a turn goes.
+    /// Brings lagging subscriptions to the head, up to the work limit of a turn.
     func pushLagging(now: Int64, _ effects: inout [EngineEffect]) {
         if !self.lagging.isEmpty { self.catchUpPushes.pushLagging(now: now, &effects) }
     }
 
-    /// Forgets what was worked out for this batch alone.
+    /// Drops the differences and snapshots that were computed for this batch only.
     func endBatch(keepsRecentChanges: Bool) {
         self.catchUps.endBatch(keepsRecentChanges: keepsRecentChanges)
         self.snapshots.endBatch()
     }
 
-    /// Keeps the results within their bounds as time passes.
+    /// Enforces the memory limits of the results; called with each tick.
     func tick(now: Int64, _ effects: inout [EngineEffect]) {
         self.live.tick(now: now) { entry, error in self.subscriptions.end(entry, error, now: now, &effects) }
     }

@@ -3,8 +3,8 @@ import NestStore
 import NestProtocol
 import NestSchema
 
-/// The journal after a revision, read once for all results that are rebuilt at about the same time: when all
-/// clients return after a restart, each to a list of its own, the engine reads the journal once and not once for each.
+/// The journal after a revision, read once for all results that are rebuilt at about the same time. When all clients
+/// return after a restart, each to a list of its own, the engine reads the journal only once.
 final class RecentChanges {
     enum Step {
         case change(ObjectChange)
@@ -12,23 +12,23 @@ final class RecentChanges {
     }
 
     private let store: Store
-    /// They begin after this revision; `nil` when nothing has been read.
+    /// The revision after which the steps begin; `nil` when nothing has been read.
     private var base: Revision?
     private var head = Revision(0)
     private var steps: [(revision: Revision, step: Step)] = []
     private var stepsOfObject: [ObjectID: [Int]] = [:]
     private var objectsOfTable: [EntityNumber: Set<ObjectID>] = [:]
-    /// Objects by the references that they hold or have held since.
+    /// Objects by the references that they hold, or have held after the base.
     private var objectsOfRoute: [ResultRegistry.Route: Set<ObjectID>] = [:]
-    /// There is more after this revision than is worth reading.
+    /// The revision after which there are too many changes to read.
     private var tooMuchAfter: Revision?
 
     init(_ store: Store) {
         self.store = store
     }
 
-    /// What may concern a result after a revision, oldest first, and how much was read for it; no steps when that is
-    /// more than is worth reading.
+    /// Returns the steps after a revision that may affect a result, oldest first, and the number of steps and objects
+    /// read for it. The steps are `nil` when there are too many to read.
     func steps(
         of source: ResultSource,
         after base: Revision
@@ -43,7 +43,7 @@ final class RecentChanges {
         return (Array(found), readCount + indexes.count)
     }
 
-    /// Reads what is missing. `nil`: too much.
+    /// Reads the missing part of the journal. Returns `nil` when there is too much of it.
     private func read(after base: Revision) throws(StoreError) -> Int? {
         if let tooMuch = self.tooMuchAfter, base <= tooMuch { return nil }
         if self.base.map({ base < $0 }) ?? true { self.clear(base) }
@@ -75,7 +75,7 @@ final class RecentChanges {
         (self.steps, self.stepsOfObject, self.objectsOfTable, self.objectsOfRoute) = ([], [:], [:], [:])
     }
 
-    /// Notes whose a step is: of every list that its object is in, or was in after the base.
+    /// Indexes a step under every list that its object is in, or was in after the base.
     private func note(_ index: Int) throws(StoreError) {
         let (entity, id) =
             switch self.steps[index].step {

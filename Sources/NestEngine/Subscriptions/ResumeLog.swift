@@ -4,18 +4,18 @@ import NestStore
 import NestProtocol
 import NestSchema
 
-/// Rebuilds from the journal what happened to a result's rows, for a client that returns after the server forgot it
-/// (after a restart, for one): the objects are taken back from their present state, newest change first.
+/// Rebuilds the row log of a result from the journal, for a client that returns after the server has dropped the log,
+/// for example after a restart. Objects are reverted from their current state, newest change first.
 struct ResumeLog {
     private let store: Store
     private let source: ResultSource
     private let layout: EntityLayout
-    /// Objects as they were before the changes seen so far; an outer `nil` means not looked at yet.
+    /// Objects as they were before the changes processed so far; an outer `nil` means not read yet.
     private var states: [ObjectID: ObjectRow?] = [:]
 
-    /// The log of everything after `base`, up to the store's head, and how many changes were read for it; no log when
-    /// they are more than is worth reading, or when the rows depend on other objects too, whose changes would have to
-    /// be put together with theirs.
+    /// Returns the log of all changes after `base`, up to the store's head, and the number of changes read for it.
+    /// There is no log if there are too many changes, or if the rows depend on other objects, whose changes would have
+    /// to be merged.
     static func build(
         _ store: Store,
         _ source: ResultSource,
@@ -62,7 +62,7 @@ struct ResumeLog {
         return log
     }
 
-    /// Whether a renumbering is one of the source's order.
+    /// Whether a renumbering belongs to the order of the source.
     private func isOfRow(_ reposition: Reposition) -> Bool {
         guard case .owned(let slot, _, let owner) = self.source.membership, self.source.orderingPlace != nil else {
             return false
@@ -85,7 +85,7 @@ struct ResumeLog {
         case .insert:
             before = nil
         case .delete:
-            before = change.touched(self.layout, revision: change.revisionBefore).before
+            before = change.changedRow(self.layout, revision: change.revisionBefore).before
         case .update:
             for value in change.values { before?.values[value.slot] = value.before }
             for placing in change.placings {
@@ -96,7 +96,7 @@ struct ResumeLog {
         }
         self.states[change.id] = .some(before)
         return self.source.rowChange(
-            TouchedObject(entity: change.entity, id: change.id, before: before, after: after)
+            ChangedRow(entity: change.entity, id: change.id, before: before, after: after)
         )
     }
 

@@ -1,13 +1,13 @@
-/// How far the subscriptions to a view are, by connection.
+/// The states of the subscriptions to a view, by connection.
 struct Subscribers {
     private var states: [ConnectionID: SubscriptionState] = [:]
     private(set) var syncedCount = 0
-    /// Those that are synced, in order; `nil` when they must be put together.
+    /// The synced connections, ascending; `nil` when they must be collected again.
     private var knownSynced: [ConnectionID]? = []
 
     var isEmpty: Bool { self.states.isEmpty }
 
-    /// Those that lag, ascending.
+    /// The lagging connections, ascending.
     var lagging: [ConnectionID] { self.states.filter { $0.value != .synced }.map(\.key).sorted() }
 
     subscript(id: ConnectionID) -> SubscriptionState? {
@@ -18,7 +18,7 @@ struct Subscribers {
             let isSynced = newValue == .synced
             guard wasSynced != isSynced else { return }
             self.syncedCount += isSynced ? 1 : -1
-            // Connections come in the order of their numbers: of very many that come at once each is the last.
+            // New connections have ascending ids: when very many subscribe at once, each is the last.
             if isSynced, let known = self.knownSynced, known.last ?? id <= id {
                 self.knownSynced?.append(id)
             } else {
@@ -27,7 +27,7 @@ struct Subscribers {
         }
     }
 
-    /// Those that are synced, ascending. O(n log n) when a subscription ended or began to lag, otherwise O(1).
+    /// Returns the synced connections, ascending. O(n log n) when a subscription ended or began to lag, otherwise O(1).
     mutating func synced() -> [ConnectionID] {
         if let known = self.knownSynced { return known }
         let synced = self.states.filter { $0.value == .synced }.map(\.key).sorted()

@@ -5,7 +5,7 @@ import NestStore
 
 /// Answers from completed background reads.
 extension SubscriptionRequests {
-    /// Takes what the effect `read` asked for.
+    /// Accepts the outcome of the effect `read`.
     func take(_ id: UInt64, _ outcome: BackgroundReads.Outcome, now: Int64, _ effects: inout [EngineEffect]) {
         let failed = self.reads.take(id, outcome, now: now, &effects) { (entry) throws(StoreError) in
             try self.lagging.refreshed(entry)
@@ -98,7 +98,7 @@ extension SubscriptionRequests {
         } catch {
             effects.removeSubrange(effectCount...)
             let failure = error.nestError
-            // Refused after all: takes back the subscription.
+            // The request is refused after all: removes the subscription.
             if let view = joined, view.counts[id] != nil, view.subscribers[id] == nil {
                 try? self.subscriptions.unsubscribe(id, view.id, now: now)
             }
@@ -114,7 +114,7 @@ extension SubscriptionRequests {
         _ connection: EngineConnection,
         _ resume: ResumePoint?
     ) throws(StoreError) -> (view: View, isKnown: Bool) {
-        guard let entry = self.live[read.key.result] else { preconditionFailure("a read keeps the result") }
+        guard let entry = self.live[read.key.result] else { preconditionFailure("a read retains its result") }
         try self.subscriptions.requireRoom(connection)
         var key = read.key
         if let resume { key.window = try self.catchUps.window(key.window, entry, since: resume) }
@@ -122,7 +122,7 @@ extension SubscriptionRequests {
         return (view, self.subscriptions.add(connection, to: view))
     }
 
-    /// Sends the snapshot of a subscription that lags, then what has happened since.
+    /// Sends the snapshot of a lagging subscription, then the changes since.
     private func serveCatchUp(
         _ viewID: UInt32,
         _ rows: BackgroundRead.Rows,
@@ -160,7 +160,7 @@ extension SubscriptionRequests {
     ) throws(StoreError) {
         let id = connection.id
         if view.id == old, isKnown {
-            // During the read the old window came to be around the same row.
+            // During the read the old window has moved to the same anchor.
             view.counts[id]! -= 1
             return self.acceptSame(view, id, requestID, &effects)
         }
@@ -169,7 +169,7 @@ extension SubscriptionRequests {
         } else if !rows.isAnchorGone {
             try self.send(rows, view, connection, requestID, reason, now: now, &effects)
         } else if self.snapshots.isLarge(view) {
-            // The window's anchor has come back since.
+            // The window's anchor has returned since.
             let (key, slots) = (view.key, view.slots)
             try self.subscriptions.unsubscribe(id, view.id, now: now)
             let waiter = PendingRead.Waiter.resubscribe(from: old, reason: reason)
@@ -184,7 +184,7 @@ extension SubscriptionRequests {
         }
     }
 
-    /// Sends a view as it was read, then what has happened since.
+    /// Sends a view as it was read, then the changes since.
     func send(
         _ rows: BackgroundRead.Rows,
         _ view: View,
@@ -203,7 +203,7 @@ extension SubscriptionRequests {
         }
         self.views.send(rows.header, rows.bodies, rows.header.reason, of: view, to: [id], &effects)
         view.subscribers[id] = .lagging(base: rows.revision, known: rows.revision, range: rows.range)
-        // It may have got a progress mark of a later revision before it had this subscription.
+        // The connection may have received a progress mark of a later revision before it had this subscription.
         connection.progress = min(connection.progress, rows.revision)
         if !connection.isBlocked {
             self.lagging.push(id, view.id, now: now, &effects)

@@ -4,10 +4,10 @@ import NestStore
 import NestProtocol
 import NestSchema
 
-/// A subscription that becomes another, answered by the difference between the two.
+/// RESUBSCRIBE: replaces a subscription by another, and sends the difference between the two.
 extension SubscriptionRequests {
-    /// Makes a subscription one to something else: search as you type, a window that scrolls. Sends the difference
-    /// between what the old view shows and what the new one does, or the reason why a snapshot follows. If this is
+    /// Changes a subscription to another request, for example to search as the user types or to scroll a window. Sends
+    /// the difference between the old view and the new one, or the reason why a snapshot follows. If the request is
     /// refused, the subscription stays as it was.
     func resubscribe(
         _ connection: EngineConnection,
@@ -88,15 +88,15 @@ extension SubscriptionRequests {
         try self.subscriptions.unsubscribe(id, viewID, now: now)
     }
 
-    /// The request is another spelling of the view that the connection has: the subscription goes on.
+    /// Accepts a request that is equivalent to the view that the connection has: the subscription continues.
     func acceptSame(_ view: View, _ id: ConnectionID, _ requestID: UInt32, _ effects: inout [EngineEffect]) {
-        // A subscription that lags has yet to get what has happened since its base.
+        // A lagging subscription has not received the changes since its base.
         var revision = self.store.head
         if case .lagging(let base, _, _)? = view.subscribers[id] { revision = base }
         self.accept(view, .current(revision), "", id, requestID, &effects)
     }
 
-    /// The connection's first subscription to the view.
+    /// Adds the connection's first subscription to the view.
     private func add(_ connection: EngineConnection, to view: View) {
         _ = self.subscriptions.add(connection, to: view)
         view.subscribers[connection.id] = self.firstState(connection, view)
@@ -137,14 +137,14 @@ extension SubscriptionRequests {
         return .body(body.bytes)
     }
 
-    /// Forgets the result of an old subscription, unless it is in use.
+    /// Drops the result of an old subscription, unless it is in use.
     private func removeUnused(_ entry: ResultRegistry.Entry) {
         if entry.views.isEmpty, entry.readCount == 0, self.live[entry.key] === entry { self.live.remove(entry.key) }
     }
 }
 
 extension ResultSource {
-    /// Rows that are in both results are in the same order, and in the same sections.
+    /// Whether rows that are in both results have the same order and the same sections.
     fileprivate func isOrdered(like other: ResultSource) -> Bool {
         guard self.table == other.table, self.section == other.section, self.sort == other.sort else { return false }
         func terms(_ source: ResultSource) -> [RelatedValue] { Array(source.related.dropFirst(source.columnCount)) }

@@ -2,7 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// SUBSCRIBE and RESUBSCRIBE, answered at once or when a background read has come.
+/// SUBSCRIBE and RESUBSCRIBE, answered at once or after a background read.
 struct SubscriptionRequests {
     let store: Store
     let scopes: TokenScopes
@@ -76,14 +76,15 @@ struct SubscriptionRequests {
                 &effects
             )
         } catch {
-            // Refused after all: takes back the subscription and what was to be sent.
+            // The request is refused after all: removes the subscription and the effects that it added.
             effects.removeSubrange(effectCount...)
             try self.subscriptions.unsubscribe(connection.id, view.id, now: now)
             throw error
         }
     }
 
-    /// Sent before the first frame with the view's id, even to a blocked connection.
+    /// Accepts a subscription. The reply is sent before the first frame with the view's id, even to a blocked
+    /// connection.
     func accept(
         _ view: View,
         _ first: FirstState,
@@ -97,8 +98,8 @@ struct SubscriptionRequests {
         effects.append(.reply(id, requestID: requestID, reply))
     }
 
-    /// The connection has the view already. Its position may be sent later than the rows were; a subscriber that joins
-    /// must begin with both as they are.
+    /// Accepts a subscription to a view that the connection already has. A window's position may be sent later than its
+    /// rows; a new subscriber must begin with the current state of both.
     func acceptKnown(_ view: View, _ id: ConnectionID, _ requestID: UInt32, _ effects: inout [EngineEffect]) {
         if view.subscribers[id] == .synced, let entry = self.live[view.key.result],
             let position = view.position(in: entry.result.tree)
@@ -109,13 +110,15 @@ struct SubscriptionRequests {
         self.accept(view, .alreadySubscribed, "", id, requestID, &effects)
     }
 
-    /// A blocked connection's subscription lags from the start: it gets later changes when it drains.
+    /// Returns the first state of a subscription. On a blocked connection it lags from the start, and gets later
+    /// changes when the connection drains.
     func firstState(_ connection: EngineConnection, _ view: View) -> SubscriptionState {
         let head = self.store.head
         return connection.isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
     }
 
-    /// `window`: what a client that resumes held; `rows`: the view as a background read found it, if there was one.
+    /// Sends the first state of a subscription. `window`: the window that a resuming client held. `rows`: the view as a
+    /// background read found it, if there was one.
     func sendFirstState(
         _ view: View,
         _ connection: EngineConnection,

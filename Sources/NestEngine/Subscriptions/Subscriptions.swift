@@ -2,7 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// The views that connections subscribe to: created, shared, moved along with their results, ended.
+/// Creates, shares, updates and ends the views that connections subscribe to.
 final class Subscriptions {
     private let connections: EngineConnections
     private let live: LiveResults
@@ -36,13 +36,13 @@ final class Subscriptions {
     func finds(_ id: UInt32, by key: ViewKey) -> Bool { self.idOfKey[key] == id }
 
     var viewCount: Int { self.views.count }
-    /// Subscriptions to results, of all connections.
+    /// The number of subscriptions to results, of all connections.
     var count: Int { self.views.values.reduce(0) { $0 + $1.counts.values.reduce(0, +) } }
 
     // MARK: Views
 
-    /// The view with a key, a new one when there is none. `mayBeEmpty`: a client that resumes may hold a window around
-    /// an object of a result that has no rows any more.
+    /// Returns the view with a key; creates it if there is none. `mayBeEmpty`: a resuming client may hold a window
+    /// around an object of a result that has no rows any more.
     func view(
         _ key: ViewKey,
         _ entry: ResultRegistry.Entry,
@@ -63,8 +63,8 @@ final class Subscriptions {
         return view
     }
 
-    /// Takes a result's present state into a view. Returns the rows that the view showed before. `delta`: how the
-    /// result has changed, when that is known; `isChanged`: whether something may have happened to a row.
+    /// Updates a view to its result's current state. Returns the rows that the view showed before. `delta`: how the
+    /// result has changed, if that is known. `isChanged`: whether a row may have changed.
     func advance(
         _ view: View,
         _ result: LiveResult,
@@ -76,18 +76,18 @@ final class Subscriptions {
         var anchor = view.anchor
         if anchor != nil, isChanged(id) { anchor = try self.live.key(id, in: result) }
         if anchor == nil { anchor = View.successor(of: view.anchor, in: result.tree, delta) }
-        // Its key may name an object that is no row any more: requests must not find the view by it.
+        // The key may name an object that is no longer a row: requests must not find the view by it.
         if self.idOfKey[view.key] == view.id { self.idOfKey[view.key] = nil }
         let before = view.advance(result.tree, anchor: anchor)
         if anchor != nil, self.idOfKey[view.key] == nil { self.idOfKey[view.key] = view.id }
         return before
     }
 
-    /// Forgets a view without subscribers.
+    /// Removes a view without subscribers.
     func dropUnused(_ view: View, now: Int64) {
         guard view.subscribers.isEmpty, view.counts.isEmpty, self.views[view.id] === view else { return }
         self.views[view.id] = nil
-        self.ids.giveBack(view.id)
+        self.ids.release(view.id)
         if self.idOfKey[view.key] == view.id { self.idOfKey[view.key] = nil }
         guard let entry = self.live[view.key.result] else { return }
         entry.views[view.id] = nil
@@ -125,7 +125,7 @@ final class Subscriptions {
         let connection = self.connections[id]
         connection?.views.remove(viewID)
         self.leave(view, id, now: now)
-        // Replies that waited for it need not wait any longer.
+        // Replies that waited for this view need not wait any longer.
         if let connection, connection.laggingViews.contains(viewID) { self.lagging.append(id, viewID) }
     }
 
@@ -135,7 +135,7 @@ final class Subscriptions {
         self.dropUnused(view, now: now)
     }
 
-    /// The connection is gone.
+    /// Ends all subscriptions of a connection that is gone.
     func leaveAll(_ connection: EngineConnection, now: Int64) {
         for viewID in connection.views {
             if let view = self.views[viewID] { self.leave(view, connection.id, now: now) }
@@ -144,7 +144,7 @@ final class Subscriptions {
 
     // MARK: Ended by the engine
 
-    /// Ends the subscriptions of a connection to a view, however many share it: nothing more comes with its id.
+    /// Ends all subscriptions of a connection to a view. Nothing more is sent with the view's id.
     func end(_ id: ConnectionID, _ view: View, _ error: NestError, now: Int64, _ effects: inout [EngineEffect]) {
         effects.append(.push(EnginePush(view: view.id, content: .end(error.code, error.message)), to: [id]))
         guard let connection = self.connections[id] else { return }
@@ -155,7 +155,7 @@ final class Subscriptions {
         }
     }
 
-    /// Ends all subscriptions to a result, and forgets it.
+    /// Ends all subscriptions to a result, and drops it.
     func end(_ entry: ResultRegistry.Entry, _ error: NestError, now: Int64, _ effects: inout [EngineEffect]) {
         for view in entry.views.values.sorted(by: { $0.id < $1.id }) {
             for id in view.counts.keys.sorted() { self.end(id, view, error, now: now, &effects) }

@@ -4,54 +4,54 @@ import NestModel
 import NestSchema
 import NestStore
 
-/// What makes two requests share a live result.
+/// The key by which requests share a live result.
 struct ResultKey: Hashable {
     var source: ResultSource
     var scope: AuthorisationScope
 }
 
-/// What makes two requests share a view, and so every byte that is sent for it.
+/// The key by which requests share a view, and so every byte that is sent for it.
 struct ViewKey: Hashable {
     var result: ResultKey
     var projection: [PropertyNumber]
     var window: FetchWindow?
 }
 
-/// How far a connection's subscription is.
+/// The state of a connection's subscription.
 ///
 ///     synced ──connection blocked──▶ lagging(base)     nothing is evaluated or kept for it alone
-///     lagging ──drained────────────▶ synced            one net diff from base, or a snapshot when the log does not reach
+///     lagging ──drained────────────▶ synced            one net diff from base; a snapshot if the log does not reach
 enum SubscriptionState: Equatable {
     case synced
-    /// Exact at `base`, where the view showed `range`, though it may know that only of `known`, the view's last change
-    /// before: its net diff starts there.
+    /// The client is exact at `base`, where the view showed `range`. It may know this state only under the revision
+    /// `known`, the view's last change before `base`, so its net difference starts at `known`.
     case lagging(base: Revision, known: Revision, range: Range<Int>)
 }
 
-/// A live result seen through a projection and a window: evaluated with the result, encoded once for all who subscribe
-/// to it.
+/// A live result with a projection and a window. It is evaluated with the result, and encoded once for all its
+/// subscribers.
 final class View {
     let id: UInt32
-    /// Changed when the object that a window is around is replaced.
+    /// Changes when the window's anchor is replaced.
     var key: ViewKey
-    /// The slots of the projection; `EntityLayout.entitySlot` for the object's own entity, those of columns last.
+    /// The slots of the projection: `EntityLayout.entitySlot` for the object's own entity; columns last.
     let slots: [Int]
-    /// The revision of the view's previous change: what its next diff says it starts from.
+    /// The revision of the view's previous change, at which its next diff starts.
     var lastChange: Revision
-    /// The rows of the result that it shows, at the result's revision.
+    /// The rows of the result that the view shows, at the result's revision.
     private(set) var range: Range<Int>
-    /// Of the object that the window is around; `nil` when there is none, in an empty result too.
+    /// The key of the window's anchor; `nil` when there is none, also in an empty result.
     private(set) var anchor: RowKey?
     /// The window's position as all synced subscribers know it; `nil` without a window, and when they may know
-    /// different ones.
+    /// different positions.
     var sentPosition: WindowPosition?
     var subscribers = Subscribers()
-    /// A connection may subscribe to the same view more than once; it gets each frame once.
+    /// The number of subscriptions of each connection to this view. The connection gets each frame once.
     var counts: [ConnectionID: Int] = [:]
-    /// The first state, encoded for those who come at the same revision.
+    /// The encoded snapshot, for subscribers that begin at the same revision.
     var snapshot: (header: SnapshotHeader, rows: [SharedBytes])?
 
-    /// `anchor`: the key of the object that the window is around.
+    /// `anchor`: the key of the window's anchor.
     init(id: UInt32, key: ViewKey, slots: [Int], anchor: RowKey?, _ result: LiveResult) {
         self.id = id
         self.key = key
@@ -63,7 +63,7 @@ final class View {
         self.sentPosition = self.position(in: result.tree)
     }
 
-    /// The rows that a window shows of a tree; all of them without one. O(log n).
+    /// Returns the rows of a tree that a window shows; all rows without a window. O(log n).
     static func range(_ window: FetchWindow?, _ anchor: RowKey?, _ tree: OrderStatisticTree) -> Range<Int> {
         switch window {
         case nil:
@@ -79,7 +79,7 @@ final class View {
         }
     }
 
-    /// The key of the row that a window is around. O(n).
+    /// Returns the key of a window's anchor. O(n).
     static func anchor(_ window: FetchWindow?, _ tree: OrderStatisticTree) throws(StoreError) -> RowKey? {
         guard case .around(let id, _, _) = window else { return nil }
         var found: RowKey?
@@ -89,18 +89,18 @@ final class View {
     }
 
     static func notARow(_ id: ObjectID) -> StoreError {
-        .refused(.notFound, "the object \(id) is no row of the result: there is no window around it", object: id)
+        .refused(.notFound, "object \(id) is not a row of the result: choose a row as the window's anchor", object: id)
     }
 
-    /// The row in the position of one that has left, or the last; without a key, the first.
+    /// Returns the row that took the position of a row that left, or the last row; without a key, the first row.
     static func successor(of key: RowKey?, in tree: OrderStatisticTree, _ delta: ResultDelta?) -> RowKey? {
         guard tree.count > 0 else { return nil }
-        let index = key.map { delta?.place(ofLeft: $0) ?? tree.index(of: $0) } ?? 0
+        let index = key.map { delta?.position(ofRemoved: $0) ?? tree.index(of: $0) } ?? 0
         return tree.key(at: min(index, tree.count - 1))
     }
 
-    /// Takes the result's present state. `anchor`: the key of the row that the window is around, or of the one that has
-    /// come into its place. Answers the rows it showed before.
+    /// Updates the view to the result's current state. `anchor`: the key of the window's anchor, or of the row that
+    /// replaces it. Returns the rows that the view showed before.
     func advance(_ tree: OrderStatisticTree, anchor: RowKey?) -> Range<Int> {
         let before = self.range
         self.anchor = anchor
@@ -111,17 +111,17 @@ final class View {
         return before
     }
 
-    /// Where the window is in the whole; `nil` without one. O(log n).
+    /// Returns the window's position in the result; `nil` without a window. O(log n).
     func position(in tree: OrderStatisticTree) -> WindowPosition? {
         self.key.window == nil ? nil : tree.position(of: self.range, anchor: self.anchor?.id)
     }
 
-    /// Who gets what is sent for the view, ascending.
+    /// The connections that receive the pushes of the view, ascending.
     var synced: [ConnectionID] { self.subscribers.synced() }
 }
 
 extension OrderStatisticTree {
-    /// Where a range of rows is in the whole. O(log n).
+    /// Returns the position of a range of rows in the tree. O(log n).
     func position(of range: Range<Int>, anchor: ObjectID? = nil) -> WindowPosition {
         var start = WindowStart(row: range.lowerBound)
         if self.sectioning == nil {

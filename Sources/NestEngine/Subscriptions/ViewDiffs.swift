@@ -8,8 +8,8 @@ struct ViewDiffs {
     let store: Store
     let scopes: TokenScopes
 
-    /// Rows that leave, with the reason at the difference's last revision. The change that took a row out of the result
-    /// knows the reason at its own revision only.
+    /// Returns the rows that leave, with their reason at the difference's last revision. The change that removed a row
+    /// knows the reason only at its own revision.
     private func left(_ net: StructuralDifference, _ result: LiveResult, _ known: KnownRows) throws(StoreError)
         -> [ResultsDiff.DeletedRow]
     {
@@ -24,7 +24,7 @@ struct ViewDiffs {
         }
     }
 
-    /// Rows that leave, as a token scope shows them: an object that has left the sub-tree counts as deleted.
+    /// Returns the rows that leave as a token scope shows them: an object that has left the sub-tree counts as deleted.
     private func visible(_ rows: [ResultsDiff.DeletedRow], _ view: View) throws(StoreError) -> [ResultsDiff.DeletedRow]
     {
         guard let confinement = try view.key.result.scope.confinement(self.store, self.scopes) else { return rows }
@@ -36,8 +36,8 @@ struct ViewDiffs {
         }
     }
 
-    /// A difference with the values of a view. `rows` are objects known as they are now; others are read. A row that
-    /// leaves is `deleted` when its object is gone now, whatever took it out of the result.
+    /// Returns a difference with the values of a view. `rows`: objects whose current state is known; others are read. A
+    /// row that leaves is `deleted` if its object is gone now, whatever removed it from the result.
     func diff(
         _ view: View,
         _ net: StructuralDifference,
@@ -76,7 +76,7 @@ struct ViewDiffs {
             let row = try row(changed.id)
             var update = ResultsDiff.Update(path: changed.path, values: [])
             for (slot, property) in zip(view.slots, view.key.projection) {
-                // An object's own entity never changes: that slot is not among them.
+                // An object's entity never changes, so its slot is not among the changes.
                 guard let before = changed.before.first(where: { $0.slot == slot })?.before else { continue }
                 let after = value(slot, changed.id, row)
                 if before != after { update.values.append((property, after)) }

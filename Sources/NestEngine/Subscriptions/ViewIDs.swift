@@ -1,8 +1,8 @@
 import NestModel
 import NestProtocol
 
-/// Gives ids to views and change subscriptions, in turn. After the last id comes the first that is not in use; a
-/// connection has a bounded number of subscriptions, so there always is one.
+/// Assigns ids to views and change subscriptions, ascending. After the last id, it assigns the first that is not in
+/// use. A connection has a limited number of subscriptions, so there always is one.
 package final class ViewIDs {
     private var next: UInt32
     private var inUse: Set<UInt32> = []
@@ -20,5 +20,5 @@ package final class ViewIDs {
         }
     }
 
-    package func giveBack(_ id: UInt32) { self.inUse.remove(id) }
+    package func release(_ id: UInt32) { self.inUse.remove(id) }
 }

@@ -3,7 +3,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// Encodes whole views, once in a batch for all who ask.
+/// Encodes whole views, once in a batch for all subscribers.
 final class ViewSnapshots {
     private let store: Store
     private let live: LiveResults
@@ -26,7 +26,7 @@ final class ViewSnapshots {
         return view.snapshot?.header.revision != self.store.head
     }
 
-    /// The whole of a view at the head.
+    /// Returns the snapshot of a view at the head.
     func snapshot(_ view: View) throws(StoreError) -> (header: SnapshotHeader, rows: [SharedBytes]) {
         if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
         guard let entry = self.live[view.key.result] else { preconditionFailure("a view has a result") }
@@ -40,7 +40,7 @@ final class ViewSnapshots {
             onBody: Self.boundedBytes(),
             columns: { result.member($0)?.columns ?? [] }
         )
-        // Two ways lead to these rows, the store and the live result: they must agree.
+        // The rows are read from the store, the digest is that of the live result: they must agree.
         precondition(
             read.count == view.range.count && read.digest == result.tree.digest(of: view.range),
             "a live result differs from the store at revision \(self.store.head)"
@@ -58,7 +58,8 @@ final class ViewSnapshots {
         self.encoded = []
     }
 
-    /// Counts the bytes of bodies as they come, and throws `postponed(.snapshotTooLarge)` when they are too many.
+    /// Returns a function that counts the bytes of bodies, and throws `postponed(.snapshotTooLarge)` when they are too
+    /// many.
     static func boundedBytes() -> (SharedBytes) throws(StoreError) -> Void {
         var bytes = 0
         return { (body) throws(StoreError) in
@@ -67,6 +68,6 @@ final class ViewSnapshots {
         }
     }
 
-    /// Bytes of an answer that is made between two commits.
+    /// The maximum bytes of an answer that is encoded between two commits.
     private static let bytesMax = 2 * Limits.chunkBytes
 }

@@ -1,21 +1,21 @@
 import NestLiveQuery
 import NestModel
 
-/// Where windows are in their results, as their subscribers know it. Windows that show the same rows as before are
-/// notified of their new position by a timer, not by every batch.
+/// The positions of windows in their results, as their subscribers know them. A window that shows the same rows as
+/// before is sent its new position by the position timer, not with every batch.
 final class WindowPositions {
     private let live: LiveResults
-    /// Results whose windows may be elsewhere than their subscribers know.
+    /// Results with windows whose position may differ from the one that their subscribers know.
     private var stale: Set<ResultKey> = []
 
     init(_ live: LiveResults) {
         self.live = live
     }
 
-    /// The view took its result's present state.
+    /// Notes that a view was updated to its result's current state.
     func noteAdvanced(_ view: View) { if view.key.window != nil { self.stale.insert(view.key.result) } }
 
-    /// These connections have been sent the position, others may not.
+    /// Notes that these connections were sent the position; others may not know it.
     func noteSent(_ view: View, to connections: [ConnectionID]) {
         guard view.key.window != nil, let entry = self.live[view.key.result] else { return }
         let position = view.position(in: entry.result.tree)
@@ -27,7 +27,7 @@ final class WindowPositions {
         }
     }
 
-    /// Some subscribers may not know the position: the timer sends it to all of them.
+    /// Notes that some subscribers may not know the position: the timer sends it to all of them.
     func noteUnknown(_ view: View) {
         guard view.key.window != nil else { return }
         view.sentPosition = nil

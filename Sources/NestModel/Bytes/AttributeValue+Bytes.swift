@@ -5,7 +5,7 @@ package enum ValueTag {
     package static let yes: UInt8 = 0x02
     /// zigzag varint
     package static let integer: UInt8 = 0x03
-    /// 8 bytes, two's complement: what 0x03 cannot hold
+    /// 8 bytes, two's complement: integers that 0x03 cannot hold
     package static let integer64: UInt8 = 0x04
     /// 8 bytes, IEEE 754; NaN is an error
     package static let double: UInt8 = 0x05
@@ -19,14 +19,14 @@ package enum ValueTag {
     package static let reference: UInt8 = 0x09
     /// 16 bytes
     package static let uuid: UInt8 = 0x0a
-    /// 8 bytes, two's complement: what 0x08 cannot hold
+    /// 8 bytes, two's complement: dates that 0x08 cannot hold
     package static let date64: UInt8 = 0x0b
     package static let smallInteger: UInt8 = 0x40
     package static let shortString: UInt8 = 0x80
 }
 
 extension ByteWriter {
-    /// A value in its shortest form.
+    /// Writes a value in its shortest form.
     package mutating func write(value: AttributeValue) {
         switch value {
         case .null:
@@ -78,14 +78,14 @@ extension ByteWriter {
         }
     }
 
-    /// A string value from bytes already known to be valid, as a column holds them.
+    /// Writes a string value from bytes already known to be valid, as a column holds them.
     @inlinable
     package mutating func write(textValue utf8: UnsafeRawBufferPointer) {
         self.write(textHead: utf8.count)
         self.write(raw: utf8)
     }
 
-    /// The form of a string and its length, without its bytes.
+    /// Writes the tag and length of a string, without its bytes.
     @inlinable
     package mutating func write(textHead byteCount: Int) {
         if byteCount < 64 {
@@ -97,13 +97,13 @@ extension ByteWriter {
     }
 }
 
-/// A value whose bytes, if it is a string or data, come later.
+/// A decoded value, or the length of a string or data value whose bytes follow.
 package enum ValueHead {
     case whole(AttributeValue)
     case string(byteCount: Int)
     case data(byteCount: Int)
 
-    /// Of what comes later.
+    /// The number of bytes that follow.
     package var byteCount: Int {
         switch self {
         case .whole: 0
@@ -117,7 +117,7 @@ extension ByteReader {
         try self.value(of: self.valueHead(field), field)
     }
 
-    /// The value whose head has been read.
+    /// Reads the rest of a value whose head has been read.
     @inline(__always)
     package mutating func value(of head: ValueHead, _ field: StaticString) throws(DecodingFailure) -> AttributeValue {
         switch head {
@@ -158,7 +158,7 @@ extension ByteReader {
         }
     }
 
-    /// A length, judged before the bytes.
+    /// Reads a length and checks it, before the bytes are read.
     private mutating func byteCount(_ field: StaticString) throws(DecodingFailure) -> Int {
         let count = try self.varint(field)
         guard count <= UInt64(Limits.valueBytesMax) else { throw DecodingFailure(.valueTooLarge, "\(field)") }

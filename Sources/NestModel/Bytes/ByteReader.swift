@@ -1,4 +1,4 @@
-/// Why bytes are not a value of the model.
+/// Why bytes could not be decoded.
 package struct DecodingFailure: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Reason: String, Sendable {
         case truncated, trailingBytes, outOfRange, invalidText, invalidValue, valueTooLarge, unsupported, limit
@@ -37,21 +37,21 @@ package struct DecodingFailure: Error, Equatable, Sendable, CustomStringConverti
     }
 }
 
-/// Reads the byte form of the model from bytes that a peer sent: never traps, whatever they are.
+/// Decodes bytes from a peer; never traps, whatever the bytes are.
 ///
-/// The reader borrows its bytes; it must not outlive the closure that lent them. Every read is checked against
-/// the end, every count against the bytes that are left, so nothing is allocated on a peer's word.
+/// The reader borrows its bytes and must not outlive the closure that provides them. It checks every read against the
+/// end, and every count against the remaining bytes, so that a peer cannot make it allocate more than the peer sends.
 package struct ByteReader {
     @usableFromInline var current: UnsafeRawPointer
     @usableFromInline let end: UnsafeRawPointer
 
     package init(_ bytes: UnsafeRawBufferPointer) {
-        // No bytes may have no address; any one will do, since nothing is ever read from it.
+        // An empty buffer may have no address. Any address will do, since nothing is read from it.
         self.current = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!
         self.end = self.current + bytes.count
     }
 
-    /// Reads from an array for the length of `body`.
+    /// Reads from an array during `body`.
     package static func read<Result, Failure: Error>(
         _ bytes: [UInt8],
         _ body: (inout ByteReader) throws(Failure) -> Result
@@ -91,7 +91,7 @@ package struct ByteReader {
         return T(bigEndian: self.current.loadUnaligned(as: T.self))
     }
 
-    /// A variable-length integer: 0 ..< 2^62, any of its four lengths.
+    /// Reads a variable-length integer: 0 ..< 2^62, in any of its four lengths.
     @inlinable
     package mutating func varint(_ field: StaticString) throws(DecodingFailure) -> UInt64 {
         guard self.current < self.end else { throw DecodingFailure(.truncated, "\(field)") }
@@ -115,7 +115,8 @@ package struct ByteReader {
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
-    /// A number of elements that each take at least `bytesEach` bytes: more than can follow is refused at once.
+    /// Reads the number of elements that each take at least `bytesEach` bytes. Refuses a number for which the remaining
+    /// bytes are too few.
     @inlinable
     package mutating func count(
         _ field: StaticString,
@@ -130,7 +131,7 @@ package struct ByteReader {
         return Int(value)
     }
 
-    /// An index or size that is only compared, never allocated for.
+    /// Reads an index or size that is only compared, never used for an allocation.
     @inlinable
     package mutating func index(_ field: StaticString) throws(DecodingFailure) -> Int {
         Int(try self.varint(field))
@@ -184,7 +185,7 @@ package struct ByteReader {
         guard self.isAtEnd else { throw DecodingFailure(.trailingBytes, "\(field)") }
     }
 
-    /// Valid UTF-8 without NUL, or a failure: nothing is repaired.
+    /// Returns the text of valid UTF-8 without NUL; throws otherwise, and never repairs.
     static func text(
         _ bytes: UnsafeRawBufferPointer,
         _ field: StaticString

@@ -1,4 +1,4 @@
-/// Writes the byte form of the model: what the journal, a chunk and a frame share.
+/// Encodes values in the byte form that journal, chunks and frames share.
 ///
 /// All integers are big-endian; counts and ids are QUIC variable-length integers (RFC 9000, section 16).
 package struct ByteWriter: Sendable {
@@ -23,7 +23,7 @@ package struct ByteWriter: Sendable {
         withUnsafeBytes(of: value.bigEndian) { self.bytes.append(contentsOf: $0) }
     }
 
-    /// A variable-length integer in its shortest form. Precondition: below 2^62.
+    /// Writes a variable-length integer in its shortest form. Precondition: below 2^62.
     @inlinable
     package mutating func write(varint value: UInt64) {
         if value < 0x40 {
@@ -33,7 +33,7 @@ package struct ByteWriter: Sendable {
         } else if value < 0x4000_0000 {
             self.write(integer: UInt32(truncatingIfNeeded: value) | 0x8000_0000)
         } else {
-            // What peers send is read below 2^62, ids below 2^53; counts and sizes of ours stay far below.
+            // Numbers from peers are below 2^62, ids below 2^53; nest's own counts and sizes stay far below.
             precondition(value < 1 << 62, "a variable-length integer is below 2^62: \(value)")
             self.write(integer: value | 0xc000_0000_0000_0000)
         }
@@ -44,7 +44,7 @@ package struct ByteWriter: Sendable {
         self.write(varint: UInt64(value))
     }
 
-    /// A signed number as a zigzag variable-length integer. Precondition: in -2^61 ..< 2^61.
+    /// Writes a signed number as a zigzag variable-length integer. Precondition: in -2^61 ..< 2^61.
     @inlinable
     package mutating func write(zigzag value: Int64) {
         self.write(varint: UInt64(bitPattern: (value << 1) ^ (value >> 63)))
@@ -60,14 +60,14 @@ package struct ByteWriter: Sendable {
         self.bytes.append(contentsOf: value)
     }
 
-    /// A length, then the bytes.
+    /// Writes a length, then the bytes.
     @inlinable
     package mutating func write(lengthPrefixed value: [UInt8]) {
         self.write(count: value.count)
         self.bytes.append(contentsOf: value)
     }
 
-    /// A length, then the UTF-8 bytes.
+    /// Writes a length, then the UTF-8 bytes.
     @inlinable
     package mutating func write(string value: String) {
         var value = value

@@ -1,6 +1,7 @@
 /// The byte form of a predicate.
 extension ByteWriter {
-    /// A count of nodes, then each: 0 false, 1 true, 2 a comparison, 3 not, 4 and, 5 or with the number of operands.
+    /// Writes a count of nodes, then each: 0 false, 1 true, 2 a comparison, 3 not, 4 and, 5 or with the number of
+    /// operands.
     package mutating func write(predicate: FetchPredicate) {
         self.write(count: predicate.nodes.count)
         for node in predicate.nodes { self.write(node: node) }
@@ -33,7 +34,7 @@ extension ByteWriter {
         for value in comparison.values { self.write(value: value) }
     }
 
-    /// Steps, then 0 for the object, 1 and an attribute, 2 and a relationship to count.
+    /// Writes the steps, then 0 for the object, 1 and an attribute, or 2 and a relationship to count.
     package mutating func write(path: PropertyPath) {
         self.write(properties: path.steps)
         switch path.leaf {
@@ -97,7 +98,7 @@ extension ByteReader {
         case 0: return PropertyPath(steps: steps, leaf: .object)
         case 1: return PropertyPath(steps: steps, leaf: .attribute(try self.propertyNumber("path attribute")))
         case 2:
-            // The relationship whose objects are counted is followed too.
+            // The counted relationship is a step too.
             guard steps.count < Limits.pathStepsMax else { throw DecodingFailure(.outOfRange, "path") }
             return PropertyPath(steps: steps, leaf: .count(try self.propertyNumber("path relationship")))
         default: throw DecodingFailure(.unsupported, "path leaf")

@@ -1,6 +1,6 @@
 /// The byte form of a model.
 extension ByteWriter {
-    /// The byte form of a model: entities and properties ascending by number.
+    /// Writes the byte form of a model: entities and properties ascending by number.
     package mutating func write(model: ManagedObjectModel) {
         self.write(count: model.entities.count)
         for entity in model.entities { self.write(entity: entity) }

@@ -1,8 +1,7 @@
 /// The byte form of a fetch request.
 extension ByteWriter {
-    /// Entity, then tagged fields: 1 source, 2 projection, 3 sort, 4 predicate, 5 columns, 6 section, 7 window by rows,
-    /// 8 window around an object. A server
-    /// refuses a tag it does not know.
+    /// Writes the entity, then tagged fields: 1 source, 2 projection, 3 sort, 4 predicate, 5 columns, 6 section, 7
+    /// window by rows, 8 window around an object. A server refuses a tag it does not know.
     package mutating func write(fetchRequest request: ObjectFetchRequest) {
         var fields: [(tag: Int, bytes: [UInt8])] = []
         func add(_ tag: Int, _ write: (inout ByteWriter) -> Void) {
@@ -53,7 +52,8 @@ extension ByteWriter {
         }
     }
 
-    /// Of each: 0 ascending, 1 descending; 2 more for `[c]`, 4 for `[d]`, 8 for the order, which has no path.
+    /// Writes each sort key: 0 ascending, 1 descending; plus 2 for `[c]`, 4 for `[d]`, 8 for the order, which has no
+    /// path.
     private mutating func write(sort: [OrderingTerm]) {
         self.write(count: sort.count)
         for descriptor in sort {

@@ -1,4 +1,4 @@
-/// The types of attributes, as Core Data has them.
+/// The attribute types, as in Core Data.
 public enum AttributeType: UInt8, Sendable, CaseIterable {
     case string = 1
     /// 64 bits.
@@ -10,14 +10,14 @@ public enum AttributeType: UInt8, Sendable, CaseIterable {
     case uuid = 7
     case integer16 = 8
     case integer32 = 9
-    /// Kept with the precision of 32 bits.
+    /// Stored with 32-bit precision.
     case float = 10
-    /// Decimal digits as text, in the one form that `Decimal.canonical` gives them; ordered as numbers.
+    /// Decimal digits as text, in the canonical form of `DecimalText.canonical`; ordered as numbers.
     case decimal = 11
-    /// Text in the characters of RFC 3986.
+    /// Text of the characters of RFC 3986.
     case uri = 12
 
-    /// Whether a value is of the kind this type takes; ranges and forms are `AttributeDescription.fault`'s.
+    /// Whether a value has the right kind for this type. `AttributeDescription.fault` checks its range and form.
     public func admits(_ value: AttributeValue) -> Bool {
         switch (self, value) {
         case (.string, .string), (.integer, .integer), (.double, .double), (.boolean, .boolean), (.date, .date),
@@ -29,7 +29,7 @@ public enum AttributeType: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Whether values of `other` are values of this type too, with the same bytes in the store.
+    /// Whether every value of type `other` is also a value of this type, with the same bytes in the store.
     public func holds(_ other: AttributeType) -> Bool {
         switch (other, self) {
         case (.integer16, .integer32), (.integer16, .integer), (.integer32, .integer), (.float, .double),
@@ -46,15 +46,15 @@ public struct AttributeDescription: Hashable, Sendable {
     public let name: String
     public let type: AttributeType
     public let isOptional: Bool
-    /// The value an insert gets that does not say one.
+    /// The value for an insert that does not set one.
     public let defaultValue: AttributeValue
-    /// An insert that does not say one gets the time of its commit.
+    /// Whether an insert that does not set a value gets the time of its commit.
     public let defaultsToNow: Bool
-    /// The least value, of text the least number of UTF-16 units; `.null`: no bound.
+    /// The least value, for text the least number of UTF-16 units; `.null`: no bound.
     public let minimum: AttributeValue
-    /// The greatest value, of text the greatest number of UTF-16 units; `.null`: no bound.
+    /// The greatest value, for text the greatest number of UTF-16 units; `.null`: no bound.
     public let maximum: AttributeValue
-    /// The name it had in an earlier version of the model. No part of the model that clients see.
+    /// The attribute's name in an earlier version of the model. Clients do not see it.
     public let renamedFrom: String?
 
     public init(
@@ -79,7 +79,7 @@ public struct AttributeDescription: Hashable, Sendable {
         self.renamedFrom = renamedFrom
     }
 
-    /// The value as it is kept: text of a decimal in its one form, a float with its precision, no negative zero.
+    /// Returns the value as it is stored: a decimal in canonical form, a float rounded to 32 bits, no negative zero.
     public func kept(_ value: AttributeValue) -> AttributeValue {
         switch (self.type, value) {
         case (.decimal, .string(let text)): .string(DecimalText.canonical(text) ?? text)
@@ -89,8 +89,8 @@ public struct AttributeDescription: Hashable, Sendable {
         }
     }
 
-    /// What is wrong with a value, in words that follow the attribute's name; `nil` when it may be kept. Null is judged
-    /// by `isOptional`.
+    /// Returns what is wrong with a value, in words that follow the attribute's name; `nil` if it may be stored. Null
+    /// is allowed if `isOptional`.
     public func fault(_ value: AttributeValue) -> (reason: ValidationFault.Reason, text: String)? {
         if value.isNull { return self.isOptional ? nil : (.required, "is required") }
         guard self.type.admits(value) else { return (.type, "is \(self.type), not \(value.typeName)") }
@@ -108,9 +108,9 @@ public struct AttributeDescription: Hashable, Sendable {
         case (.integer32, .integer(let number)) where Int32(exactly: number) == nil:
             return (.range, "is beyond the range of 32 bits")
         case (.decimal, .string(let text)) where DecimalText.canonical(text) == nil:
-            return (.text, "is no decimal number of at most \(DecimalText.digitsMax) digits")
+            return (.text, "is not a decimal number of at most \(DecimalText.digitsMax) digits")
         case (.uri, .string(let text)) where !Self.isURI(text):
-            return (.text, "is no URI: only the characters of RFC 3986 may stand in one, and at least one")
+            return (.text, "is not a URI: use at least one character, and only those of RFC 3986")
         case (.string, .string(var text)) where text.withUTF8({ $0.contains(0) }):
             return (.text, "holds a NUL character")
         default: return self.rangeFault(self.kept(value))
@@ -129,7 +129,7 @@ public struct AttributeDescription: Hashable, Sendable {
             }
             return nil
         }
-        // A bound has the precision of the values, so that the bound itself is within.
+        // Rounds the bound like the values, so that a value equal to the bound is allowed.
         if !self.minimum.isNull, self.isBelow(value, self.kept(self.minimum)) {
             return (.range, "must be at least \(self.minimum.plainText)")
         }
@@ -164,7 +164,7 @@ public struct AttributeDescription: Hashable, Sendable {
 }
 
 extension AttributeValue {
-    /// Bytes of text or data; 0 of the rest.
+    /// The bytes of a text or data value; 0 for the other types.
     public var byteCount: Int {
         switch self {
         case .string(let text): text.utf8.count

@@ -1,7 +1,7 @@
-/// The model of a store for which no other was given: a nested list.
+/// The model of a store that was made without one: a nested list.
 extension ManagedObjectModel {
-    /// The nested list: what `nestd` serves without `--model`. This value and the outline commands of `nestc` are the
-    /// only places that know `Item`.
+    /// The nested list, which `nestd` serves without `--model`. Only this value and the outline commands of `nestc`
+    /// know `Item`.
     public static let nestedList = ManagedObjectModel(entities: [
         EntityDescription(
             number: 1,

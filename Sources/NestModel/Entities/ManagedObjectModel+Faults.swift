@@ -1,6 +1,7 @@
-/// What is wrong with a model that came from elsewhere.
+/// Checks a model from outside.
 extension ManagedObjectModel {
-    /// Everything that is inconsistent in the model, in words; empty for a sound one. A store opens only with a sound model.
+    /// Everything that is inconsistent in the model, in words; empty for a valid model. A store opens only with a valid
+    /// model.
     public var faults: [String] {
         var faults: [String] = []
         if self.entities.isEmpty { faults.append("the model has no entity") }
@@ -12,7 +13,7 @@ extension ManagedObjectModel {
         }
         for (_, same) in Dictionary(grouping: self.entities, by: { $0.name.lowercased() }) where same.count > 1 {
             faults.append(
-                "\(same[0].name): the name is used \(same.count) times (names of tables do not tell capitals from small letters)"
+                "\(same[0].name): the name is used \(same.count) times (table names are not case-sensitive)"
             )
         }
         if self.entities.contains(where: { $0.number.rawValue == 0 }) { faults.append("an entity has the number 0") }
@@ -22,24 +23,24 @@ extension ManagedObjectModel {
         return faults.sorted()
     }
 
-    /// Clients get a model in one message.
+    /// The server sends a model to clients in one message.
     private var sizeFault: String? {
         var writer = ByteWriter()
         writer.write(model: self)
         guard writer.count > Limits.modelBytesMax else { return nil }
         let most = Limits.modelBytesMax
         return
-            "the model takes \(writer.count) bytes (what is inherited counts in each entity); at most \(most) are sent"
+            "the model takes \(writer.count) bytes (inherited properties count in each entity); at most \(most) fit"
     }
 
-    /// Those of `faults` that lie in one entity, attribute or relationship alone, whatever the others are.
+    /// The faults within one entity, attribute or relationship, independent of the others.
     var innerFaults: [String] { self.entities.flatMap { self.innerFaults(of: $0) } }
 
     private func innerFaults(of entity: EntityDescription) -> [String] {
         var faults: [String] = []
         let parent = entity.parent.flatMap { self.entity($0) }
         if let fault = Self.nameFault(entity.name) { faults.append("\(entity.name): \(fault)") }
-        // What is inherited is judged where it comes from.
+        // Inherited properties are checked in the entity that declares them.
         for attribute in entity.attributes where parent?.attribute(attribute.number) == nil {
             if let fault = Self.nameFault(attribute.name) {
                 faults.append("\(entity.name).\(attribute.name): \(fault)")
@@ -66,7 +67,7 @@ extension ManagedObjectModel {
             faults.append("\(entity.name): more than \(Limits.propertiesPerEntityMax) properties")
         }
         if Set(numbers).count < numbers.count || numbers.contains(where: { $0 == .entity || $0.column != nil }) {
-            faults.append("\(entity.name): property numbers are not distinct, above 0 and below 65280")
+            faults.append("\(entity.name): property numbers must be distinct, above 0 and below 65280")
         }
         faults += self.ancestryFaults(of: entity)
         for relationship in entity.relationships { faults += self.faults(of: relationship, in: entity) }
@@ -79,7 +80,7 @@ extension ManagedObjectModel {
             let stored = Set(entity.storedProperties)
             if properties.isEmpty || Set(properties).count < properties.count || !stored.isSuperset(of: properties) {
                 faults.append(
-                    "\(entity.name): an index or uniqueness constraint is not of distinct attributes of the entity"
+                    "\(entity.name): an index or uniqueness constraint must name distinct, stored properties"
                 )
             }
         }
@@ -103,7 +104,7 @@ extension ManagedObjectModel {
             where !attribute.isOptional && attribute.type != .string && attribute.defaultValue.isNull
                 && !attribute.defaultsToNow
             {
-                faults.append("\(entity.name).\(attribute.name): the root object needs a default of it")
+                faults.append("\(entity.name).\(attribute.name): the root object needs a default value for it")
             }
             if root.object.rawValue < 1 || root.object.rawValue > 1_000 {
                 faults.append("\(entity.name): the root object's id must be from 1 to 1000")
@@ -116,12 +117,12 @@ extension ManagedObjectModel {
         guard let number = entity.parent else { return [] }
         guard let parent = self.entity(number) else { return ["\(entity.name): its parent entity is unknown"] }
         if self.lineage(of: entity.number).count > self.entities.count {
-            return ["\(entity.name): its parent entities go in a circle"]
+            return ["\(entity.name): its parent entities form a cycle"]
         }
         let inherits =
             parent.attributes.allSatisfy { entity.attribute($0.number) == $0 }
             && parent.relationships.allSatisfy { entity.relationship($0.number) == $0 }
-        return inherits ? [] : ["\(entity.name): it differs from what it inherits from \(parent.name)"]
+        return inherits ? [] : ["\(entity.name): its inherited properties differ from those of \(parent.name)"]
     }
 
     private func innerFaults(of attribute: AttributeDescription, in entity: EntityDescription) -> [String] {
@@ -137,9 +138,9 @@ extension ManagedObjectModel {
         for bound in [attribute.minimum, attribute.maximum] where !bound.isNull {
             switch (attribute.type, bound) {
             case (.string, .integer(let length)), (.uri, .integer(let length)):
-                if length < 0 { faults.append("\(name): a length below 0") }
+                if length < 0 { faults.append("\(name): its minimum or maximum length is below 0") }
             case (.boolean, _), (.data, _), (.uuid, _):
-                faults.append("\(name): \(attribute.type) has no least or greatest value")
+                faults.append("\(name): \(attribute.type) has no minimum or maximum")
             default:
                 if isLength || !attribute.type.admits(bound) {
                     faults.append(
@@ -151,7 +152,7 @@ extension ManagedObjectModel {
         if attribute.isBelow(attribute.maximum, attribute.minimum) {
             let (least, greatest) = (attribute.minimum.plainText, attribute.maximum.plainText)
             faults.append(
-                "\(name): its least \(isLength ? "length" : "value") \(least) is above its greatest, \(greatest)"
+                "\(name): its minimum\(isLength ? " length" : "") \(least) is above its maximum, \(greatest)"
             )
         }
         return faults
@@ -180,10 +181,10 @@ extension ManagedObjectModel {
             return ["\(name): its destination is unknown"]
         }
         guard let inverse = destination.relationship(relationship.inverse) else {
-            return ["\(name): \(destination.name) has no inverse of it"]
+            return ["\(name): \(destination.name) has no inverse relationship for it"]
         }
         var faults: [String] = []
-        // The inverse leads back to the entity that declares the relationship, which this one may inherit from.
+        // The inverse leads back to the entity that declares the relationship, which may be an ancestor of this one.
         if !self.isKind(entity.number, of: inverse.destination) || inverse.inverse != relationship.number {
             let other = self.inverse(of: inverse).map {
                 "; it is the inverse of \(self.entity(inverse.destination)!.name).\($0.name)"
@@ -192,7 +193,7 @@ extension ManagedObjectModel {
         }
         let isManyToMany = relationship.isToMany && inverse.isToMany
         if isManyToMany != (relationship.join != nil) || relationship.join != inverse.join {
-            faults.append("\(name): a many-to-many relationship has one number for its pairs, no other has one")
+            faults.append("\(name): only a many-to-many relationship has a number for its pairs, equal on both sides")
         }
         if isManyToMany, relationship.number == inverse.number, entity.number == destination.number,
             relationship.isOrdered
@@ -210,7 +211,7 @@ extension ManagedObjectModel {
                 guard let join = relationship.join else { continue }
                 sides[join, default: []].formUnion([relationship.number, relationship.inverse])
                 if self.entity(join) != nil || join.rawValue == 0 {
-                    faults.append("\(entity.name).\(relationship.name): the number of its pairs is an entity's")
+                    faults.append("\(entity.name).\(relationship.name): the number of its pairs is used by an entity")
                 }
             }
         }
@@ -220,14 +221,14 @@ extension ManagedObjectModel {
         return faults
     }
 
-    /// What keeps a name from being that of a table or column; `nil` for nothing.
+    /// Returns why a name cannot name a table or column; `nil` if it can.
     private static func nameFault(_ name: String) -> String? {
         let isLetter = { (c: UInt8) in (65...90).contains(c) || (97...122).contains(c) }
         guard let first = name.utf8.first, isLetter(first) || first == 95,
             name.utf8.allSatisfy({ isLetter($0) || (48...57).contains($0) || $0 == 95 })
-        else { return "'\(name)' is no name: a letter of A to Z or a _, then letters, digits and _" }
+        else { return "'\(name)' is not a valid name: write a letter (A-Z, a-z) or _, then letters, digits or _" }
         if name.utf8.count > 64 { return "a name of \(name.utf8.count) characters; at most 64 are allowed" }
         let prefix = ["nest_", "sqlite_"].first { name.lowercased().hasPrefix($0) }
-        return prefix.map { "names that begin with \($0) are kept for the store" }
+        return prefix.map { "names that begin with \($0) are reserved for the store" }
     }
 }

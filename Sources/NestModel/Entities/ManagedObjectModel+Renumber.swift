@@ -1,10 +1,9 @@
-/// Keeping a store's numbers when its model gets a new version.
+/// Keeps a store's numbers in a new version of its model.
 extension ManagedObjectModel {
-    /// The same model with the numbers that a store's model has given: entities and properties are found by their names, or
-    /// by the names they had (`renamedFrom`); what is new gets the next free numbers. Numbers are never reused.
+    /// Returns this model with the numbers of a store's model. Entities and properties are found by name, or by their
+    /// former name (`renamedFrom`); new ones get the next free numbers. Numbers are never reused.
     ///
-    /// A model that needs no migration without its renamings is taken so: an old renaming that stays in the file says
-    /// nothing any more.
+    /// If the model matches the stored one by names alone, its renamings are ignored: they are old and already applied.
     public func renumbered(like stored: ManagedObjectModel) -> ManagedObjectModel {
         let byName = Renumbering(self, like: stored, followsRenames: false).result()
         if byName.hash == stored.hash { return byName }
@@ -16,17 +15,17 @@ private struct Renumbering {
     private let model: ManagedObjectModel
     private let stored: ManagedObjectModel
     private let followsRenames: Bool
-    /// By number in the model: the number in the result.
+    /// From the number in the model to the number in the result.
     private var entities: [EntityNumber: EntityNumber] = [:]
     private var joins: [EntityNumber: EntityNumber] = [:]
     private struct PropertyKey: Hashable {
-        /// In the model: property numbers are distinct below one topmost entity.
+        /// The topmost entity in the model: property numbers are distinct below one topmost entity.
         var top: EntityNumber
         var property: PropertyNumber
     }
     private var properties: [PropertyKey: PropertyNumber] = [:]
     private var nextEntity: UInt16
-    /// By topmost entity in the result.
+    /// The last property number, by topmost entity in the result.
     private var lastProperty: [EntityNumber: UInt16] = [:]
 
     init(_ model: ManagedObjectModel, like stored: ManagedObjectModel, followsRenames: Bool) {
@@ -41,7 +40,7 @@ private struct Renumbering {
             self.lastProperty[top] = max(self.lastProperty[top] ?? 0, numbers.max() ?? 0)
         }
         self.numberEntities()
-        // From the top down, so that what is inherited has its number when it is met again.
+        // Number ancestors first, so that inherited properties already have their numbers.
         for entity in model.entities.sorted(by: {
             model.lineage(of: $0.number).count < model.lineage(of: $1.number).count
         }) {
@@ -50,7 +49,7 @@ private struct Renumbering {
         self.numberJoins()
     }
 
-    /// What the store calls by the name, or by the name it had.
+    /// Finds the stored value with the name, or with the former name.
     private func counterpart<Value>(
         _ name: String,
         _ renamedFrom: String?,
@@ -59,7 +58,7 @@ private struct Renumbering {
         _ nameOf: (Value) -> String
     ) -> Value? {
         func named(_ name: String) -> Value? { stored.first { nameOf($0).hasSameBytes(as: name) } }
-        // A name that the model still uses for something else is not free to be an old name, unless both were renamed.
+        // A former name must not be in use by something else in the model, unless that was renamed too.
         if self.followsRenames, let old = renamedFrom, let found = named(old), named(name) == nil || isName(old) {
             return found
         }

@@ -1,4 +1,4 @@
-/// Numbers an entity for as long as a store lives; never reused, so journals and frames can name it.
+/// The number of an entity, which it keeps while the store exists. Never reused, so journals and frames can use it.
 public struct EntityNumber: Hashable, Comparable, Sendable {
     public let rawValue: UInt16
 
@@ -9,7 +9,7 @@ public struct EntityNumber: Hashable, Comparable, Sendable {
     public static func < (a: EntityNumber, b: EntityNumber) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Numbers an attribute or relationship within its entity; never reused.
+/// The number of an attribute or relationship within its entity; never reused.
 public struct PropertyNumber: Hashable, Comparable, Sendable {
     public let rawValue: UInt16
 
@@ -20,7 +20,7 @@ public struct PropertyNumber: Hashable, Comparable, Sendable {
     public static func < (a: PropertyNumber, b: PropertyNumber) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What happens to the objects at the other end of a relationship when an object is deleted.
+/// What deleting an object does to the objects at the other end of a relationship.
 public enum DeleteRule: UInt8, Sendable, CaseIterable {
     case nullify = 1
     case cascade = 2
@@ -34,18 +34,18 @@ public struct RelationshipDescription: Hashable, Sendable {
     /// The relationship of the destination that leads back. Setting one side sets the other.
     public let inverse: PropertyNumber
     public let isToMany: Bool
-    /// A to-many relationship whose objects have places 0..<n.
+    /// Whether the objects of a to-many relationship have positions 0..<n.
     public let isOrdered: Bool
-    /// One that is not: a to-one must lead somewhere, a to-many to one object at least.
+    /// If false, a to-one relationship must have a destination, a to-many relationship at least one.
     public let isOptional: Bool
     public let deleteRule: DeleteRule
-    /// Bounds of how many objects a to-many relationship leads to; 0 is no bound. Of an optional one, none is always
-    /// enough.
+    /// The least and greatest number of objects of a to-many relationship; 0 is no bound. An optional relationship may
+    /// always be empty.
     public let minimumCount: Int
     public let maximumCount: Int
-    /// Many-to-many: the number under which the pairs of the two sides are kept and journalled. The same on both sides.
+    /// The entity number under which a many-to-many relationship stores and journals its pairs; the same on both sides.
     public let join: EntityNumber?
-    /// The name it had in an earlier version of the model. No part of the model that clients see.
+    /// The relationship's name in an earlier version of the model. Clients do not see it.
     public let renamedFrom: String?
 
     public init(
@@ -76,18 +76,18 @@ public struct RelationshipDescription: Hashable, Sendable {
         self.renamedFrom = renamedFrom
     }
 
-    /// Whether so many objects may be at its other end.
+    /// Whether the relationship may have `count` objects.
     public func admits(count: Int) -> Bool {
         if self.maximumCount > 0, count > self.maximumCount { return false }
         return count == 0 ? self.isOptional : count >= self.minimumCount
     }
 }
 
-/// The object under which everything of its entity hangs: it exists in a new store, cannot be deleted or moved, and
-/// takes what is inserted without an owner.
+/// The object at the top of its entity's tree. It exists in a new store, cannot be deleted or moved, and owns objects
+/// that are inserted without an owner.
 public struct RootDescription: Hashable, Sendable {
     public let object: ObjectID
-    /// The to-one relationship by which others hang under it.
+    /// The to-one relationship by which other objects refer to their owner.
     public let relationship: PropertyNumber
 
     public init(object: ObjectID, relationship: PropertyNumber) {
@@ -96,26 +96,26 @@ public struct RootDescription: Hashable, Sendable {
     }
 }
 
-/// An entity with everything its objects have, what it inherits included.
+/// An entity with all properties of its objects, inherited ones included.
 public struct EntityDescription: Hashable, Sendable {
     public let number: EntityNumber
     public let name: String
-    /// The entity it is a kind of: a fetch of that one finds its objects too.
+    /// The parent entity. A fetch of the parent finds objects of this entity too.
     public let parent: EntityNumber?
-    /// There are objects of the entities below it only.
+    /// Whether the entity has no objects of its own, only those of the entities below it.
     public let isAbstract: Bool
     /// Ascending by number.
     public let attributes: [AttributeDescription]
     /// Ascending by number.
     public let relationships: [RelationshipDescription]
-    /// Properties whose values together occur once; a null among them is equal to nothing.
+    /// Sets of properties whose combined values are unique; a null is equal to nothing.
     public let uniquenessConstraints: [[PropertyNumber]]
-    /// Properties by which objects are looked up.
+    /// The property lists of the indexes.
     public let indexes: [[PropertyNumber]]
-    /// The attribute that names an object to a person, when the model says it.
+    /// The attribute that names an object for people, if the model specifies one.
     public let label: PropertyNumber?
     public let root: RootDescription?
-    /// The name it had in an earlier version of the model. No part of the model that clients see.
+    /// The entity's name in an earlier version of the model. Clients do not see it.
     public let renamedFrom: String?
 
     public init(
@@ -162,12 +162,13 @@ public struct EntityDescription: Hashable, Sendable {
         self.attribute(number)?.name ?? self.relationship(number)?.name
     }
 
-    /// What a row can hold: attributes and to-one relationships, ascending by number.
+    /// The properties that a row can hold: attributes and to-one relationships, ascending by number.
     public var storedProperties: [PropertyNumber] {
         (self.attributes.map(\.number) + self.relationships.filter { !$0.isToMany }.map(\.number)).sorted()
     }
 
-    /// The attribute that names an object to a person: the model's label, else `title`, else `name`, else the first string.
+    /// The attribute that names an object for people: the model's label, else `title`, else `name`, else the first
+    /// string.
     public var labelAttribute: PropertyNumber? {
         if let label = self.label { return label }
         let strings = self.attributes.filter { $0.type == .string }
@@ -199,16 +200,16 @@ public struct ManagedObjectModel: Hashable, Sendable {
         self.entities.first { $0.name.hasSameBytes(as: name) }
     }
 
-    /// Whether objects of an entity are objects of `ancestor`: it is that entity or one below it.
+    /// Whether objects of an entity are objects of `ancestor`: whether the entity is `ancestor` or below it.
     public func isKind(_ number: EntityNumber, of ancestor: EntityNumber) -> Bool {
         self.lineage(of: number).contains { $0.number == ancestor }
     }
 
-    /// An entity, its parent, and so on to the top.
+    /// Returns an entity, its parent, and so on to the top.
     public func lineage(of number: EntityNumber) -> [EntityDescription] {
         var lineage: [EntityDescription] = []
         var next = self.entity(number)
-        // A model that is not sound may go in a circle.
+        // The parents of an invalid model may form a cycle.
         while let entity = next, lineage.count <= self.entities.count {
             lineage.append(entity)
             next = entity.parent.flatMap { self.entity($0) }
@@ -216,17 +217,17 @@ public struct ManagedObjectModel: Hashable, Sendable {
         return lineage
     }
 
-    /// The entities whose objects a fetch of this one finds: itself and all below it, ascending by number.
+    /// Returns the entities whose objects a fetch of this one finds: itself and all below it, ascending by number.
     public func kinds(of number: EntityNumber) -> [EntityDescription] {
         self.entities.filter { self.isKind($0.number, of: number) }
     }
 
-    /// The relationship at the other end.
+    /// Returns the inverse relationship.
     public func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
         self.entity(relationship.destination)?.relationship(relationship.inverse)
     }
 
-    /// FNV-1a (64 bits) of the byte form: two models with the same hash are the same to a client.
+    /// FNV-1a (64 bits) of the byte form. Models with the same hash are the same to a client.
     public var hash: UInt64 {
         var writer = ByteWriter()
         writer.write(model: self)

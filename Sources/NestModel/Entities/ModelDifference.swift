@@ -1,21 +1,21 @@
-/// One thing in which a model differs from the one a store was made with.
+/// One difference between a model and the model that a store was made with.
 public struct ModelDifference: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
-        /// Nothing that is stored is lost or becomes wrong: the store can be migrated.
+        /// No stored value is lost or becomes invalid: the store can be migrated.
         case migratable
-        /// Migratable when no stored object stands against it, which the migration looks at.
+        /// Migratable if no stored object violates it; the migration checks this.
         case dependsOnData
-        /// Stored values would be lost, or could be wrong: refused.
+        /// Refused: stored values would be lost or could become invalid.
         case refused
     }
 
     public var kind: Kind
-    /// What differs, for people.
+    /// The difference, for people.
     public var text: String
 }
 
 extension ManagedObjectModel {
-    /// Everything in which this model differs from the stored one; both numbered alike (`renumbered`).
+    /// Returns all differences between this model and the stored one. Both must be numbered alike (`renumbered`).
     public func differences(from stored: ManagedObjectModel) -> [ModelDifference] {
         var comparison = ModelComparison(stored: stored, wanted: self)
         comparison.compare()
@@ -30,14 +30,14 @@ private struct ModelComparison {
 
     private mutating func add(_ kind: ModelDifference.Kind, _ text: String) {
         let difference = ModelDifference(kind: kind, text: text)
-        // What is inherited is told once.
+        // Inherited properties occur in several entities; report them once.
         if !self.differences.contains(difference) { self.differences.append(difference) }
     }
 
     mutating func compare() {
         for old in self.stored.entities {
             guard let new = self.wanted.entity(old.number) else {
-                self.add(.refused, "the entity \(old.name) is gone from the model, its objects are in the store")
+                self.add(.refused, "the entity \(old.name) is gone from the model, but not from the store")
                 continue
             }
             self.compare(old, new)
@@ -54,14 +54,14 @@ private struct ModelComparison {
         if old.parent != new.parent {
             self.add(
                 .refused,
-                "\(new.name): its parent entity is another: its objects would have to go to another table"
+                "\(new.name): its parent entity changed: its objects would have to move to another table"
             )
         }
         if !old.isAbstract, new.isAbstract { self.add(.dependsOnData, "\(new.name) is now abstract") }
         if old.isAbstract, !new.isAbstract { self.add(.migratable, "\(new.name) is no longer abstract") }
-        if old.root != new.root { self.add(.refused, "\(new.name): its root object is another") }
-        if old.label != new.label { self.add(.migratable, "\(new.name): its label is another") }
-        if Set(old.indexes) != Set(new.indexes) { self.add(.migratable, "\(new.name): its indexes are others") }
+        if old.root != new.root { self.add(.refused, "\(new.name): its root object changed") }
+        if old.label != new.label { self.add(.migratable, "\(new.name): its label changed") }
+        if Set(old.indexes) != Set(new.indexes) { self.add(.migratable, "\(new.name): its indexes changed") }
         for unique in new.uniquenessConstraints where !old.uniquenessConstraints.contains(unique) {
             let names = unique.compactMap { new.propertyName($0) }.joined(separator: ", ")
             self.add(.dependsOnData, "\(new.name): \(names) must now be unique")
@@ -76,7 +76,7 @@ private struct ModelComparison {
             } else if new.relationship(attribute.number) != nil {
                 self.add(.refused, "\(new.name).\(attribute.name) was an attribute and is now a relationship")
             } else {
-                self.add(.refused, "\(new.name).\(attribute.name) is gone from the model, its values are in the store")
+                self.add(.refused, "\(new.name).\(attribute.name) is gone from the model, but the store has its values")
             }
         }
         for relationship in old.relationships {
@@ -87,7 +87,7 @@ private struct ModelComparison {
             } else {
                 self.add(
                     .refused,
-                    "\(new.name).\(relationship.name) is gone from the model, what it leads to is in the store"
+                    "\(new.name).\(relationship.name) is gone from the model, but not from the store"
                 )
             }
         }
@@ -119,14 +119,14 @@ private struct ModelComparison {
         if old.isOptional, !new.isOptional { self.add(.refused, "\(name) was optional and is now required") }
         if !old.isOptional, new.isOptional { self.add(.migratable, "\(name) is now optional") }
         if old.defaultValue != new.defaultValue || old.defaultsToNow != new.defaultsToNow {
-            self.add(.migratable, "\(name) has another default")
+            self.add(.migratable, "\(name) has a different default")
         }
         self.compareBounds(old, new, name)
     }
 
     private mutating func compareBounds(_ old: AttributeDescription, _ new: AttributeDescription, _ name: String) {
         guard old.minimum != new.minimum || old.maximum != new.maximum else { return }
-        // Bounds that admit the old bounds admit what is between them.
+        // Bounds that allow the old bounds allow everything between them.
         func isWider() -> Bool {
             if !new.minimum.isNull, old.minimum.isNull || Self.isLess(old.minimum, new.minimum) { return false }
             if !new.maximum.isNull, old.maximum.isNull || Self.isLess(new.maximum, old.maximum) { return false }
@@ -134,7 +134,7 @@ private struct ModelComparison {
         }
         self.add(
             isWider() ? .migratable : .refused,
-            "\(name) has other bounds" + (isWider() ? "" : ", which are narrower")
+            "\(name) has different bounds" + (isWider() ? "" : ", which are narrower")
         )
     }
 
@@ -152,7 +152,7 @@ private struct ModelComparison {
         let name = "\(entity).\(new.name)"
         if !old.name.hasSameBytes(as: new.name) { self.add(.migratable, "\(entity).\(old.name) is now \(name)") }
         if old.destination != new.destination || old.inverse != new.inverse {
-            self.add(.refused, "\(name) leads elsewhere, or has another inverse")
+            self.add(.refused, "\(name) has a different destination or inverse")
         }
         if old.isToMany != new.isToMany {
             self.add(
@@ -163,11 +163,11 @@ private struct ModelComparison {
             self.add(
                 new.isOrdered ? .migratable : .refused,
                 new.isOrdered
-                    ? "\(name) is now ordered" : "\(name) was ordered and is not any more: its order would be lost"
+                    ? "\(name) is now ordered" : "\(name) was ordered and no longer is: its order would be lost"
             )
         }
         if old.deleteRule != new.deleteRule {
-            self.add(.migratable, "\(name) has another delete rule")
+            self.add(.migratable, "\(name) has a different delete rule")
         }
         let isNarrower =
             (old.isOptional && !new.isOptional) || new.minimumCount > old.minimumCount

@@ -1,8 +1,8 @@
-/// From a model by names to one by numbers, with everything that is wrong with it.
+/// Compiles a model by names to a model by numbers.
 extension ModelDraft {
-    /// The model with its numbers: entities in their order from 1, then the pairs of many-to-many relationships;
-    /// properties in their order from 1, counted through all entities that share a topmost one. Throws everything that is
-    /// wrong with the draft.
+    /// Returns the model with numbers: entities in their order from 1, then the pairs of many-to-many relationships;
+    /// properties in their order from 1, counted through all entities below one topmost entity. Throws all faults of
+    /// the draft.
     public func compile() throws(ModelFaults) -> ManagedObjectModel {
         var compiler = ModelCompiler(self)
         return try compiler.compile()
@@ -13,7 +13,7 @@ private struct ModelCompiler {
     private let draft: ModelDraft
     private var faults: [String] = []
     private var indexes: [String: Int] = [:]
-    /// By entity: its ancestors from the topmost down, and itself; of a circle, each once.
+    /// By entity: its ancestors from the topmost down, and itself. In a cycle each entity is listed once.
     private var lineages: [[Int]] = []
     /// By entity: the number of each own property.
     private var numbers: [[String: UInt16]] = []
@@ -44,7 +44,7 @@ private struct ModelCompiler {
         var entities: [EntityDescription] = []
         for index in self.draft.entities.indices { entities.append(self.entity(index, joins)) }
         let model = ManagedObjectModel(entities: entities)
-        // What is not found by its name has been said; its consequences need not be.
+        // Names that were not found are reported already; do not report what follows from them.
         self.faults += self.faults.isEmpty ? model.faults : model.innerFaults
         try self.throwFaults()
         return model
@@ -65,7 +65,7 @@ private struct ModelCompiler {
                 return
             }
             guard seen.insert(name).inserted else {
-                self.faults.append("\(entity.name): its parent entities go in a circle by way of \(name)")
+                self.faults.append("\(entity.name): its parent entities form a cycle through \(name)")
                 return
             }
             next = self.draft.entities[parent].parent
@@ -85,7 +85,7 @@ private struct ModelCompiler {
         }
     }
 
-    /// A model beyond the limits is not looked at any closer.
+    /// A model beyond the limits is not checked any further.
     private func checkSize() throws(ModelFaults) {
         var counts: [Int: Int] = [:]
         for (index, entity) in self.draft.entities.enumerated() {
@@ -114,7 +114,7 @@ private struct ModelCompiler {
         }
     }
 
-    /// The property of a name that an entity has, its own or inherited.
+    /// Returns the number of an entity's own or inherited property.
     private func number(_ name: String, in index: Int) -> UInt16? {
         for ancestor in self.lineages[index].reversed() {
             if let number = self.numbers[ancestor][name] { return number }
@@ -122,7 +122,7 @@ private struct ModelCompiler {
         return nil
     }
 
-    /// The entity in whose draft a relationship stands.
+    /// Returns the entity that declares a relationship.
     private func owner(_ name: String, _ index: Int) -> (entity: Int, relationship: RelationshipDraft)? {
         for ancestor in self.lineages[index].reversed() {
             if let found = self.draft.entities[ancestor].relationships.first(where: { $0.name == name }) {
@@ -132,7 +132,7 @@ private struct ModelCompiler {
         return nil
     }
 
-    /// Numbers of the pairs of many-to-many relationships, the same for both sides.
+    /// Numbers the pairs of many-to-many relationships; both sides get the same number.
     private func joins() throws(ModelFaults) -> [RelationshipKey: UInt16] {
         var joins: [RelationshipKey: UInt16] = [:]
         var next = UInt16(self.draft.entities.count)
@@ -182,7 +182,7 @@ private struct ModelCompiler {
             }
         }
         var label: UInt16?
-        // The nearest ancestor that says one.
+        // The nearest ancestor with a label.
         for ancestor in self.lineages[index].reversed() where label == nil {
             guard let name = self.draft.entities[ancestor].label else { continue }
             label = self.number(name, in: ancestor)
@@ -221,7 +221,7 @@ private struct ModelCompiler {
 
     private func attribute(_ draft: AttributeDraft, _ index: Int) -> AttributeDescription {
         let written = AttributeDescription(number: 0, name: draft.name, type: draft.type)
-        // What the type refuses is left as it is, for the faults to name it.
+        // Values that the type refuses stay unchanged: `faults` reports them.
         let kept = { (value: AttributeValue) in written.fault(value) == nil ? written.kept(value) : value }
         return AttributeDescription(
             number: self.numbers[index][draft.name]!,

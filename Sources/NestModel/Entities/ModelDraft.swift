@@ -1,4 +1,4 @@
-/// A model as a person writes it: everything by name, nothing numbered. What the readers of model files make.
+/// A model as a person writes it: with names, without numbers. The readers of model files make it.
 public struct ModelDraft: Hashable, Sendable {
     public var entities: [EntityDraft]
 
@@ -9,18 +9,18 @@ public struct ModelDraft: Hashable, Sendable {
 
 public struct EntityDraft: Hashable, Sendable {
     public var name: String
-    /// The entity it is a kind of.
+    /// The parent entity.
     public var parent: String?
     public var isAbstract = false
-    /// Its own, without what it inherits.
+    /// Without inherited attributes.
     public var attributes: [AttributeDraft] = []
-    /// Its own, without what it inherits.
+    /// Without inherited relationships.
     public var relationships: [RelationshipDraft] = []
-    /// Names of properties whose values together occur once.
+    /// Lists of property names whose combined values are unique.
     public var uniquenessConstraints: [[String]] = []
     public var indexes: [[String]] = []
     public var label: String?
-    /// The to-one relationship by which objects hang under a root object, and that object's id.
+    /// The to-one relationship to the owner, and the id of the root object.
     public var root: (relationship: String, object: ObjectID)?
     public var renamedFrom: String?
 
@@ -76,7 +76,7 @@ public struct RelationshipDraft: Hashable, Sendable {
     }
 }
 
-/// A model that cannot be used, with everything that is wrong with it.
+/// A model that cannot be used, with all its faults.
 public struct ModelFaults: Error, Equatable, Sendable, CustomStringConvertible {
     public var faults: [String]
 

@@ -1,6 +1,6 @@
-/// Declares one limit: its value, what happens beyond it, and what it means.
+/// Declares one limit: its value, what happens when it is exceeded, and its meaning.
 ///
-///     @Bound(.refused, "One string or data value")
+///     @Bound(.refused, "Bytes of one string or data value")
 ///     public var valueBytesMax = 64 << 10
 @propertyWrapper
 public struct Bound<Value: BinaryInteger & Sendable>: Sendable {
@@ -15,7 +15,7 @@ public struct Bound<Value: BinaryInteger & Sendable>: Sendable {
     }
 }
 
-/// A limit whose type of number is not known: what ``Limit/list(_:)`` meets when it goes through a group of limits.
+/// A limit of any integer type. ``Limit/list(_:)`` finds the limits of a group by this protocol.
 protocol DeclaredLimit {
     func limit(named name: String) -> Limit
 }

@@ -1,16 +1,16 @@
-/// One limit as documents and `nestd --print-limits` show it.
+/// One limit as documentation and `nestd --print-limits` show it.
 public struct Limit: Sendable {
-    /// What happens to what exceeds a limit.
+    /// What happens when a limit is exceeded.
     public enum Beyond: String, CaseIterable, Sendable {
-        /// The server answers the request with an error, or a new connection with BUSY.
+        /// The server refuses the request with an error, or a new connection with BUSY.
         case refused
-        /// The connection ends.
+        /// The connection is closed.
         case closed
-        /// The server takes it later.
+        /// The server accepts it later.
         case waits
-        /// The rest is left out or forgotten.
+        /// The rest is omitted or forgotten.
         case cut
-        /// No answer shows it: it only divides the work.
+        /// Not visible to clients: it only divides the work.
         case inner
     }
 
@@ -18,16 +18,16 @@ public struct Limit: Sendable {
     public let name: String
     public let value: Int64
     public let beyond: Beyond
-    /// The meaning, in one line.
+    /// The meaning, one line.
     public let what: String
 
-    /// The limits that a group declares with ``Bound``, in their order.
+    /// Returns the limits that a group declares with ``Bound``, in order of declaration.
     package static func list(_ group: some Sendable) -> [Limit] {
         Mirror(reflecting: group).children.map { child in
             guard let label = child.label, let declared = child.value as? any DeclaredLimit else {
                 preconditionFailure("a group of limits holds limits only")
             }
-            // The storage of a wrapped property is named with an underscore in front.
+            // The storage of a wrapped property has a leading underscore in its name.
             return declared.limit(named: String(label.dropFirst()))
         }
     }

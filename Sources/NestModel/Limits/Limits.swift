@@ -1,5 +1,5 @@
-/// Every limit of nest, by name: `Limits.valueBytesMax`. Each is declared once, in its group, with its value, its meaning
-/// and what happens beyond it; `protocol.md` and `nestd --print-limits` show ``all`` of them.
+/// All limits of nest, by name: `Limits.valueBytesMax`. Each is declared once, in its group, with its value, its
+/// meaning and what happens when it is exceeded. `protocol.md` and `nestd --print-limits` list `all`.
 @dynamicMemberLookup
 public enum Limits {
     public static let model = ModelLimits()

@@ -1,30 +1,30 @@
-/// Values, requests and answers. Read them by name from ``Limits``.
+/// Limits of values, requests and answers. Read them by name from ``Limits``.
 public struct ModelLimits: Sendable {
-    @Bound(.refused, "Object ids and revisions stay exact in a JSON number")
+    @Bound(.refused, "Object ids and revisions, which stay exact in a JSON number")
     public var objectIDMax: Int64 = 1 << 53 - 1
 
-    @Bound(.refused, "One string or data value")
+    @Bound(.refused, "Bytes of one string or data value")
     public var valueBytesMax = 64 << 10
 
-    @Bound(.refused, "All strings and data of one object: it must fit into a frame beside a chunk of others")
+    @Bound(.refused, "Bytes of all strings and data of one object, which must fit into a frame with a chunk of others")
     public var objectBytesMax = 512 << 10
 
-    @Bound(.refused, "An undo entry's or client's name")
+    @Bound(.refused, "Bytes of the name of an undo entry or a client")
     public var nameBytesMax = 256
 
-    @Bound(.refused, "Steps of a transaction. Larger writes are imports")
+    @Bound(.refused, "Steps of a transaction; larger writes are imports")
     public var mutationsPerTransactionMax = 10_000
 
-    @Bound(.refused, "Objects that one transaction may name")
+    @Bound(.refused, "Preconditions of one transaction")
     public var preconditionsPerTransactionMax = 10_000
 
     @Bound(.refused, "Objects that one step may set a to-many relationship to")
     public var relatedPerMutationMax = 100_000
 
-    @Bound(.refused, "Keys of an order")
+    @Bound(.refused, "Sort keys of a request")
     public var sortDescriptorsMax = 8
 
-    @Bound(.refused, "Values of related objects and counts that a request may have sent with each row")
+    @Bound(.refused, "Computed values of each row that a request may name: values of related objects, and counts")
     public var columnsMax = 64
 
     @Bound(.refused, "Comparisons and connectives of a predicate")
@@ -63,7 +63,7 @@ public struct ModelLimits: Sendable {
     @Bound(.cut, "Entries of one HISTORY")
     public var historyPageMax = 1_000
 
-    @Bound(.cut, "Transactions that the server looks at for one HISTORY of a session; then the page ends")
+    @Bound(.cut, "Transactions that the server reads for one HISTORY of a session; then the page ends")
     public var historyHeadersMax = 16_384
 
     @Bound(.cut, "Values of one STATISTICS")
@@ -75,7 +75,7 @@ public struct ModelLimits: Sendable {
     @Bound(.cut, "Parts, paths, tables or sub-trees of one EXPLANATION")
     public var explanationListMax = 1_000
 
-    @Bound(.cut, "One text of an EXPLANATION; a server cuts longer ones")
+    @Bound(.cut, "Bytes of one text of an EXPLANATION; the server cuts longer ones")
     public var explanationTextBytesMax = 64 << 10
 
     @Bound(.refused, "The greatest number of a token")
@@ -87,7 +87,7 @@ public struct ModelLimits: Sendable {
     @Bound(.cut, "Conflicts listed in one answer; more are counted")
     public var undoConflictsMax = 100
 
-    @Bound(.refused, "The key that joins writes into one entry")
+    @Bound(.refused, "Bytes of the key that joins writes into one undo entry")
     public var coalesceKeyBytesMax = 64
 
     @Bound(.cut, "Objects listed by a preview")

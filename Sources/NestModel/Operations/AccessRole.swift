@@ -1,10 +1,10 @@
-/// What a client may do; each role may do what those before it may.
+/// The permissions of a client. Each role includes those before it.
 public enum AccessRole: UInt8, CaseIterable, Comparable, Sendable, CustomStringConvertible {
-    /// Look, and follow changes.
+    /// Read, and follow changes.
     case read = 1
-    /// Write, and undo.
+    /// Write and undo.
     case write = 2
-    /// Make and revoke tokens.
+    /// Create and revoke tokens.
     case admin = 3
 
     public static func < (a: AccessRole, b: AccessRole) -> Bool { a.rawValue < b.rawValue }
@@ -23,12 +23,12 @@ public enum AccessRole: UInt8, CaseIterable, Comparable, Sendable, CustomStringC
     }
 }
 
-/// The part of a store that a token is confined to: an object and what is below it.
+/// The part of a store that a confined token can access: an object and everything below it.
 public struct AccessConfinement: Hashable, Sendable {
     public var root: ObjectID
-    /// Of the root, or one above it.
+    /// The root's entity, or an ancestor of that.
     public var entity: EntityNumber
-    /// The to-many relationship that leads down, like the `children` of an item.
+    /// The to-many relationship that leads down, such as `children` of an item.
     public var relationship: PropertyNumber
 
     public init(root: ObjectID, entity: EntityNumber, relationship: PropertyNumber) {
@@ -38,8 +38,7 @@ public struct AccessConfinement: Hashable, Sendable {
     }
 }
 
-/// What all connections with a token, or each of them, may take; 0 is what the server gives everybody. More than that
-/// has no effect.
+/// Limits for a token's connections; 0 means the server's default. A value above the default has no effect.
 public struct TokenLimits: Hashable, Sendable {
     /// Connections at the same time.
     public var connections: Int
@@ -47,7 +46,7 @@ public struct TokenLimits: Hashable, Sendable {
     public var requestsInFlight: Int
     /// Subscriptions of one connection.
     public var subscriptions: Int
-    /// Bytes that wait to be sent on one connection, above which it is closed.
+    /// Bytes waiting to be sent on one connection; above it the connection is closed.
     public var outputBytes: Int
 
     public init(connections: Int = 0, requestsInFlight: Int = 0, subscriptions: Int = 0, outputBytes: Int = 0) {
@@ -57,11 +56,11 @@ public struct TokenLimits: Hashable, Sendable {
         self.outputBytes = outputBytes
     }
 
-    /// The smaller of a token's limit and the server's.
+    /// Returns the smaller of a token's limit and the server's.
     public static func smaller(_ limit: Int, _ server: Int) -> Int { limit == 0 ? server : min(limit, server) }
 }
 
-/// What a token is made for.
+/// The rights of a token.
 public struct TokenGrant: Hashable, Sendable {
     /// For people; at most 256 bytes.
     public var name: String
@@ -83,15 +82,15 @@ public struct TokenGrant: Hashable, Sendable {
     }
 }
 
-/// A token as its server shows it: without the secret, which it does not know either.
+/// A token as its server lists it, without the secret, which the server does not store.
 public struct TokenDescription: Hashable, Sendable {
     public var number: UInt64
     public var grant: TokenGrant
     /// Microseconds since 1970-01-01 UTC.
     public var created: Int64
-    /// When a client has connected with it last, to about a minute; 0 for never.
+    /// The last time that a client connected with it, to about a minute; 0 for never.
     public var lastUsed: Int64
-    /// Connections with it now.
+    /// The number of current connections with it.
     public var connections: Int
 
     public init(number: UInt64, grant: TokenGrant, created: Int64, lastUsed: Int64 = 0, connections: Int = 0) {

@@ -1,6 +1,6 @@
-/// What proves to a server who a client is: a number, by which the server finds the token, and 256 secret bits.
+/// Identifies a client to a server: a number, by which the server finds the token, and 256 secret bits.
 ///
-/// Printing it shows the number alone; `text` is for the file that it is kept in.
+/// `description` contains only the number; `text` contains the secret, for the file that stores the token.
 public struct AccessToken: Hashable, Sendable, CustomStringConvertible {
     /// The public number.
     public let number: UInt64
@@ -13,7 +13,7 @@ public struct AccessToken: Hashable, Sendable, CustomStringConvertible {
 
     private static let prefix = "nest_"
 
-    /// Reads what `text` has written, with white space around it. `nil` for anything else.
+    /// Reads the format of `text`, with optional white space around it. Returns `nil` for any other text.
     public init?(text: String) {
         let bytes = text.utf8.drop { Self.isSpace($0) }
         let word = String(Substring(bytes.prefix { !Self.isSpace($0) }))
@@ -27,7 +27,7 @@ public struct AccessToken: Hashable, Sendable, CustomStringConvertible {
         self.init(number: number, secret: TokenSecret(high: high, low: low))
     }
 
-    /// `nest_NUMBER_SECRET`, the secret in 64 hexadecimal digits: the secret itself.
+    /// The token with its secret: `nest_NUMBER_SECRET`, the secret as 64 hexadecimal digits.
     public var text: String { "\(Self.prefix)\(self.number)_\(self.secret.high.hex)\(self.secret.low.hex)" }
 
     public var description: String { "token \(self.number)" }
@@ -45,7 +45,7 @@ public struct TokenSecret: Hashable, Sendable, CustomStringConvertible, CustomDe
         self.low = low
     }
 
-    /// From a source of randomness that must be a good one.
+    /// Makes a random secret. The generator must be cryptographically secure.
     public static func random(using generator: inout some RandomNumberGenerator) -> TokenSecret {
         TokenSecret(high: .random(using: &generator), low: .random(using: &generator))
     }

@@ -1,11 +1,11 @@
-/// What a check of a whole store has found.
+/// The result of a check of a whole store.
 public struct CheckReport: Equatable, Sendable {
-    /// The state that was checked.
+    /// The revision that was checked.
     public var revision: Revision
     public var objectCount: Int
-    /// What is wrong, in words; at most `Limits.checkProblemsMax` of it.
+    /// The problems, in words; at most `Limits.checkProblemsMax`.
     public var problems: [String]
-    /// How much is wrong in all, as far as it was counted.
+    /// The number of problems, as far as they were counted.
     public var problemCount: Int
 
     public init(revision: Revision, objectCount: Int, problems: [String], problemCount: Int) {
@@ -16,9 +16,9 @@ public struct CheckReport: Equatable, Sendable {
     }
 }
 
-/// One of the steps of a check.
+/// One step of a check.
 public struct CheckStep: Equatable, Sendable {
-    /// What is being looked at, for people.
+    /// What the step checks, for people.
     public var name: String
     /// From 1.
     public var number: Int

@@ -1,23 +1,23 @@
-/// One connection of a server, as operators see it.
+/// One connection of a server, for operators.
 public struct ConnectedClient: Hashable, Sendable {
-    /// Names the connection as long as the server runs; the log writes it with a c before it.
+    /// The number of the connection, unique while the server runs. The log writes it as `c` and the number.
     public var number: UInt64
     /// Host and port.
     public var address: String
-    /// How the client calls itself.
+    /// The client's name, set by the client.
     public var name: String
-    /// Of its session, as the history shows it.
+    /// The public number of its session, as the history shows it.
     public var sessionNumber: UInt64
     /// Microseconds since 1970-01-01 UTC.
     public var connectedAt: Int64
     public var subscriptions: Int
-    /// Since it connected, with those in flight.
+    /// The number of requests since it connected, those in flight included.
     public var requests: Int
     public var requestsInFlight: Int
     public var bytesIn: Int
-    /// Taken by the socket.
+    /// The bytes that the socket accepted.
     public var bytesOut: Int
-    /// Waiting because it does not take them.
+    /// The bytes that wait for the client to receive more.
     public var bytesQueued: Int
 
     public init(

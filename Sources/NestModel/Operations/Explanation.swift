@@ -1,6 +1,6 @@
-/// How a server finds the rows of a request and keeps them exact, and what that costs. Texts are for people.
+/// How a server finds the rows of a request and keeps them current, and what that costs. Texts are for people.
 public struct Explanation: Hashable, Sendable {
-    /// A part of the request as the server has understood it, like `where` and `done == NO`.
+    /// A part of the request as the server understood it, such as `where` and `done == NO`.
     public struct Part: Hashable, Sendable {
         public var name: String
         public var text: String
@@ -11,13 +11,13 @@ public struct Explanation: Hashable, Sendable {
         }
     }
 
-    /// Which changed objects the result is looked at for.
+    /// The changed objects for which the server updates the result.
     public enum Routing: UInt8, Sendable, CaseIterable {
-        /// Those that have a value which all rows have, before or after.
+        /// Objects that have, before or after the change, the value that all rows share.
         case value = 1
-        /// Those in a pair with the owner, and pairs that change.
+        /// Objects in a pair with the owner, and changed pairs.
         case pair = 2
-        /// Every one of the table.
+        /// All objects of the table.
         case table = 3
 
         public var name: String {
@@ -29,13 +29,13 @@ public struct Explanation: Hashable, Sendable {
         }
     }
 
-    /// How its rows are found when there is no live result.
+    /// How the server finds the rows if there is no live result.
     public enum Reading: UInt8, Sendable, CaseIterable {
-        /// The store gives the rows in their order.
+        /// The store returns the rows in their order.
         case ordered = 1
-        /// The store gives the rows; they are sorted afterwards.
+        /// The store returns the rows; the server sorts them.
         case sorted = 2
-        /// The store gives objects that may be rows; each is looked at.
+        /// The store returns candidates; the server checks each.
         case examined = 3
 
         public var name: String {
@@ -47,11 +47,11 @@ public struct Explanation: Hashable, Sendable {
         }
     }
 
-    /// What is read of other objects: a change of one is followed back to the rows that it concerns.
+    /// A path to other objects. The server traces a change of these back to the affected rows.
     public struct Path: Hashable, Sendable {
-        /// Like `user.name`.
+        /// Such as `user.name`.
         public var text: String
-        /// Whose changes are followed.
+        /// The tables whose changes are followed.
         public var tables: [String]
 
         public init(_ text: String, tables: [String]) {
@@ -60,10 +60,10 @@ public struct Explanation: Hashable, Sendable {
         }
     }
 
-    /// The objects below one, which are kept as a set.
+    /// The set of objects below an object, which the server maintains.
     public struct Subtree: Hashable, Sendable {
         public var text: String
-        /// `nil` while no live result asks for it.
+        /// The number of objects; `nil` if no live result uses the subtree.
         public var objects: Int?
 
         public init(_ text: String, objects: Int?) {
@@ -72,18 +72,18 @@ public struct Explanation: Hashable, Sendable {
         }
     }
 
-    /// Of the live result that serves everyone who asks the same.
+    /// The live result that serves all equal requests.
     public struct Live: Hashable, Sendable {
         public var rows: Int
         public var sections: Int
-        /// That it takes, with its log of changes.
+        /// The bytes that it takes, with its log of changes.
         public var bytes: Int
-        /// Different projections of it that are sent.
+        /// The number of different projections that are sent.
         public var views: Int
         public var subscriptions: Int
-        /// Objects that it was looked at for, since it is there.
+        /// The number of objects that were evaluated for it since it was created.
         public var evaluations: Int
-        /// Commits that changed it, since it is there.
+        /// The number of commits that changed it since it was created.
         public var changes: Int
 
         public init(
@@ -108,16 +108,16 @@ public struct Explanation: Hashable, Sendable {
     public var revision: Revision
     public var request: [Part]
     public var routing: Routing
-    /// What the routing goes by, like `parent = 1`.
+    /// The routing condition, such as `parent = 1`.
     public var route: String
     public var reading: Reading
-    /// What the store is asked for, like `Item where parent = 1`.
+    /// The query for the store, such as `Item where parent = 1`.
     public var candidates: String
     public var paths: [Path]
     public var subtrees: [Subtree]
-    /// A client that returns can be answered from the journal, also after a restart.
+    /// Whether the server can answer a resuming client from the journal, even after a restart.
     public var isInJournal: Bool
-    /// `nil`: nobody follows the request, and nobody did a short while ago.
+    /// `nil`: no client follows the request, or did a short while ago.
     public var live: Live?
 
     public init(

@@ -11,7 +11,7 @@ public struct Statistic: Hashable, Sendable {
 }
 
 extension Statistic {
-    /// Whether the value only grows while the server runs, so that its rate means something.
+    /// Whether the value only grows while the server runs, so a rate of it is meaningful.
     public var isCounter: Bool { Self.counters.contains(self.name) }
 
     private static let counters: Set<String> = [

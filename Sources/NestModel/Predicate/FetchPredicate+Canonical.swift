@@ -1,4 +1,4 @@
-/// A predicate as a tree, to be built and put in order. Its depth is at most `Limits.predicateDepthMax`.
+/// A predicate as a tree, to build it and make it canonical. Its depth is at most `Limits.predicateDepthMax`.
 indirect enum PredicateTree {
     case constant(Bool)
     case comparison(Comparison)
@@ -28,7 +28,7 @@ indirect enum PredicateTree {
         }
     }
 
-    /// Of a well-formed program; `nil` when it is deeper than allowed.
+    /// Makes the tree of a well-formed program; `nil` if it is deeper than allowed.
     init?(_ predicate: FetchPredicate) {
         var stack: [(tree: PredicateTree, depth: Int)] = []
         for node in predicate.nodes {
@@ -75,7 +75,7 @@ indirect enum PredicateTree {
         }
     }
 
-    /// Flat, each operand once, in the order of their bytes; constants taken out.
+    /// Flattens nested operands, removes duplicates and constants, and sorts by the operands' bytes.
     private static func combined(_ operands: [PredicateTree], isAnd: Bool) -> PredicateTree {
         var flat: [[UInt8]: PredicateTree] = [:]
         for operand in operands.map(\.canonical) {
@@ -133,8 +133,8 @@ extension Comparison {
 }
 
 extension FetchPredicate {
-    /// The one way in which all predicates are written that differ only in how their operands are ordered, grouped or
-    /// repeated. `nil`: deeper than `Limits.predicateDepthMax`. Precondition: `isWellFormed`.
+    /// Returns the canonical form, which is the same for all predicates that differ only in order, grouping or
+    /// repetition of operands. `nil`: deeper than `Limits.predicateDepthMax`. Precondition: `isWellFormed`.
     public var canonical: FetchPredicate? {
         guard let tree = PredicateTree(self) else { return nil }
         let canonical = tree.canonical

@@ -1,6 +1,6 @@
-/// Whether a comparison makes sense for what it compares.
+/// Checks a comparison against the type that it compares.
 extension Comparison {
-    /// What is wrong with the operator and values for what its path leads to, in words that follow the path; `nil` when
+    /// Returns what is wrong with the operator or the values for a path's type, in words that follow the path; `nil` if
     /// nothing is.
     func fault(of type: PathType) -> String? {
         let isText = type == .attribute(.string) || type == .attribute(.uri)
@@ -11,12 +11,12 @@ extension Comparison {
                 return "can only be compared with a text by \(self.operator.text)"
             }
         case .less, .lessOrEqual, .greater, .greaterOrEqual:
-            if case .object = type { return "is an object: objects are equal or not, none is before another" }
+            if case .object = type { return "is an object: objects have no order, compare them with ==, != or IN" }
             guard self.values.count == 1 else { return "is compared with one value by \(self.operator.text)" }
         case .equal, .notEqual:
             guard self.values.count == 1 else { return "is compared with one value by \(self.operator.text)" }
         case .between:
-            if case .object = type { return "is an object: objects are equal or not, none is before another" }
+            if case .object = type { return "is an object: objects have no order, compare them with ==, != or IN" }
             guard self.values.count == 2 else { return "is compared with two values by BETWEEN" }
         case .isIn:
             break
@@ -50,8 +50,8 @@ extension PathType {
 }
 
 extension FetchPredicate {
-    /// Everything that is wrong with a predicate that came over the wire, for an entity of a model; empty for a sound one.
-    /// Paths lead where they say, operators fit what is compared, nothing is over its limit.
+    /// Returns all faults of a predicate from a client, for an entity of a model; empty for a valid one. Checks paths,
+    /// operators and limits.
     public func faults(for entity: EntityDescription, in model: ManagedObjectModel) -> [String] {
         guard self.isWellFormed else { return ["the predicate's program is not well-formed"] }
         guard self.canonical != nil else {
@@ -82,8 +82,8 @@ extension FetchPredicate {
 }
 
 extension ManagedObjectModel {
-    /// Whether objects are below one another by a relationship: it is to-many, not to-many back, and to objects of the same
-    /// table.
+    /// Whether a relationship makes a tree of objects: it is to-many, its inverse is to-one, and its destination is in
+    /// the same table.
     func hasSubtrees(of entity: EntityDescription, by relationship: RelationshipDescription) -> Bool {
         relationship.isToMany && relationship.join == nil
             && self.lineage(of: relationship.destination).last?.number == self.lineage(of: entity.number).last?.number
@@ -91,7 +91,7 @@ extension ManagedObjectModel {
 }
 
 extension PropertyPath {
-    /// Follows a path that came over the wire.
+    /// Resolves a path from a client.
     package func resolve(
         of entity: EntityDescription,
         in model: ManagedObjectModel,

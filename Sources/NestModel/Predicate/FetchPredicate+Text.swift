@@ -1,6 +1,7 @@
-/// A predicate as people write it.
+/// Predicates as text.
 extension FetchPredicate {
-    /// The predicate as a person would write it, with the names of a model; reading it again gives an equal one.
+    /// Returns the predicate as a person would write it, with the names of a model. Reading the text returns an equal
+    /// predicate.
     public func text(of entity: EntityDescription, in model: ManagedObjectModel) -> String {
         guard let tree = PredicateTree(self), !self.nodes.isEmpty else { return "TRUEPREDICATE" }
         return PredicatePrinter(entity: entity, model: model).text(tree, isInner: false)
@@ -88,7 +89,7 @@ private struct PredicatePrinter {
 }
 
 extension FetchPredicate {
-    /// A text as it stands in a predicate: what a person has typed, `"name CONTAINS[c] \(FetchPredicate.quoted(typed))"`.
+    /// Quotes a text for a predicate, for example a user's input: `"name CONTAINS[c] \(FetchPredicate.quoted(typed))"`.
     public static func quoted(_ text: String) -> String {
         var quoted = String.UnicodeScalarView()
         quoted.append("\"")

@@ -1,14 +1,15 @@
-/// A way from an object to what a comparison looks at.
+/// A path from an object to the value that a comparison tests.
 public struct PropertyPath: Hashable, Sendable {
     public enum Leaf: Hashable, Sendable {
-        /// The object at the end of the steps itself; without steps, `SELF`.
+        /// The object at the end of the steps; without steps, `SELF`.
         case object
         case attribute(PropertyNumber)
-        /// `relationship.@count`: how many objects a to-many relationship leads to.
+        /// `relationship.@count`: the number of objects in a to-many relationship.
         case count(PropertyNumber)
     }
 
-    /// Relationships followed, one after the other; at most one of them to-many. A count of a to-many relationship may follow.
+    /// The relationships to follow in turn; at most one is to-many. The leaf may be a count of another to-many
+    /// relationship.
     public var steps: [PropertyNumber]
     public var leaf: Leaf
 
@@ -20,15 +21,15 @@ public struct PropertyPath: Hashable, Sendable {
 
 /// One test of a predicate.
 public struct Comparison: Hashable, Sendable {
-    /// Of the objects that the to-many step of a path leads to.
+    /// Which objects behind the path's to-many step must satisfy the comparison.
     public enum Quantifier: UInt8, Sendable, CaseIterable {
-        /// There is no such step.
+        /// The path has no to-many step.
         case one = 0
-        /// At least one; false of none.
+        /// At least one; false if there are none.
         case any = 1
-        /// Every one; true of none.
+        /// Every one; true if there are none.
         case all = 2
-        /// Not one; true of none.
+        /// None; true if there are none.
         case none = 3
     }
 
@@ -39,17 +40,17 @@ public struct Comparison: Hashable, Sendable {
         case lessOrEqual = 4
         case greater = 5
         case greaterOrEqual = 6
-        /// Two values, both included.
+        /// Between two values, both included.
         case between = 7
-        /// One of the values.
+        /// Equal to one of the values.
         case isIn = 8
         case contains = 9
         case beginsWith = 10
         case endsWith = 11
-        /// `*` stands for any text, `?` for one scalar, `\` before either for itself.
+        /// `*` matches any text, `?` one scalar; `\` before either makes it literal.
         case like = 12
-        /// `SELF IN SUBTREE(id, relationship)`: below the object by a to-many relationship, at any depth, itself not. The
-        /// values are the reference and the relationship's number.
+        /// `SELF IN SUBTREE(id, relationship)`: below the object by a to-many relationship, at any depth, the object
+        /// itself excluded. The values are the reference and the relationship's number.
         case inSubtree = 13
     }
 
@@ -74,14 +75,14 @@ public struct Comparison: Hashable, Sendable {
     }
 }
 
-/// Which objects of an entity a request wants: a program in postfix order, so that reading and running it takes no
-/// recursion. The empty program is true of everything.
+/// The condition for the objects of a request: a program in postfix order, so that reading and running it needs no
+/// recursion. The empty program is true for every object.
 public struct FetchPredicate: Hashable, Sendable {
     public enum Node: Hashable, Sendable {
         case constant(Bool)
         case comparison(Comparison)
         case not
-        /// Of so many operands before it, at least two.
+        /// Combines the preceding operands, at least two.
         case and(Int)
         case or(Int)
     }
@@ -104,9 +105,9 @@ public struct FetchPredicate: Hashable, Sendable {
         return FetchPredicate(nodes: a.nodes + b.nodes + [.and(2)])
     }
 
-    /// Runs the program with what `test` says of each comparison. Precondition: `isWellFormed`.
+    /// Evaluates the program; `test` evaluates each comparison. Precondition: `isWellFormed`.
     ///
-    /// Two-valued: every comparison is true or false. All comparisons that can decide are asked from left to right.
+    /// Two-valued: every comparison is true or false. All comparisons are evaluated, from left to right.
     public func evaluate<Failure: Error>(_ test: (Comparison) throws(Failure) -> Bool) throws(Failure) -> Bool {
         if self.nodes.count == 1, case .comparison(let comparison) = self.nodes[0] { return try test(comparison) }
         var stack: [Bool] = []
@@ -128,7 +129,7 @@ public struct FetchPredicate: Hashable, Sendable {
         return stack.last ?? true
     }
 
-    /// Whether every node finds its operands and one value is left.
+    /// Whether every node has its operands and the program leaves one value.
     public var isWellFormed: Bool {
         var depth = 0
         for node in self.nodes {
@@ -143,11 +144,12 @@ public struct FetchPredicate: Hashable, Sendable {
         return depth == 1 || self.nodes.isEmpty
     }
 
-    /// The operands of the outermost AND, each a range of nodes; the whole when there is none. Precondition: `isWellFormed`.
+    /// The operands of the outermost AND, each a range of nodes; the whole program if there is none. Precondition:
+    /// `isWellFormed`.
     var conjuncts: [Range<Int>] {
         guard let last = self.nodes.indices.last else { return [] }
         guard case .and(let count) = self.nodes[last] else { return [0..<self.nodes.count] }
-        // Where the operand that ends at each node begins.
+        // The index where the operand that ends at each node begins.
         var starts: [Int] = []
         for (index, node) in self.nodes.dropLast().enumerated() {
             switch node {
@@ -160,7 +162,7 @@ public struct FetchPredicate: Hashable, Sendable {
         return zip(operands, operands.dropFirst() + [last]).map { $0..<$1 }
     }
 
-    /// The comparison that is an operand of the outermost AND, or the whole.
+    /// Returns the comparison if a conjunct is a single one.
     private func comparison(_ conjunct: Range<Int>) -> Comparison? {
         guard conjunct.count == 1, case .comparison(let comparison) = self.nodes[conjunct.lowerBound] else {
             return nil
@@ -168,20 +170,21 @@ public struct FetchPredicate: Hashable, Sendable {
         return comparison
     }
 
-    /// Indexes of those comparisons, one of which is false of every object that is not wanted, among all `comparisons`.
+    /// The indexes, among all `comparisons`, of those that must be true for the predicate to be true.
     package var necessary: [Int] {
         let conjuncts = self.conjuncts.filter { self.comparison($0) != nil }.map(\.lowerBound)
         var index = -1
         var found: [Int] = []
-        for (place, node) in self.nodes.enumerated() {
+        for (position, node) in self.nodes.enumerated() {
             guard case .comparison = node else { continue }
             index += 1
-            if conjuncts.contains(place) { found.append(index) }
+            if conjuncts.contains(position) { found.append(index) }
         }
         return found
     }
 
-    /// Takes the first of those comparisons that `body` has a value for out.
+    /// Removes the first conjunct comparison for which `body` returns a value; returns the value and the rest of the
+    /// predicate.
     package func removing<Value>(_ body: (Comparison) -> Value?) -> (value: Value, rest: FetchPredicate)? {
         let conjuncts = self.conjuncts
         for (index, conjunct) in conjuncts.enumerated() {

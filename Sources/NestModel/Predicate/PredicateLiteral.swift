@@ -1,4 +1,4 @@
-/// A value in a predicate's text, which becomes one of the type that it is compared with.
+/// A value in a predicate's text, to be converted to the type it is compared with.
 struct PredicateLiteral {
     enum Kind {
         case null
@@ -32,7 +32,7 @@ struct PredicateLiteral {
             form = "data(\"base64\")"
         }
         guard let value else {
-            throw PredicateSyntaxError(column: column, message: "'\(text)' is no \(function): write \(form)")
+            throw PredicateSyntaxError(column: column, message: "'\(text)' is not a \(function): write \(form)")
         }
         self.init(kind: .value(value), column: column)
     }
@@ -57,7 +57,7 @@ struct PredicateLiteral {
             return .null
         case (.object, .number(let digits)):
             guard let id = Int64(digits), id > 0, id <= Limits.objectIDMax else {
-                throw fail("an object is named by its id")
+                throw fail("write the object's id")
             }
             return .reference(ObjectID(id))
         case (.count, .number(let digits)):
@@ -69,7 +69,7 @@ struct PredicateLiteral {
                 case (.date, .text): throw fail("write date(\"2026-11-21T09:30:00Z\")")
                 case (.uuid, .text): throw fail("write uuid(\"…\")")
                 case (.data, .text): throw fail("write data(\"base64\")")
-                case (.string, .number): throw fail("texts stand in quotation marks")
+                case (.string, .number): throw fail("put texts in quotation marks")
                 default: throw fail("")
                 }
             }
@@ -103,7 +103,7 @@ struct PredicateLiteral {
         }
     }
 
-    /// A whole number as such, any other as a double.
+    /// Returns a whole number as an integer, any other number as a double.
     private static func number(_ digits: String) -> AttributeValue? {
         if let whole = Int64(digits) { return .integer(whole) }
         guard let number = Double(digits), number.isFinite else { return nil }
@@ -112,7 +112,7 @@ struct PredicateLiteral {
 }
 
 extension Comparison.Operator {
-    /// The operator when its two sides change places; `nil` when they cannot.
+    /// The operator with its two sides exchanged; `nil` if they cannot be.
     var turned: Comparison.Operator? {
         switch self {
         case .equal, .notEqual: self
@@ -124,7 +124,7 @@ extension Comparison.Operator {
         }
     }
 
-    /// As predicates are written.
+    /// The operator in a predicate's text.
     public var text: String {
         switch self {
         case .equal: "=="

@@ -1,6 +1,6 @@
 extension FetchPredicate {
-    /// Reads the format-string language of predicates, with the names of an entity of a model:
-    /// `done == NO AND (title CONTAINS[cd] "milk" OR ANY children.done == YES)`.
+    /// Reads the format-string language of predicates, with the names of an entity of a model: `done == NO AND (title
+    /// CONTAINS[cd] "milk" OR ANY children.done == YES)`.
     ///
     /// Precedence: NOT, then AND, then OR. The result is in canonical form.
     public init(
@@ -57,7 +57,7 @@ struct PredicateParser {
     }
 
     private func unexpected(_ wanted: String) -> PredicateSyntaxError {
-        self.error("\(wanted) is wanted here, not \(self.token.description)")
+        self.error("\(wanted) is expected here, not \(self.token.description)")
     }
 
     private func isWord(_ words: String...) -> Bool {
@@ -130,11 +130,11 @@ struct PredicateParser {
         if self.isWord("ALL") { quantifier = .all }
         if self.isWord("NONE") { quantifier = .none }
         if quantifier != .one { self.advance() }
-        // A value may stand first: `1 == parent`.
+        // The value may be on the left: `1 == parent`.
         if let literal = try self.literalFirst() {
             let (symbol, folding) = try self.operation()
             guard let turned = symbol.turned else {
-                throw self.error("the property stands left of \(symbol.text)", at: start)
+                throw self.error("write the property to the left of \(symbol.text)", at: start)
             }
             let path = try self.path(quantifier)
             return try self.comparison(quantifier, path, turned, folding, [literal], at: start)
@@ -205,7 +205,7 @@ struct PredicateParser {
             case "BEGINSWITH": symbol = .beginsWith
             case "ENDSWITH": symbol = .endsWith
             case "LIKE": symbol = .like
-            case "MATCHES": throw self.error("MATCHES is not there: use LIKE with * and ?, or CONTAINS")
+            case "MATCHES": throw self.error("MATCHES is not supported: use LIKE with * and ?, or CONTAINS")
             default: throw self.unexpected("an operator like == or CONTAINS")
             }
         default:
@@ -223,7 +223,7 @@ struct PredicateParser {
             switch letter {
             case "c": folding.insert(.caseInsensitive)
             case "d": folding.insert(.diacriticInsensitive)
-            default: throw self.error("[\(letters)] is not there: [c] does not tell case, [d] not diacritics apart")
+            default: throw self.error("[\(letters)] is not supported: [c] ignores case, [d] diacritics")
             }
         }
         self.advance()
@@ -251,7 +251,7 @@ struct PredicateParser {
             throw self.error(
                 candidates.isEmpty
                     ? "\(self.entity.name) has no to-many relationship to itself: there are no sub-trees"
-                    : "say by which relationship: SUBTREE(\(id), \(candidates[0].name))"
+                    : "name the relationship: SUBTREE(\(id), \(candidates[0].name))"
             )
         }
         try self.expect(sign: ")")
@@ -337,7 +337,7 @@ struct PredicateParser {
                 try self.expect(sign: ")")
                 return try PredicateLiteral(function: word.lowercased(), text, column: column)
             default:
-                throw self.error("'\(word)' is no value; texts stand in quotation marks", at: column)
+                throw self.error("'\(word)' is not a value; put texts in quotation marks", at: column)
             }
         default:
             throw self.unexpected("a value")

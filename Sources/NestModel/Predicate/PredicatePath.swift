@@ -1,4 +1,4 @@
-/// What is at the end of a path.
+/// The type of the value at the end of a path.
 package enum PathType: Equatable, Sendable {
     case attribute(AttributeType)
     case object(EntityNumber)
@@ -16,11 +16,11 @@ package enum PathType: Equatable, Sendable {
 package struct ResolvedPath {
     package var path: PropertyPath
     package var type: PathType
-    /// As the author wrote it.
+    /// The path as it was written.
     package var text: String
 }
 
-/// Follows the names of a path through a model. Methods answer what is wrong, or `nil`.
+/// Resolves the names of a path in a model. Its methods return what is wrong, or `nil`.
 package struct PathResolver {
     package struct Fault: Error {
         package var text: String
@@ -32,7 +32,7 @@ package struct PathResolver {
     private var names: [String] = []
     private var toManyCount = 0
     private var leaf: (leaf: PropertyPath.Leaf, type: PathType)?
-    /// The last step, when it is to-many: `@count` may follow.
+    /// The last step if it is to-many: `@count` may follow.
     private var lastToMany: PropertyNumber?
 
     init(_ entity: EntityDescription, _ model: ManagedObjectModel) {
@@ -40,7 +40,7 @@ package struct PathResolver {
         self.entity = entity
     }
 
-    /// `SELF`: one object, of which there is no quantifier.
+    /// Resolves `SELF`, which is one object and allows no quantifier.
     func object(_ quantifier: Comparison.Quantifier) -> Result<ResolvedPath, Fault> {
         guard quantifier == .one else { return .failure(Self.one("SELF")) }
         let type = PathType.object(self.entity.number)
@@ -48,7 +48,7 @@ package struct PathResolver {
     }
 
     private static func one(_ text: String) -> Fault {
-        Fault(text: "\(text) leads to one: ANY, ALL and NONE are for to-many relationships")
+        Fault(text: "\(text) leads to one: ANY, ALL and NONE need a to-many relationship")
     }
 
     mutating func follow(_ name: String) -> String? {
@@ -63,7 +63,8 @@ package struct PathResolver {
         return self.follow(property, name)
     }
 
-    /// `property`: one of the entity's, which the path calls `name`. By its number: two properties may be written alike.
+    /// Follows `property` of the entity, which the path calls `name`. By its number, because two properties may have
+    /// the same name in a path.
     mutating func follow(_ property: PropertyNumber, _ name: String) -> String? {
         if let fault = self.endFault { return fault }
         if let attribute = self.entity.attribute(property) {
@@ -87,14 +88,14 @@ package struct PathResolver {
         return nil
     }
 
-    /// Nothing follows an attribute or a count.
+    /// The error for a step after an attribute or a count.
     private var endFault: String? {
-        self.leaf == nil ? nil : "\(self.names.joined(separator: ".")) is no relationship: nothing follows it"
+        self.leaf == nil ? nil : "\(self.names.joined(separator: ".")) is not a relationship: nothing can follow it"
     }
 
     mutating func count(_ name: String) -> String? {
         guard name == "count", let relationship = self.lastToMany, self.leaf == nil else {
-            return "@count stands after a to-many relationship, and nothing else begins with @"
+            return "write @count after a to-many relationship; no other name begins with @"
         }
         self.steps.removeLast()
         self.toManyCount -= 1
@@ -105,9 +106,9 @@ package struct PathResolver {
 
     func finish(_ quantifier: Comparison.Quantifier) -> Result<ResolvedPath, Fault> {
         let text = self.names.joined(separator: ".")
-        if self.toManyCount > 1 { return .failure(Fault(text: "\(text) goes by more than one to-many relationship")) }
+        if self.toManyCount > 1 { return .failure(Fault(text: "\(text) follows more than one to-many relationship")) }
         if self.toManyCount == 1, quantifier == .one {
-            return .failure(Fault(text: "\(text) leads to many: say ANY, ALL or NONE before it, or @count after it"))
+            return .failure(Fault(text: "\(text) leads to many: write ANY, ALL or NONE before it, or @count after it"))
         }
         if self.toManyCount == 0, quantifier != .one {
             return .failure(Self.one(text))

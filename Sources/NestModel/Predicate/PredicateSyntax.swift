@@ -1,6 +1,6 @@
-/// A predicate's text that cannot be read: what is wrong, and where.
+/// A syntax error in a predicate's text: what is wrong, and where.
 public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The character at which it went wrong, counted from 1 in Unicode scalars.
+    /// The column of the error, counted from 1 in Unicode scalars.
     public var column: Int
     public var message: String
 
@@ -12,10 +12,10 @@ public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConv
     public var description: String { "column \(self.column): \(self.message)" }
 }
 
-/// The words and signs of a predicate's text.
+/// The tokens of a predicate's text.
 enum PredicateToken: Equatable {
     case word(String)
-    /// As it is written: a decimal keeps every digit.
+    /// The digits as written: a decimal keeps all of them.
     case number(String)
     case text(String)
     case sign(String)
@@ -35,7 +35,7 @@ enum PredicateToken: Equatable {
 struct PredicateLexer {
     private let scalars: [Unicode.Scalar]
     private var index = 0
-    /// Signs, the longest first.
+    /// Signs, longest first.
     private static let signs = [
         "==", "!=", "<>", "<=", ">=", "=<", "=>", "&&", "||", "=", "<", ">", "!", "(", ")", "{", "}", ",", ".", "[",
         "]",
@@ -46,7 +46,7 @@ struct PredicateLexer {
         self.scalars = Array(text.unicodeScalars)
     }
 
-    /// Every token with the column at which it begins.
+    /// Returns every token with the column at which it begins.
     mutating func tokens() throws(PredicateSyntaxError) -> [(token: PredicateToken, column: Int)] {
         var tokens: [(PredicateToken, Int)] = []
         while true {
@@ -73,7 +73,7 @@ struct PredicateLexer {
             self.index += sign.count
             return .sign(String(String.UnicodeScalarView(sign)))
         }
-        throw PredicateSyntaxError(column: self.index + 1, message: "'\(scalar)' means nothing here")
+        throw PredicateSyntaxError(column: self.index + 1, message: "'\(scalar)' is not allowed here")
     }
 
     private func string(_ range: Range<Int>) -> String {
@@ -109,8 +109,8 @@ struct PredicateLexer {
         return self.string(start..<self.index)
     }
 
-    /// `\` takes the meaning from a quotation mark or itself, and makes `\n`, `\t`, `\r`; before anything else it stands for
-    /// itself, so that patterns need not double it.
+    /// Reads a quoted text. `\` makes a following quotation mark or backslash literal, and `\n`, `\t`, `\r` are control
+    /// characters. Before any other character `\` is literal, so that patterns need not double it.
     private mutating func text(endingWith mark: Unicode.Scalar) throws(PredicateSyntaxError) -> String {
         let start = self.index
         self.index += 1
@@ -136,6 +136,6 @@ struct PredicateLexer {
             }
             self.index += 1
         }
-        throw PredicateSyntaxError(column: start + 1, message: "the text that begins here does not end")
+        throw PredicateSyntaxError(column: start + 1, message: "the text that begins here has no closing mark")
     }
 }

@@ -1,9 +1,9 @@
-/// Which rows of a result a view shows.
+/// The rows of a result that a view shows.
 public enum FetchWindow: Hashable, Sendable {
-    /// Rows [offset, offset + limit), whichever they are.
+    /// Rows [offset, offset + limit), whatever objects they are.
     case range(offset: Int, limit: Int)
-    /// An object and up to so many rows before and after it, wherever it goes. When it leaves the result, the row that has
-    /// come into its place is followed instead.
+    /// An object (the anchor) and up to so many rows before and after it; the window follows the object. If the object
+    /// leaves the result, the row that takes its position becomes the anchor.
     case around(ObjectID, before: Int, after: Int)
 
     public var isAround: Bool {
@@ -15,13 +15,13 @@ public enum FetchWindow: Hashable, Sendable {
     }
 }
 
-/// Where in the whole result a window begins.
+/// The position in the whole result where a window begins.
 public struct WindowStart: Hashable, Sendable {
-    /// Rows before it.
+    /// The number of rows before the window.
     public var row: Int
-    /// Index of its first section.
+    /// The index of the window's first section.
     public var section: Int
-    /// Rows of that section before it.
+    /// The number of rows of that section before the window.
     public var rowInSection: Int
 
     public init(row: Int = 0, section: Int = 0, rowInSection: Int = 0) {
@@ -31,13 +31,13 @@ public struct WindowStart: Hashable, Sendable {
     }
 }
 
-/// Where a window is, and in how much.
+/// The position of a window in its result.
 public struct WindowPosition: Hashable, Sendable {
-    /// Rows and sections of the whole result.
+    /// The numbers of rows and sections of the whole result.
     public var total: Int
     public var sectionTotal: Int
     public var start: WindowStart
-    /// The object that a window around one follows now; `nil` for a range, and when the result is empty.
+    /// The object that the window follows now; `nil` for a range, and if the result is empty.
     public var anchor: ObjectID?
 
     public init(total: Int, sectionTotal: Int, start: WindowStart, anchor: ObjectID? = nil) {

@@ -1,6 +1,6 @@
-/// Sort descriptors as people write them.
+/// Sort descriptors as text.
 extension [OrderingTerm] {
-    /// As a request says it: `name:c,-createdAt`. Reading it again gives the same.
+    /// Returns the text of a request, `name:c,-createdAt`. Reading the text returns the same descriptors.
     public func text(of entity: EntityDescription, in model: ManagedObjectModel) -> String {
         self.map { descriptor in
             let sign = descriptor.isAscending ? "" : "-"
@@ -17,7 +17,7 @@ extension [OrderingTerm] {
 }
 
 extension ObjectFetchRequest {
-    /// Every path that it reads values by, each once: of the predicate, the columns and the order.
+    /// All paths whose values the request reads, each once: of the predicate, the columns and the order.
     package var paths: [PropertyPath] {
         var seen: Set<PropertyPath> = []
         let sorted = self.sort.compactMap { if case .path(let path) = $0.key { path } else { nil } }

@@ -1,4 +1,4 @@
-/// The objects that one object's to-many relationship leads to; in its order when it is ordered.
+/// The objects of one object's to-many relationship, in its order if it is ordered.
 public struct FetchSource: Hashable, Sendable {
     public var object: ObjectID
     /// The to-many relationship of `object`.
@@ -10,23 +10,23 @@ public struct FetchSource: Hashable, Sendable {
     }
 }
 
-/// What a subscription or fetch asks for. Equal requests (in canonical form) share one live result.
+/// The request of a subscription or fetch. Equal requests (in canonical form) share one live result.
 public struct ObjectFetchRequest: Hashable, Sendable {
-    /// The entity of the rows; objects of the entities below it are found too.
+    /// The entity of the rows. The request also finds objects of the entities below it.
     public var entity: EntityNumber
-    /// `nil`: all objects of the entity.
+    /// The relationship whose objects are the rows; `nil`: all objects of the entity.
     public var source: FetchSource?
-    /// The attributes and to-one relationships to send; empty for all of them and all `columns`. `PropertyNumber.entity`
-    /// stands for the object's own entity.
+    /// The attributes and to-one relationships to send; empty for all of them and all `columns`.
+    /// `PropertyNumber.entity` is the object's own entity.
     public var projection: [PropertyNumber]
-    /// Empty: the order of the source's relationship; without a source, that of the ids.
+    /// The sort keys. Empty: the order of the source's relationship; without a source, ascending ids.
     public var sort: [OrderingTerm]
-    /// Which of those objects.
+    /// Selects objects among those.
     public var predicate: FetchPredicate
-    /// What to send beside stored properties: attributes behind to-one relationships (`user.name`), what those lead to, and
-    /// counts (`children.@count`). In projections the i-th is `PropertyNumber.computed(i)`.
+    /// Computed values to send with the stored properties: attributes behind to-one relationships (`user.name`), the
+    /// objects these refer to, and counts (`children.@count`). In projections the i-th is `PropertyNumber.computed(i)`.
     public var columns: [PropertyPath]
-    /// `nil`: one section for all.
+    /// `nil`: one section for all rows.
     public var section: SectionKey?
     /// `nil`: all rows.
     public var window: FetchWindow?
@@ -51,8 +51,8 @@ public struct ObjectFetchRequest: Hashable, Sendable {
         self.window = window
     }
 
-    /// The same request as every equal one is written: projection in ascending order, each property once, and all
-    /// of them when none was named; a sort key once, where it decides.
+    /// Returns the canonical form, the same for all equal requests. It lists the projection in ascending order without
+    /// duplicates, or all properties if none was given, and drops sort keys that cannot decide.
     public func canonical(in model: ManagedObjectModel) -> ObjectFetchRequest {
         var request = self
         request.predicate = self.predicate.canonical ?? self.predicate
@@ -71,13 +71,13 @@ public struct ObjectFetchRequest: Hashable, Sendable {
 }
 
 extension PropertyNumber {
-    /// In a projection: the number of the object's own entity, an integer. Sent by itself when the entity has others below
-    /// it.
+    /// In a projection: the number of the object's own entity, an integer. Sent by default if there are entities below
+    /// the request's entity.
     public static let entity = PropertyNumber(0)
 
-    /// In a projection: the value of one of the request's columns. No property has a number so high.
+    /// In a projection: the value of one of the request's columns. No property has such a high number.
     public static func computed(_ column: Int) -> PropertyNumber { PropertyNumber(0xff00 + UInt16(column)) }
 
-    /// Which of the request's columns it stands for.
+    /// The index of the request's column; `nil` for a stored property.
     public var column: Int? { self.rawValue >= 0xff00 ? Int(self.rawValue - 0xff00) : nil }
 }

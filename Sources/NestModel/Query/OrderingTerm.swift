@@ -1,17 +1,17 @@
-/// One key of an order. Every order is completed by the objects' ids, ascending, so that it is total.
+/// One sort key. Object ids, ascending, complete every order, so it is total.
 public struct OrderingTerm: Hashable, Sendable {
     public enum Key: Hashable, Sendable {
-        /// An attribute of the rows, of what their to-one relationships lead to (`user.name`), or a count
-        /// (`children.@count`). Null is below every value; text is ordered by its UTF-8 bytes, decimals as numbers.
+        /// An attribute of the rows or of objects behind their to-one relationships (`user.name`), or a count
+        /// (`children.@count`). Null sorts below every value; text by its UTF-8 bytes, decimals as numbers.
         case path(PropertyPath)
-        /// The order of the source's relationship, or of that in which a top-level `parent == X` of the predicate puts the
-        /// rows. Ascending, and alone: it leaves nothing to decide.
+        /// The order of the source's relationship, or of the relationship of a top-level `parent == X` in the
+        /// predicate. Ascending, and the only key: it is total.
         case order
     }
 
     public var key: Key
     public var isAscending: Bool
-    /// Of text: what is not told apart.
+    /// The differences of text that the order ignores.
     public var folding: TextFolding
 
     public init(key: Key, isAscending: Bool = true, folding: TextFolding = []) {
@@ -20,19 +20,19 @@ public struct OrderingTerm: Hashable, Sendable {
         self.folding = folding
     }
 
-    /// By an attribute of the rows.
+    /// Sorts by an attribute of the rows.
     public init(_ property: PropertyNumber, isAscending: Bool = true, folding: TextFolding = []) {
         self.init(key: .path(PropertyPath(leaf: .attribute(property))), isAscending: isAscending, folding: folding)
     }
 
-    /// Whether rows that it takes for the same are the same to another: that one has nothing left to decide.
+    /// Whether this key makes a later key `other` redundant: rows equal by this key are equal by `other` too.
     func tellsApart(_ other: OrderingTerm) -> Bool {
         self.key == other.key && (self.folding.isEmpty || self.folding == other.folding)
     }
 
     public static let order = OrderingTerm(key: .order)
 
-    /// The attribute of the rows that it sorts by; `nil` when it is something else.
+    /// The attribute of the rows to sort by; `nil` for any other key.
     public var property: PropertyNumber? {
         guard case .path(let path) = self.key, path.steps.isEmpty, case .attribute(let property) = path.leaf else {
             return nil
@@ -41,20 +41,20 @@ public struct OrderingTerm: Hashable, Sendable {
     }
 }
 
-/// What rows are put into sections by: a function of what the first sort descriptor sorts by, as it compares it. Sections
-/// so follow the order by construction.
+/// The section key of a row: a function of the first sort key's value, compared as that key compares it. Sections are
+/// therefore always in the order of the rows.
 public struct SectionKey: Hashable, Sendable {
     public enum Function: UInt8, Sendable, CaseIterable {
-        /// The value itself; folded when the order folds it.
+        /// The value itself, folded if the sort key folds it.
         case value = 1
-        /// Of text: its first scalar, upper-cased when the order does not tell case apart.
+        /// The first scalar of a text, upper-cased if the sort key ignores case.
         case firstCharacter = 2
-        /// Of a date, in UTC: `2026`, `2026-11`, `2026-11-21`.
+        /// The year, month or day of a date, in UTC: `2026`, `2026-11`, `2026-11-21`.
         case year = 3
         case month = 4
         case day = 5
 
-        /// As a request says it; `value` is not said.
+        /// The function's name in the text of a request, which omits `value`.
         public var name: String {
             switch self {
             case .value: "value"
@@ -74,7 +74,7 @@ public struct SectionKey: Hashable, Sendable {
         self.path = path
     }
 
-    /// Of an attribute of the rows.
+    /// Makes the key of an attribute of the rows.
     public init(_ function: Function = .value, of property: PropertyNumber) {
         self.init(function, of: PropertyPath(leaf: .attribute(property)))
     }

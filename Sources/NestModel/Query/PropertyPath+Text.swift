@@ -1,4 +1,4 @@
-/// A path as people write it.
+/// Property paths as text.
 extension PropertyPath {
     /// Reads `name`, `user.name` or `children.@count`, with the names of an entity of a model. `column`: where the text
     /// begins, for errors.
@@ -23,7 +23,7 @@ extension PropertyPath {
         }
     }
 
-    /// Its names, as they are written in a request.
+    /// Returns the path's names, as a request writes them.
     public func text(of entity: EntityDescription, in model: ManagedObjectModel) -> String {
         var names: [String] = []
         var entity: EntityDescription? = entity
@@ -39,7 +39,7 @@ extension PropertyPath {
         return names.joined(separator: ".")
     }
 
-    /// The type of the attribute at its end; `nil` for an object or a count, or when it leads nowhere.
+    /// Returns the type of the path's last attribute; `nil` for an object or a count, or if the path is invalid.
     public func attributeType(of entity: EntityDescription, in model: ManagedObjectModel) -> AttributeType? {
         var entity: EntityDescription? = entity
         for step in self.steps { entity = (entity?.relationship(step)?.destination).flatMap { model.entity($0) } }
@@ -49,8 +49,8 @@ extension PropertyPath {
 }
 
 extension [OrderingTerm] {
-    /// Reads `name:ci,-createdAt,user.name`: paths with `-` before descending ones, and `:c`, `:d` or `:cd` after texts whose
-    /// case or diacritics are not told apart (`:ci` is `:c`); `order` is that of the relationship.
+    /// Reads `name:ci,-createdAt,user.name`: paths, with `-` before descending ones, and with `:c`, `:d` or `:cd` after
+    /// texts whose case or diacritics to ignore (`:ci` is `:c`). `order` is the order of the relationship.
     public init(
         _ text: String,
         of entity: EntityDescription,
@@ -83,7 +83,7 @@ extension OrderingTerm {
             default:
                 throw PredicateSyntaxError(
                     column: column + name.unicodeScalars.count,
-                    message: "after a colon stands c, d or cd: what is not told apart"
+                    message: "after a colon write c (ignore case), d (ignore diacritics) or cd"
                 )
             }
         }

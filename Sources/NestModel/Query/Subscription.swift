@@ -1,4 +1,4 @@
-/// A state that a client holds from an earlier connection.
+/// The revision that a client holds from an earlier connection.
 public struct ResumePoint: Hashable, Sendable {
     public var historyID: Identifier128
     public var revision: Revision
@@ -9,25 +9,25 @@ public struct ResumePoint: Hashable, Sendable {
     }
 }
 
-/// What a subscription is sent first.
+/// The first state that the server sends to a subscription.
 public enum FirstState: Hashable, Sendable {
     /// A snapshot follows.
     case snapshot
-    /// One diff from the revision the client resumed at.
+    /// One diff from the revision at which the client resumed follows.
     case difference
-    /// What the client holds is still exact, at this revision.
+    /// The client's state is still exact, at this revision.
     case current(Revision)
-    /// The connection has the same view already: its frames serve both.
+    /// The connection already has the same view: its frames serve both subscriptions.
     case alreadySubscribed
 }
 
-/// Why a snapshot is sent.
+/// Why the server sends a snapshot.
 public enum SnapshotReason: UInt8, Sendable, CaseIterable, CustomStringConvertible {
     /// The first state of a subscription, or a fetch.
     case first = 0
-    /// The change touched so much of the result that the whole is smaller.
+    /// The change affected so many rows that a snapshot is smaller than a diff.
     case largeChange = 1
-    /// The client fell so far behind that the server no longer has the difference.
+    /// The client is so far behind that the server no longer has the difference.
     case tooFarBehind = 2
 
     public var description: String {
@@ -39,11 +39,11 @@ public enum SnapshotReason: UInt8, Sendable, CaseIterable, CustomStringConvertib
     }
 }
 
-/// What a snapshot says before its rows.
+/// The header of a snapshot, which precedes its rows.
 public struct SnapshotHeader: Hashable, Sendable {
     public struct Section: Hashable, Sendable {
         public var key: AttributeValue
-        /// Of the rows that the snapshot holds.
+        /// The number of rows of the section in the snapshot.
         public var rowCount: Int
 
         public init(key: AttributeValue, rowCount: Int) {
@@ -54,11 +54,11 @@ public struct SnapshotHeader: Hashable, Sendable {
 
     public var reason: SnapshotReason
     public var revision: Revision
-    /// Of the rows that the snapshot holds.
+    /// The digest of the rows in the snapshot.
     public var digest: UInt64
-    /// Of the whole, for a view without a window.
+    /// The window's position; for a view without a window, the whole result.
     public var window: WindowPosition
-    /// Those that the snapshot has rows of; one, when the result has no section key.
+    /// The sections that have rows in the snapshot; exactly one if the result has no section key.
     public var sections: [Section]
 
     public init(
@@ -75,7 +75,7 @@ public struct SnapshotHeader: Hashable, Sendable {
         self.sections = sections
     }
 
-    /// Of a whole result.
+    /// Makes the header of a whole result.
     public init(
         reason: SnapshotReason,
         revision: Revision,
@@ -89,6 +89,6 @@ public struct SnapshotHeader: Hashable, Sendable {
 
     public var total: Int { self.window.total }
 
-    /// Rows that the snapshot holds.
+    /// The number of rows in the snapshot.
     public var rowCount: Int { self.sections.reduce(0) { $0 + $1.rowCount } }
 }

@@ -1,11 +1,11 @@
-/// Asks for an object and everything below it along one to-many relationship, in preorder.
+/// Requests an object and everything below it along one to-many relationship, in preorder.
 public struct SubtreeRequest: Hashable, Sendable {
     public var root: ObjectID
-    /// The to-many relationship of `root` that is followed down; its destination is the same entity.
+    /// The to-many relationship of `root` to follow down; its destination is the same entity.
     public var relationship: PropertyNumber
     /// Levels below the root; `nil` for all.
     public var depthLimit: Int?
-    /// The properties of each row; empty for all attributes.
+    /// The properties to send of each row; empty for all attributes.
     public var properties: [PropertyNumber]
 
     public init(root: ObjectID, relationship: PropertyNumber, depthLimit: Int? = nil, properties: [PropertyNumber] = [])
@@ -17,13 +17,13 @@ public struct SubtreeRequest: Hashable, Sendable {
     }
 }
 
-/// Says where a streamed sub-tree goes; its chunks follow and become visible as one transaction.
+/// Starts the import of a sub-tree. Its chunks follow and become visible as one transaction.
 public struct SubtreeImport: Hashable, Sendable {
     public var key: Identifier128?
-    /// The undo entry's name; made from the first row when `nil`.
+    /// The name of the undo entry; made from the first row if `nil`.
     public var name: String?
     public var entity: EntityNumber
-    /// Where the rows of depth 0 go, one after the other.
+    /// The placement of the rows of depth 0, which are inserted one after the other.
     public var placement: Placement
     /// The properties of each row, in this order.
     public var properties: [PropertyNumber]
@@ -47,7 +47,7 @@ public struct SubtreeImport: Hashable, Sendable {
 public struct SubtreeRow: Hashable, Sendable {
     /// 0 for the top; at most one more than the row before.
     public var depth: Int
-    /// `nil` in an import, where the server gives ids.
+    /// `nil` in an import, where the server assigns ids.
     public var id: ObjectID?
     public var values: [AttributeValue]
 

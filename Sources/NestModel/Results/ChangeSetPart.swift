@@ -1,4 +1,4 @@
-/// An object that a transaction has touched, without its values.
+/// An object that a transaction changed, without its values.
 public struct ChangedObject: Hashable, Sendable {
     public enum Kind: UInt8, Sendable, CaseIterable, CustomStringConvertible {
         case inserted = 1
@@ -15,11 +15,11 @@ public struct ChangedObject: Hashable, Sendable {
     }
 
     public var kind: Kind
-    /// Its own entity.
+    /// The object's own entity, not an ancestor of it.
     public var entity: EntityNumber
     public var id: ObjectID
-    /// Of an updated object: what has changed, ascending. A to-one relationship is among them too when only the object's
-    /// place among the others has changed; a to-many one when it is many-to-many.
+    /// The changed properties of an updated object, ascending. They include a to-one relationship if only the object's
+    /// position among the owner's objects changed, and a to-many relationship only if it is many-to-many.
     public var properties: [PropertyNumber]
 
     public init(kind: Kind, entity: EntityNumber, id: ObjectID, properties: [PropertyNumber] = []) {
@@ -30,22 +30,23 @@ public struct ChangedObject: Hashable, Sendable {
     }
 }
 
-/// What one committed transaction has touched; of a very large one, a part of it.
+/// The changed objects of one committed transaction, or a part of them if the transaction is very large.
 ///
-/// Parts come in order, each object in one of them, but that an object may be told again as updated for the pairs of its
-/// many-to-many relationships.
+/// Parts arrive in order and each object is in one part. Only an object with changed pairs of a many-to-many
+/// relationship may appear again, as updated.
 public struct ChangeSetPart: Hashable, Sendable {
     public var revision: Revision
     /// Microseconds since 1970-01-01 UTC.
     public var time: Int64
-    /// The public number of the session that wrote it.
+    /// The public number of the session that wrote the transaction.
     public var sessionNumber: UInt64
     public var kind: HistoryEntry.Kind
     /// The revision that an undo or redo reverted.
     public var reverted: Revision?
-    /// The undo entry's.
+    /// The name of the undo entry.
     public var name: String
-    /// How many parts of the change set have been read with this one, for resuming inside it; 0 when it ends here.
+    /// The number of parts of the change set read so far, this one included, for resuming within it; 0 for the last
+    /// part.
     package var place: Int
     public var objects: [ChangedObject]
 
@@ -69,6 +70,6 @@ public struct ChangeSetPart: Hashable, Sendable {
         self.objects = objects
     }
 
-    /// Another part of the same change set follows.
+    /// Whether another part of the same change set follows.
     public var hasMore: Bool { self.place > 0 }
 }

@@ -1,6 +1,6 @@
-/// Indexes of a longest strictly increasing sub-sequence. O(n log n). (Fredman, 1975.)
+/// Returns the indexes of a longest strictly increasing subsequence. O(n log n). (Fredman, 1975.)
 package func longestIncreasingSubsequence(_ values: [Int]) -> [Int] {
-    /// For each length, the index of the least value that ends such a sub-sequence.
+    /// For each length, the index of the least value that ends such a subsequence.
     var ends: [Int] = []
     var previous = [Int](repeating: -1, count: values.count)
     for index in values.indices {

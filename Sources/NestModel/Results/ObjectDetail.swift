@@ -1,12 +1,12 @@
-/// One object with everything it holds: what `show` prints.
+/// One object with all its values, as `show` prints it.
 public struct ObjectDetail: Hashable, Sendable {
     public var entity: EntityNumber
     public var id: ObjectID
-    /// The revision of its last change.
+    /// The revision of the object's last change.
     public var revision: Revision
     /// Attributes and to-one relationships, ascending by number.
     public var values: [(property: PropertyNumber, value: AttributeValue)]
-    /// How many objects each to-many relationship leads to.
+    /// The number of objects in each to-many relationship.
     public var counts: [(property: PropertyNumber, count: Int)]
 
     public init(

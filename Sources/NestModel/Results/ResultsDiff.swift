@@ -1,7 +1,7 @@
 /// Why a row left a result.
 public enum LeaveReason: UInt8, Sendable, CaseIterable, CustomStringConvertible {
     case deleted = 1
-    /// It lives on, but the request no longer finds it.
+    /// The object still exists, but the request no longer matches it.
     case unmatched = 2
     case outOfWindow = 3
 
@@ -14,10 +14,10 @@ public enum LeaveReason: UInt8, Sendable, CaseIterable, CustomStringConvertible 
     }
 }
 
-/// What takes a result from one revision to a later one.
+/// The difference between a result at one revision and at a later one.
 ///
-/// Old coordinates for what leaves, new coordinates for what arrives. Applied in two phases (`SectionedSnapshot.apply`);
-/// one at a time, in the order of a list of callbacks, would be wrong.
+/// Removed rows have old coordinates, added rows new ones. Apply it in two phases (`SectionedSnapshot.apply`), not one
+/// change at a time.
 public struct ResultsDiff: Hashable, Sendable {
     public struct DeletedRow: Hashable, Sendable {
         public var path: RowPosition
@@ -62,7 +62,7 @@ public struct ResultsDiff: Hashable, Sendable {
     }
 
     public struct Update: Hashable, Sendable {
-        /// Where the row is in the end.
+        /// The row's position in the new state.
         public var path: RowPosition
         public var values: [(property: PropertyNumber, value: AttributeValue)]
 
@@ -84,17 +84,17 @@ public struct ResultsDiff: Hashable, Sendable {
         }
     }
 
-    /// The revision of the view's previous change: a state exact at h may take this diff when from <= h < to. The
-    /// diff that answers a change of a subscription is from a revision to the same one.
+    /// The revision of the view's previous change. The diff applies to a state that is exact at revision h if from <= h
+    /// < to. A diff that answers a change of the subscription has equal `from` and `to`.
     public var from: Revision
     public var to: Revision
-    /// Rows of the new state of the view.
+    /// The number of rows of the view's new state.
     public var total: Int
     /// The digest of the new state.
     public var digest: UInt64
-    /// Ascending, old coordinates. Every row that leaves is listed, those of deleted sections too.
+    /// Ascending, old coordinates. Every removed row is listed, rows of deleted sections included.
     public var deletedRows: [DeletedRow] = []
-    /// Ascending, old coordinates; such a section is empty when it is taken out.
+    /// Ascending, old coordinates. A section is empty when it is removed.
     public var deletedSections: [Int] = []
     /// Ascending, new coordinates.
     public var insertedSections: [InsertedSection] = []
@@ -102,12 +102,12 @@ public struct ResultsDiff: Hashable, Sendable {
     public var moves: [Move] = []
     /// Ascending, new coordinates.
     public var insertedRows: [InsertedRow] = []
-    /// Ascending, new coordinates; only values that changed.
+    /// Ascending, new coordinates; only changed values.
     public var updates: [Update] = []
-    /// Of a view with a window: where it is now.
+    /// The window's position, if the view has a window.
     public var window: WindowPosition?
-    /// The revisions among those after `from`, up to `to`, that the connection which got the diff wrote itself; ascending.
-    /// Not part of the diff's bytes: the client knows them.
+    /// The revisions after `from`, up to `to`, that the receiving connection wrote itself; ascending. Not encoded in
+    /// the diff: the client computes them.
     public var ownRevisions: [Revision] = []
 
     public init(from: Revision, to: Revision, total: Int, digest: UInt64) {
@@ -117,10 +117,10 @@ public struct ResultsDiff: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// Whether a write of the connection itself is among what the diff spans.
+    /// Whether the diff includes a write of the connection itself.
     public var isOwn: Bool { !self.ownRevisions.isEmpty }
 
-    /// Whether it changes nothing; such a diff is never sent.
+    /// Whether the diff changes nothing. Such a diff is never sent.
     public var isEmpty: Bool {
         self.deletedRows.isEmpty && self.deletedSections.isEmpty && self.insertedSections.isEmpty
             && self.moves.isEmpty && self.insertedRows.isEmpty && self.updates.isEmpty

@@ -1,14 +1,15 @@
 /// An order-sensitive hash over the rows of a result: a polynomial modulo 2^61 - 1 over one number per row.
 ///
-/// `combined` is associative, so a tree's nodes can keep it and a range is combined from O(log n) of them. It covers
-/// order, sections and membership, not values. (Karp and Rabin, 1987; the modulus as in common rolling-hash practice.)
+/// `combined` is associative, so the nodes of a tree can store it, and the digest of a range combines O(log n) of them.
+/// It covers order, sections and membership, not values. (Karp and Rabin, 1987; the modulus is usual for rolling
+/// hashes.)
 public struct ResultsDigest: Hashable, Sendable, CustomStringConvertible {
     public static let modulus: UInt64 = (1 << 61) - 1
     public static let base: UInt64 = 0x0c9b_1d3f_5a27_6e85
 
     /// The sum over rows i of n of `rowHash(i) * base^(n-1-i)`, modulo 2^61 - 1.
     public private(set) var value: UInt64
-    /// base^n, which a concatenation needs.
+    /// base^n, needed for concatenation.
     @usableFromInline private(set) var power: UInt64
 
     /// The digest of no rows.
@@ -24,7 +25,7 @@ public struct ResultsDigest: Hashable, Sendable, CustomStringConvertible {
         self.init(value: Self.rowHash(sectionHash: sectionHash, object: object), power: Self.base)
     }
 
-    /// The digest of these rows followed by `next`.
+    /// Returns the digest of these rows followed by those of `next`.
     public func combined(with next: ResultsDigest) -> ResultsDigest {
         ResultsDigest(
             value: Self.add(Self.multiply(self.value, next.power), next.value),
@@ -38,14 +39,15 @@ public struct ResultsDigest: Hashable, Sendable, CustomStringConvertible {
         self.power = Self.multiply(self.power, Self.base)
     }
 
-    /// What a section's key adds to the hash of each of its rows: FNV-1a of the key's byte form.
+    /// Returns the hash of a section's key, which is part of each of its rows' hashes: FNV-1a of the key's byte form.
     public static func sectionHash(_ key: AttributeValue) -> UInt64 {
         var writer = ByteWriter()
         writer.write(value: key)
         return fnv1a(writer.bytes)
     }
 
-    /// 1 ..< 2^61 - 1: the finaliser of SplitMix64 (Steele, Lea, Flood, 2014) over section hash and id.
+    /// Returns a row's number, in 1 ..< 2^61 - 1: the finaliser of SplitMix64 (Steele, Lea, Flood, 2014) over section
+    /// hash and id.
     public static func rowHash(sectionHash: UInt64, object: ObjectID) -> UInt64 {
         var z = sectionHash ^ (UInt64(bitPattern: object.rawValue) &* 0x9e37_79b9_7f4a_7c15)
         z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
@@ -65,7 +67,7 @@ public struct ResultsDigest: Hashable, Sendable, CustomStringConvertible {
         return folded >= Self.modulus ? folded - Self.modulus : folded
     }
 
-    /// 16 hexadecimal digits.
+    /// The digest as 16 hexadecimal digits.
     public var description: String { Self.text(self.value) }
 
     public static func text(_ value: UInt64) -> String {

@@ -1,40 +1,43 @@
-/// Why a diff does not fit the state it was applied to. The state is unchanged; ask for a snapshot.
+/// Why a diff does not apply to a state. The state is unchanged; request a snapshot.
 public enum DiffMismatch: Error, Equatable, Sendable {
-    /// The diff starts after what is held, or ends before it.
+    /// The diff starts after the held revision, or ends before it.
     case revision(held: Revision, from: Revision, to: Revision)
-    /// A coordinate outside the state, or coordinates out of order.
+    /// A coordinate is outside the state, or coordinates are out of order.
     case coordinates(String)
-    /// The rows at the end are not as many as the diff says.
+    /// The resulting number of rows differs from the diff's total.
     case total(expected: Int, found: Int)
     case unknownProperty(PropertyNumber)
 }
 
 extension SectionedSnapshot {
-    /// Takes the state from its revision to `diff.to`.
+    /// Applies a diff: takes the state from its revision to `diff.to`.
     ///
-    /// 1. Take out deleted rows and move sources, from the last to the first (old coordinates). 2. Take out deleted
-    /// sections, from the last to the first. 3. Put in inserted sections, from the first to the last, empty. 4. Put in
-    /// inserted rows and move targets, from the first to the last (new coordinates). 5. Set the updated values.
+    /// 1. Remove deleted rows and move sources, from last to first (old coordinates).
+    /// 2. Remove deleted sections, from last to first.
+    /// 3. Insert new sections, empty, from first to last.
+    /// 4. Insert new rows and move targets, from first to last (new coordinates).
+    /// 5. Set the updated values.
     ///
-    /// Checks every coordinate and leaves the state as it was when one does not fit. O(n + k log k), O(k) splices for a
-    /// small k. The digest is not checked here: compare `digest` with `diff.digest`.
+    /// Checks every coordinate first; if one does not fit, throws and leaves the state unchanged. O(n + k log k), O(k)
+    /// splices for a small k. Does not check the digest: compare `digest` with `diff.digest`.
     public mutating func apply(_ diff: ResultsDiff) throws(DiffMismatch) {
         guard diff.from <= self.revision, self.revision < diff.to || diff.from == diff.to && diff.to == self.revision
         else {
             throw .revision(held: self.revision, from: diff.from, to: diff.to)
         }
         let plan = try DiffPlan(diff, self)
-        // From here on nothing can fail: the plan has followed every size through all phases.
+        // Applying cannot fail: the plan has checked every size through all phases.
         plan.apply(to: &self.sections, projection: self.projection)
         self.revision = diff.to
-        // One that answers a change of the subscription may be of a view without a window.
+        // A diff that answers a change of the subscription may end the window.
         if diff.window != nil || diff.from == diff.to { self.window = diff.window }
     }
 }
 
-/// A diff checked against a state, ready to be applied without failing half-way.
+/// A diff checked against a state, so that applying it cannot fail half-way.
 private struct DiffPlan {
-    /// Rows that leave their place, ascending old coordinates; `slot` is where a moved row waits.
+    /// A row that leaves its position, ascending old coordinates. `slot` is the index of a moved row in the buffer of
+    /// moved rows.
     struct Removal {
         var path: RowPosition
         var slot: Int?
@@ -74,7 +77,7 @@ private struct DiffPlan {
         try self.check(state)
     }
 
-    /// Follows the sizes of the sections through all phases, so that applying cannot fail.
+    /// Computes the sizes of the sections through all phases, so that applying cannot fail.
     private func check(_ state: SectionedSnapshot) throws(DiffMismatch) {
         var counts = state.sections.map(\.rows.count)
         for removal in self.removals { counts[removal.path.section] -= 1 }
@@ -88,7 +91,7 @@ private struct DiffPlan {
         previous = -1
         for section in self.diff.insertedSections {
             guard section.index > previous, section.index <= counts.count else {
-                throw .coordinates("no place for section \(section.index)")
+                throw .coordinates("no position for section \(section.index)")
             }
             counts.insert(0, at: section.index)
             previous = section.index
@@ -98,7 +101,7 @@ private struct DiffPlan {
             let path = arrival.path
             guard counts.indices.contains(path.section), path.row >= 0, path.row <= counts[path.section],
                 last == nil || last! < path
-            else { throw .coordinates("no place for a row at \(path)") }
+            else { throw .coordinates("no position for a row at \(path)") }
             counts[path.section] += 1
             last = path
             if case .inserted(let row) = arrival.content, row.values.count != state.projection.count {

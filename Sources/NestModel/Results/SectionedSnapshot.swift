@@ -15,7 +15,7 @@ public struct RowPosition: Hashable, Comparable, Sendable, CustomStringConvertib
     public var description: String { "[\(self.section), \(self.row)]" }
 }
 
-/// One object of a result: its id and the projected values, in the order of the projection.
+/// One object of a result: its id and its projected values, in the order of the projection.
 public struct Row: Hashable, Sendable {
     public var id: ObjectID
     public var values: [AttributeValue]
@@ -36,14 +36,14 @@ public struct ResultsSection: Hashable, Sendable {
     }
 }
 
-/// The whole state of a result at a revision. A result without a section key has exactly one section, keyed "", even
-/// when it has no rows.
+/// The whole state of a result at a revision. A result without a section key has exactly one section, with the key "",
+/// even if it has no rows.
 public struct SectionedSnapshot: Hashable, Sendable {
     public var revision: Revision
-    /// The properties that the rows' values are of.
+    /// The properties of the rows' values.
     public var projection: [PropertyNumber]
     public var sections: [ResultsSection]
-    /// Of a view with a window, whose rows these are: where it is in the whole. `nil`: these are all rows.
+    /// The window's position in the whole result; `nil`: the rows are the whole result.
     public var window: WindowPosition?
 
     public init(
@@ -62,7 +62,7 @@ public struct SectionedSnapshot: Hashable, Sendable {
 
     public subscript(_ path: RowPosition) -> Row { self.sections[path.section].rows[path.row] }
 
-    /// The digest of what is held, computed from scratch: O(n).
+    /// The digest of the rows, computed from scratch: O(n).
     public var digest: UInt64 {
         var digest = ResultsDigest.empty
         for section in self.sections {

@@ -1,10 +1,10 @@
-/// One committed transaction as `history` lists it.
+/// One committed transaction, as `history` lists it.
 public struct HistoryEntry: Hashable, Sendable {
     public enum Kind: UInt8, Sendable, CustomStringConvertible {
         case write = 0
         case undo = 1
         case redo = 2
-        /// An undo of any past transaction, by its revision: like a write, an undo entry of its own.
+        /// An undo of any past transaction, named by its revision. Like a write, it makes an undo entry of its own.
         case revert = 3
 
         public var description: String {
@@ -20,20 +20,20 @@ public struct HistoryEntry: Hashable, Sendable {
     public var revision: Revision
     /// Microseconds since 1970-01-01 UTC.
     public var time: Int64
-    /// The public number of the session that wrote it.
+    /// The public number of the session that wrote the transaction.
     public var sessionNumber: UInt64
     public var kind: Kind
     /// The revision that an undo or redo reverted.
     public var reverted: Revision?
     public var name: String
-    /// Written by the session that asks.
+    /// Whether the requesting session wrote it.
     public var isMine: Bool
-    /// What the asking session's next undo (redo) would take.
+    /// Whether the requesting session's next undo (or redo) takes this entry.
     public var isNextUndo: Bool
     public var isNextRedo: Bool
-    /// Its undo (or redo) would have changed nothing: it is passed over.
+    /// Whether undo (or redo) skips the entry because it would change nothing.
     public var isBlocked: Bool
-    /// The first transaction of the undo entry that it is a part of; `nil` when it is the first, or the only one.
+    /// The first transaction of the undo entry that this one belongs to; `nil` if it is the first or the only one.
     public var entry: Revision?
 
     public init(

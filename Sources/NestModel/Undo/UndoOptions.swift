@@ -1,13 +1,13 @@
-/// What an undo or redo does about what has changed since. Nothing of it overrides what the model wants: cycles, uniqueness,
-/// required values and delete rules are judged again in any case.
+/// How an undo or redo treats later changes. No option overrides the model: cycles, uniqueness, required values and
+/// delete rules are always checked again.
 public struct UndoOptions: Hashable, Sendable {
     public enum Policy: UInt8, CaseIterable, Sendable, CustomStringConvertible {
-        /// What was changed later stays as it is and is reported; the rest is taken back. An object that the entry inserted
-        /// and that holds later work is not deleted: the undo is refused.
+        /// Keeps and reports later changes, and reverts the rest. The undo is refused if it would delete an object that
+        /// the entry inserted and that contains later work.
         case keep = 0
-        /// Later values are overwritten, and later work inside of what goes is deleted with it; both are reported.
+        /// Overwrites later values, and deletes later work inside deleted objects; reports both.
         case force = 1
-        /// Refused, with everything that was changed later.
+        /// Refuses the undo if anything was changed later, and reports all of it.
         case strict = 2
 
         public var description: String {
@@ -20,8 +20,8 @@ public struct UndoOptions: Hashable, Sendable {
     }
 
     public var policy: Policy
-    /// What comes back, or moves back, under an object that is gone goes under the nearest one above it that lives, as the
-    /// last. Otherwise what would come back is refused with OWNER_GONE.
+    /// Whether objects whose former owner is deleted are restored (or moved back) under the nearest remaining ancestor,
+    /// as the last. If false, restoring such an object is refused with OWNER_GONE.
     public var rehomes: Bool
 
     public init(policy: Policy = .keep, rehomes: Bool = false) {
@@ -30,36 +30,36 @@ public struct UndoOptions: Hashable, Sendable {
     }
 }
 
-/// What is to be taken back.
+/// The transaction or entry to undo or redo.
 public enum UndoTarget: Hashable, Sendable {
     /// The newest entry of the session's undo stack.
     case undo
-    /// The newest entry of its redo stack.
+    /// The newest entry of the session's redo stack.
     case redo
-    /// Any past transaction. `ofAnyone`: another session's too.
+    /// Any past transaction. `ofAnyone`: other sessions' transactions too.
     case revert(Revision, ofAnyone: Bool)
 }
 
-/// Something that an undo left as it found it, did in another way than asked, or, forced, took from others.
+/// A change that an undo did not make, made in another way than requested, or, if forced, made to others' work.
 public struct UndoConflict: Hashable, Sendable {
     public enum Reason: UInt8, CaseIterable, Sendable, CustomStringConvertible {
-        /// The property has another value by now than the entry gave it.
+        /// The property was changed after the entry.
         case edited = 0
-        /// The object has been put somewhere else since.
+        /// The object was moved after the entry.
         case moved = 1
-        /// The object has been deleted since.
+        /// The object was deleted after the entry.
         case deleted = 2
-        /// The object is there already: somebody else brought it back.
+        /// The object exists already: another client restored it.
         case present = 3
-        /// The object that it would lead to again, or be under again, is gone.
+        /// The owner or target to restore is deleted.
         case ownerGone = 4
-        /// It went under another object than before: `UndoOptions.rehomes`.
+        /// The object was restored under another owner: `UndoOptions.rehomes`.
         case rehomed = 5
-        /// The property had another value than the entry gave it; a forced undo has replaced it.
+        /// The property was changed after the entry; a forced undo overwrote it.
         case overwritten = 6
-        /// The object did not come with the entry, or was changed since; a forced undo has deleted it.
+        /// The object was inserted or changed after the entry; a forced undo deleted it.
         case lost = 7
-        /// One that this version does not know.
+        /// A reason that this version does not know.
         case other = 255
 
         public var description: String {
@@ -80,13 +80,13 @@ public struct UndoConflict: Hashable, Sendable {
     public var reason: Reason
     public var entity: EntityNumber
     public var object: ObjectID
-    /// The attribute or relationship; `nil` when it is the whole object.
+    /// The attribute or relationship; `nil` for the whole object.
     public var property: PropertyNumber?
-    /// The object's last change; `nil` when it is gone.
+    /// The object's last change; `nil` if the object is deleted.
     public var revision: Revision?
-    /// The public number of the session that made that change; `nil` when the journal no longer has it.
+    /// The public number of the session that made that change; `nil` if the journal no longer has the change.
     public var sessionNumber: UInt64?
-    /// What the object is called, for people; may be empty.
+    /// A name of the object for people; may be empty.
     public var label: String
 
     public init(
@@ -108,7 +108,7 @@ public struct UndoConflict: Hashable, Sendable {
     }
 }
 
-/// All that an undo left as it found it: the first `Limits.undoConflictsMax` of it, and how much it was.
+/// The conflicts of an undo: the first `Limits.undoConflictsMax`, and the number of all.
 public struct UndoConflicts: Hashable, Sendable {
     public private(set) var listed: [UndoConflict] = []
     public private(set) var count = 0
@@ -120,7 +120,7 @@ public struct UndoConflicts: Hashable, Sendable {
         if self.listed.count < Limits.undoConflictsMax { self.listed.append(conflict) }
     }
 
-    /// Counts more than are listed.
+    /// Counts conflicts without listing them.
     package mutating func addUnlisted(_ count: Int) { self.count += count }
 
     public var isEmpty: Bool { self.count == 0 }

@@ -1,10 +1,10 @@
-/// What an undo would do now.
+/// The effect that an undo would have now.
 public struct UndoPreview: Hashable, Sendable {
-    /// A value of an object that would be another.
+    /// A value of an object that would change.
     public struct Value: Hashable, Sendable {
         public var property: PropertyNumber
         public var before: AttributeValue
-        /// The same as before for a to-one relationship in which only the object's place would change.
+        /// Equal to `before` for a to-one relationship if only the object's position would change.
         public var after: AttributeValue
 
         public init(property: PropertyNumber, before: AttributeValue, after: AttributeValue) {
@@ -16,9 +16,9 @@ public struct UndoPreview: Hashable, Sendable {
 
     public struct Change: Hashable, Sendable {
         public var object: ChangedObject
-        /// What the object is called, for people; may be empty.
+        /// A name of the object for people; may be empty.
         public var label: String
-        /// Of an updated object; relationships to many are in `object.properties` alone.
+        /// The changed values of an updated object. Changed to-many relationships are only in `object.properties`.
         public var values: [Value]
 
         public init(object: ChangedObject, label: String, values: [Value]) {
@@ -28,7 +28,7 @@ public struct UndoPreview: Hashable, Sendable {
         }
     }
 
-    /// The entry's.
+    /// The name of the undo entry.
     public var name: String
     public var conflicts: UndoConflicts
     public var insertedCount: Int
@@ -53,6 +53,6 @@ public struct UndoPreview: Hashable, Sendable {
         self.changes = changes
     }
 
-    /// It would change nothing.
+    /// Whether the undo would change nothing.
     public var isNothing: Bool { self.insertedCount == 0 && self.updatedCount == 0 && self.deletedCount == 0 }
 }

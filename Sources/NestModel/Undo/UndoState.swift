@@ -1,11 +1,11 @@
-/// What a session can take back and do again: what a client labels its menu with.
+/// The undo and redo stacks of a session, as a client shows them in its menu.
 public struct UndoState: Hashable, Sendable {
-    /// One or several transactions that are taken back together.
+    /// One or several transactions that are undone together.
     public struct Entry: Hashable, Sendable {
-        /// Of the newest of its transactions.
+        /// The revision of its newest transaction.
         public var revision: Revision
         public var name: String
-        /// How many transactions it is made of.
+        /// The number of its transactions.
         public var transactionCount: Int
 
         public init(revision: Revision, name: String, transactionCount: Int) {
@@ -15,17 +15,17 @@ public struct UndoState: Hashable, Sendable {
         }
     }
 
-    /// What the next undo takes back.
+    /// The entry that the next undo reverts.
     public var undo: Entry?
-    /// What the next redo does again.
+    /// The entry that the next redo restores.
     public var redo: Entry?
     public var undoCount: Int
     public var redoCount: Int
-    /// Entries whose undo (or redo) would have changed nothing: they are passed over.
+    /// The number of entries that undo (or redo) skips because they would change nothing.
     public var blockedCount: Int
-    /// Entries dropped because there were too many, or too large ones.
+    /// The number of entries dropped because there were too many or they were too large.
     public var droppedCount: Int
-    /// The connection's open group.
+    /// The open group of the connection.
     public var group: UInt64?
 
     public init(

@@ -1,7 +1,7 @@
-/// The one order of values that sorting, predicates and bounds share.
+/// The order of values that sorting, predicates and bounds share.
 extension AttributeValue {
-    /// How two values stand to each other: below 0, 0, above 0; `nil` when they cannot be compared, null with anything
-    /// included. Text by the bytes of its folded form; numbers as numbers, exactly.
+    /// Compares two values: below 0, 0, or above 0; `nil` when they cannot be compared, and always for null. Text
+    /// compares by the bytes of its folded form, numbers by their exact value.
     public func compared(with other: AttributeValue, folding: TextFolding = []) -> Int? {
         switch (self, other) {
         case (.integer(let a), .integer(let b)), (.date(let a), .date(let b)): a < b ? -1 : a > b ? 1 : 0
@@ -28,7 +28,7 @@ extension AttributeValue {
         }
     }
 
-    /// A whole number with any other: a double of 64 bits does not hold every one.
+    /// Compares an integer with a double, exactly: a 64-bit double cannot hold every `Int64`.
     private static func compare(_ a: Int64, _ b: Double) -> Int? {
         if b.isNaN { return nil }
         if b >= 9_223_372_036_854_775_808 { return -1 }

@@ -1,7 +1,7 @@
-/// The value of an attribute, or of a to-one relationship (the id it points to).
+/// The value of an attribute or of a to-one relationship (the id it points to).
 ///
-/// Equality is exact: strings are equal when their UTF-8 bytes are, never by canonical equivalence as
-/// `String`'s own `==`; doubles when their bits are.
+/// Equality is exact: two strings are equal if their UTF-8 bytes are equal (`==` of `String` uses canonical equivalence
+/// instead), two doubles if their bits are equal.
 public enum AttributeValue: Sendable {
     case null
     case boolean(Bool)
@@ -28,7 +28,7 @@ public enum AttributeValue: Sendable {
         if case .string(let string) = self { string } else { nil }
     }
 
-    /// The name of the case, as error texts use it.
+    /// The name of the case, for error texts.
     public var typeName: String {
         switch self {
         case .null: "null"
@@ -84,7 +84,7 @@ extension AttributeValue: Hashable {
 }
 
 extension String {
-    /// Whether both hold the same UTF-8 bytes. The model never uses `==` on strings, which is canonical
+    /// Whether both strings hold the same UTF-8 bytes. The model never uses `==` on strings, which is canonical
     /// equivalence ("é" as one scalar or two).
     public func hasSameBytes(as other: String) -> Bool {
         var a = self

@@ -12,7 +12,7 @@ package enum DatePeriod: Sendable {
         }
     }
 
-    /// The first and the last microsecond of the period that a moment is in, as far as dates reach.
+    /// The first and last microsecond of the period that contains a moment, clamped to the range of dates.
     package func range(of microseconds: Int64) -> ClosedRange<Int64> {
         let (year, month, day) = self.components(microseconds)
         let first = DateText.dayNumber(year, month, day)
@@ -31,7 +31,7 @@ package enum DatePeriod: Sendable {
         return overflow || under ? (days < 0 ? .min : .max) : result
     }
 
-    /// `2026`, `2026-11`, `2026-11-21`.
+    /// The period as text: `2026`, `2026-11`, `2026-11-21`.
     package func text(_ microseconds: Int64) -> String {
         let (year, month, day) = self.components(microseconds)
         let text = (0...9_999).contains(year) ? DateText.padded(year, 4) : "\(year)"

@@ -1,4 +1,4 @@
-/// Dates as RFC 3339 text in UTC with microseconds, and back. The calendar is the proleptic Gregorian one.
+/// Converts dates to RFC 3339 text in UTC with microseconds, and back. The calendar is the proleptic Gregorian one.
 package enum DateText {
     static let microsecondsOfDay: Int64 = 86_400_000_000
 
@@ -13,7 +13,8 @@ package enum DateText {
         return "\(date)T\(time).\(Self.padded(micros, 6))Z"
     }
 
-    /// Reads `2026-11-21`, or with a time `T09:30[:15[.123456]]` and a zone `Z` or `+01:00`; UTC when none is said.
+    /// Reads `2026-11-21`, optionally with a time `T09:30[:15[.123456]]` and a zone `Z` or `+01:00`. Without a zone the
+    /// time is UTC.
     package static func microseconds(_ text: String) -> Int64? {
         var scanner = Scanner(bytes: Array(text.utf8))
         guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
@@ -72,14 +73,14 @@ package enum DateText {
             return value
         }
 
-        /// Microseconds from one to six digits.
+        /// Reads one to six digits as microseconds.
         mutating func fraction() -> Int64? {
             guard var value = self.digit() else { return nil }
             for _ in 0..<5 { value = value * 10 + (self.digit() ?? 0) }
             return value
         }
 
-        /// Seconds east of UTC.
+        /// Reads a zone; returns seconds east of UTC.
         mutating func zone() -> Int64? {
             if self.isAtEnd || self.skip("Z") || self.skip("z") { return 0 }
             let isWest = self.skip("-")

@@ -1,18 +1,18 @@
-/// Decimal numbers as text: exact, and each number written in one way, so that equal numbers are equal text.
+/// Exact decimal numbers as text. Each number has exactly one canonical text, so equal numbers are equal text.
 public enum DecimalText {
-    /// As many as Core Data's decimal numbers have.
+    /// The number of digits of Core Data's decimal numbers.
     public static let digitsMax = 38
 
-    /// A number's parts: digits without zeros at either end, and the power of ten of the last of them.
+    /// The parts of a number: its digits without leading and trailing zeros, and the power of ten of the last digit.
     private struct Parts {
         var isNegative: Bool
         var digits: [UInt8]
         var exponent: Int
     }
 
-    /// The one form of a number: `-12.5`, `0.001`, `1200`; no exponent, no sign before a zero, no zeros that say nothing.
-    /// `nil` for what is no number (`[+-]digits[.digits][e[+-]digits]`) or has more than `digitsMax` digits, counting the
-    /// zeros that its form needs.
+    /// Returns the canonical text of a number: `-12.5`, `0.001`, `1200`; no exponent, no sign before a zero, no
+    /// redundant zeros. Returns `nil` if the text is not a number (`[+-]digits[.digits][e[+-]digits]`) or needs more
+    /// than `digitsMax` digits in canonical form, zeros included.
     public static func canonical(_ text: String) -> String? {
         guard let parts = Self.parse(text) else { return nil }
         guard !parts.digits.isEmpty else { return "0" }
@@ -66,21 +66,21 @@ public enum DecimalText {
         return parts
     }
 
-    /// Whether one number is below another. Both in the form of `canonical`.
+    /// Whether `a` is less than `b`. Both must be canonical.
     public static func isLess(_ a: String, _ b: String) -> Bool {
         let x = Self.orderKey(a)
         let y = Self.orderKey(b)
         return x.lexicographicallyPrecedes(y)
     }
 
-    /// Bytes whose order is that of the numbers. Of a number in the form of `canonical`.
+    /// Returns bytes that sort in the order of the numbers. The text must be canonical.
     ///
-    /// A byte for the sign (0, 1, 2), then the place of the first digit, then the digits; of a negative number all are
-    /// turned round, and an end that is above every digit follows.
+    /// The bytes are: one for the sign (0, 1, 2), one for the decimal position of the first digit, then the digits. A
+    /// negative number inverts all of them and ends with a byte that is greater than every digit.
     public static func orderKey(_ text: String) -> [UInt8] {
         guard let parts = Self.parse(text), !parts.digits.isEmpty else { return [1] }
-        let place = parts.digits.count + parts.exponent + 128
-        let body = [UInt8(clamping: place)] + parts.digits
+        let position = parts.digits.count + parts.exponent + 128
+        let body = [UInt8(clamping: position)] + parts.digits
         return parts.isNegative ? [0] + body.map { 255 - $0 } + [255] : [2] + body
     }
 }

@@ -1,5 +1,5 @@
-/// The identity of an object: a positive 64-bit number below 2^53, given by the server, unique in the store
-/// over all entities and never reused. Undo of a delete brings the same id back.
+/// The identity of an object: a positive 64-bit number below 2^53. The server assigns it; it is unique in the store
+/// over all entities and never reused. Undoing a delete restores the same id.
 public struct ObjectID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: Int64
 
@@ -16,10 +16,11 @@ public struct ObjectID: Hashable, Comparable, Sendable, CustomStringConvertible 
     public var description: String { String(self.rawValue) }
 }
 
-/// An object as a request names it: an existing one by its id, or what the k-th insert or find-or-create of the same
-/// transaction makes or finds.
+/// An object in a request: an existing object by its id, or the object that the k-th insert or find-or-create of the
+/// same transaction inserts or finds.
 ///
-/// On the wire both are one signed number: positive is an id, `-k` is the k-th of those steps (counted from 1).
+/// On the wire both are one signed number: a positive number is an id, `-k` is the k-th of those steps (counted from
+/// 1).
 public struct ObjectReference: Hashable, Sendable {
     public let rawValue: Int64
 
@@ -34,7 +35,7 @@ public struct ObjectReference: Hashable, Sendable {
     public static func inserted(_ number: Int) -> ObjectReference { ObjectReference(rawValue: -Int64(number)) }
 }
 
-/// The number of committed transactions of a store: the only clock that clients see. A new store is at 0.
+/// The number of committed transactions of a store, the only clock that clients see. A new store is at revision 0.
 public struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: UInt64
 
@@ -68,21 +69,21 @@ public struct Identifier128: Hashable, Comparable, Sendable, CustomStringConvert
         (a.high, a.low) < (b.high, b.low)
     }
 
-    /// From a source of randomness that the caller owns, so that a seeded run repeats itself.
+    /// Makes a random identifier. The caller owns the generator, so a seeded run is reproducible.
     public static func random(using generator: inout some RandomNumberGenerator) -> Identifier128 {
         Identifier128(high: generator.next(), low: generator.next())
     }
 
-    /// 32 hexadecimal digits, lower case.
+    /// The identifier as 32 lower-case hexadecimal digits.
     public var hex: String { Self.digits(self.high) + Self.digits(self.low) }
 
-    /// The usual 8-4-4-4-12 form of a UUID, lower case.
+    /// The identifier in the usual 8-4-4-4-12 form of a UUID, lower case.
     public var uuidString: String {
         let digits = Array(self.hex)
         return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
     }
 
-    /// Reads 32 hexadecimal digits, with or without dashes. `nil` for anything else.
+    /// Reads 32 hexadecimal digits, with or without dashes. Returns `nil` for any other text.
     public init?(hex: String) {
         var high: UInt64 = 0
         var low: UInt64 = 0

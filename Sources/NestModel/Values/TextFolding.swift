@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a comparison of text does not tell apart. The one place where nest looks at letters; everything else compares
-/// UTF-8 bytes.
+/// Differences that a comparison of text ignores. Only this type interprets letters; all other code compares UTF-8
+/// bytes.
 public struct TextFolding: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 
@@ -9,14 +9,14 @@ public struct TextFolding: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// `[c]`: lower-cased, upper-cased, then lower-cased again, by the full mappings of Unicode, the same in every locale.
-    /// Without the first the capital sharp s would fold to the small one, and only that to two of s: folded text stays as
-    /// it is when it is folded again.
+    /// `[c]`, ignores case: maps to lower case, then upper case, then lower case again, with Unicode's full mappings,
+    /// the same in every locale. The first step makes folding idempotent: without it the capital sharp s would fold to
+    /// the small one, and only a second folding to "ss".
     public static let caseInsensitive = TextFolding(rawValue: 1)
-    /// `[d]`: canonically decomposed, without nonspacing marks (general category Mn).
+    /// `[d]`, ignores diacritics: decomposes canonically and removes nonspacing marks (general category Mn).
     public static let diacriticInsensitive = TextFolding(rawValue: 2)
 
-    /// The text by whose bytes texts are compared. O(n); text of ASCII alone needs no tables.
+    /// Returns the folded text; folded texts are compared by their bytes. O(n); ASCII text needs no Unicode tables.
     public func fold(_ text: String) -> String {
         guard !self.isEmpty else { return text }
         if let folded = self.foldASCII(text) { return folded }

@@ -1,5 +1,5 @@
-/// A stable number for everything that can go wrong, and what to do about it. The high byte is the class, by which
-/// a client acts on codes it does not know.
+/// A stable number for each kind of error, and what a client can do about it. The high byte is the class, by which a
+/// client handles codes that it does not know.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: UInt16
 
@@ -7,7 +7,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
         self.rawValue = rawValue
     }
 
-    /// What a client may do with the same request.
+    /// Whether a client may retry the request.
     public enum Retry: UInt8, Sendable {
         /// The same request will fail again.
         case never = 0
@@ -15,9 +15,9 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
         case now = 1
         /// Not executed; may be sent again after a pause.
         case later = 2
-        /// May have been executed: only with the same idempotency key.
+        /// May have been executed: retry only with the same idempotency key.
         case unknownOutcome = 3
-        /// Not executed; connect again first.
+        /// Not executed; reconnect first.
         case reconnect = 4
     }
 
@@ -32,11 +32,11 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let checksum = ErrorCode(rawValue: 0x0107)
     public static let unsupported = ErrorCode(rawValue: 0x0108)
     public static let versionMismatch = ErrorCode(rawValue: 0x0109)
-    // 02: who may do what
-    /// The server wants a token and has not got one that is good. Says nothing else, whatever was wrong.
+    // 02: access
+    /// The server requires a valid token and did not receive one. The message does not state why the token was refused.
     public static let unauthenticated = ErrorCode(rawValue: 0x0201)
     public static let forbidden = ErrorCode(rawValue: 0x0202)
-    /// The token does not allow it.
+    /// The token does not permit the request.
     public static let notPermitted = ErrorCode(rawValue: 0x0203)
     // 03: the request is wrong
     public static let invalid = ErrorCode(rawValue: 0x0300)
@@ -48,7 +48,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let invalidPredicate = ErrorCode(rawValue: 0x0306)
     public static let schemaChanged = ErrorCode(rawValue: 0x0307)
     public static let indexOutOfRange = ErrorCode(rawValue: 0x0308)
-    // 04: the state of the store stands against it
+    // 04: the state of the store does not allow the request
     public static let conflict = ErrorCode(rawValue: 0x0400)
     public static let cycle = ErrorCode(rawValue: 0x0401)
     public static let deleteDenied = ErrorCode(rawValue: 0x0402)
@@ -60,13 +60,13 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let rootObject = ErrorCode(rawValue: 0x0408)
     public static let nothingToRedo = ErrorCode(rawValue: 0x0409)
     public static let notUnique = ErrorCode(rawValue: 0x040a)
-    /// A read asked for a revision that the store has not reached.
+    /// The read requested a revision that the store has not reached.
     public static let revisionNotReached = ErrorCode(rawValue: 0x040b)
-    /// The journal no longer reaches back to the revision.
+    /// The journal no longer contains the revision.
     public static let revisionDropped = ErrorCode(rawValue: 0x040c)
-    /// What an undo would bring back was under an object that is gone.
+    /// The owner of an object that the undo would restore is deleted.
     public static let ownerGone = ErrorCode(rawValue: 0x040d)
-    // 05: the server cannot now
+    // 05: the server cannot serve the request now
     public static let busy = ErrorCode(rawValue: 0x0500)
     public static let limitExceeded = ErrorCode(rawValue: 0x0502)
     public static let slowConsumer = ErrorCode(rawValue: 0x0503)
@@ -78,16 +78,16 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let internalError = ErrorCode(rawValue: 0x0600)
     public static let storageFailure = ErrorCode(rawValue: 0x0601)
     public static let storageCorrupt = ErrorCode(rawValue: 0x0602)
-    // 07: what a client says of its connection; never on the wire
-    /// No connection could be made, so nothing was executed.
+    // 07: errors of the client library; never on the wire
+    /// No connection could be made: nothing was executed.
     public static let unreachable = ErrorCode(rawValue: 0x0700)
     /// The connection was lost; the request was not executed, or changes nothing.
     public static let connectionLost = ErrorCode(rawValue: 0x0701)
-    /// The connection was lost, or the answer did not come, after a write was sent.
+    /// The connection was lost, or no answer arrived, after a write was sent.
     public static let outcomeUnknown = ErrorCode(rawValue: 0x0702)
     /// The client was closed.
     public static let closed = ErrorCode(rawValue: 0x0703)
-    /// The server could not prove who it is, or would have been told a token that others can read.
+    /// The server could not prove its identity, or the token would have been sent unencrypted.
     public static let untrusted = ErrorCode(rawValue: 0x0704)
 
     private static let names: [ErrorCode: String] = [
@@ -134,13 +134,13 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     }
 }
 
-/// A request that was refused, or a failure of the server: a stable code, and a text for people that says what to do.
+/// A refused request or a failure of the server: a stable code, and a text for people that states what to do.
 public struct NestError: Error, Equatable, Sendable, CustomStringConvertible {
     public var code: ErrorCode
     public var message: String
     /// The object the error is about.
     public var object: ObjectID?
-    /// Everything that is wrong with what a transaction would leave; at most `Limits.faultsPerErrorMax` of it.
+    /// The faults of the state that the transaction would leave; at most `Limits.faultsPerErrorMax`.
     public var faults: [ValidationFault]
 
     public init(_ code: ErrorCode, _ message: String, object: ObjectID? = nil, faults: [ValidationFault] = []) {

@@ -1,14 +1,15 @@
-/// Where an object stands in an ordered relationship.
+/// A position in an ordered relationship.
 public enum Place: Hashable, Sendable {
     case last
     case first
     case before(ObjectReference)
     case after(ObjectReference)
-    /// The final index, 0...n (0..<n for a move inside the same list). Beyond the end is refused with the count.
+    /// The final index, 0...n (0..<n for a move inside the same list). A larger index is refused; the error states the
+    /// count.
     case at(Int)
 }
 
-/// A place under an owner: `relationship` is the to-one side that the placed object holds.
+/// A position under an owner. `relationship` is the to-one relationship of the placed object.
 public struct Placement: Hashable, Sendable {
     public var relationship: PropertyNumber
     public var owner: ObjectReference
@@ -21,10 +22,10 @@ public struct Placement: Hashable, Sendable {
     }
 }
 
-/// What a request sets an attribute or to-one relationship to.
+/// The value that a request sets an attribute or to-one relationship to.
 public enum MutationValue: Hashable, Sendable {
     case value(AttributeValue)
-    /// An object of the same transaction or an existing one. In an ordered relationship: as its last.
+    /// An existing object or one of the same transaction. In an ordered relationship it becomes the last.
     case reference(ObjectReference)
 }
 
@@ -43,17 +44,17 @@ public enum Mutation: Hashable, Sendable {
     case insert(entity: EntityNumber, values: [PropertyAssignment], placements: [Placement])
     case update(ObjectReference, values: [PropertyAssignment])
     case move(ObjectReference, Placement)
-    /// With everything its delete rules reach.
+    /// Deletes an object and everything that its delete rules reach.
     case delete(ObjectReference)
-    /// Puts an object among those that a to-many relationship of the first leads to; one that is there already moves to the
-    /// place. A place other than `last` needs an ordered relationship.
+    /// Adds an object (the second) to a to-many relationship of the first, or moves it to the position if it is there
+    /// already. A position other than `last` requires an ordered relationship.
     case relate(ObjectReference, PropertyNumber, ObjectReference, Place)
-    /// Takes an object out of a to-many relationship of the first; nothing happens when it is not there.
+    /// Removes an object (the second) from a to-many relationship of the first; does nothing if it is not there.
     case unrelate(ObjectReference, PropertyNumber, ObjectReference)
-    /// Makes a to-many relationship lead to these objects and no others, in this order when it is ordered.
+    /// Sets a to-many relationship to exactly these objects, in this order if it is ordered.
     case setRelated(ObjectReference, PropertyNumber, [ObjectReference])
-    /// The first object by id of the entity whose properties equal all of `match`; when there is none, it is inserted with
-    /// `match` and `values`. One that is found is not changed.
+    /// Finds the first object (by id) of the entity whose properties equal all of `match`. If there is none, inserts
+    /// one with `match` and `values`. An existing object is not changed.
     case findOrCreate(
         entity: EntityNumber,
         match: [PropertyAssignment],
@@ -62,7 +63,7 @@ public enum Mutation: Hashable, Sendable {
     )
 }
 
-/// "This object has not changed since `revision`": otherwise the transaction is refused with `conflict`.
+/// Requires that an object has not changed since `revision`; otherwise the transaction is refused with `conflict`.
 public struct Precondition: Hashable, Sendable {
     public var object: ObjectID
     public var revision: Revision
@@ -73,11 +74,12 @@ public struct Precondition: Hashable, Sendable {
     }
 }
 
-/// Joins a write with the one before it into one undo entry: typing, a slider that is being dragged.
+/// Joins a write with the preceding one into one undo entry: undo coalescing, for typing or dragging a slider.
 public struct Coalescing: Hashable, Sendable {
-    /// Chosen by the client: what is being edited, for example "7.title". 1 to `Limits.coalesceKeyBytesMax` bytes.
+    /// Names what is being edited, for example "7.title"; the client chooses it. 1 to `Limits.coalesceKeyBytesMax`
+    /// bytes.
     public var key: String
-    /// The write joins when the one before it has the same key, is the session's newest, and is not older than this.
+    /// The greatest age of the preceding write. The write joins it if it has the same key and is the session's newest.
     public var milliseconds: Int
 
     public init(key: String, milliseconds: Int) {
@@ -86,15 +88,15 @@ public struct Coalescing: Hashable, Sendable {
     }
 }
 
-/// Mutations that happen together or not at all, as one undo entry.
+/// Mutations that are applied together or not at all, as one undo entry.
 public struct WriteTransaction: Hashable, Sendable {
-    /// The undo entry's name; made from the mutations when `nil`.
+    /// The name of the undo entry; made from the mutations if `nil`.
     public var name: String?
-    /// A repeated key of the same session is answered with the first answer and does nothing.
+    /// The idempotency key. If the session repeats a key, the server does nothing and sends the first answer again.
     public var key: Identifier128?
     public var preconditions: [Precondition]
     public var mutations: [Mutation]
-    /// `nil`: an undo entry of its own, or of the connection's open group.
+    /// `nil`: the write is an undo entry of its own, or part of the connection's open group.
     public var coalescing: Coalescing?
 
     public init(
@@ -112,13 +114,13 @@ public struct WriteTransaction: Hashable, Sendable {
     }
 }
 
-/// What a committed write answers with.
+/// The answer to a committed write.
 public struct Receipt: Hashable, Sendable {
-    /// Objects that steps of a transaction inserted or found: ids that follow one another.
+    /// Objects that steps of a transaction inserted or found, with consecutive ids.
     public struct Run: Hashable, Sendable {
         public var first: ObjectID
         public var count: Int
-        /// Found by `findOrCreate`: nothing was inserted.
+        /// Whether `findOrCreate` found the objects instead of inserting them.
         public var isFound: Bool
 
         public init(first: ObjectID, count: Int, isFound: Bool = false) {
@@ -130,19 +132,19 @@ public struct Receipt: Hashable, Sendable {
         public var ids: [ObjectID] { (0..<Int64(self.count)).map { ObjectID(self.first.rawValue + $0) } }
     }
 
-    /// The revision the write became, or the one it was answered at when it changed nothing.
+    /// The revision of the write, or the current revision if it changed nothing.
     public var revision: Revision
     public var isChanged: Bool
-    /// The answer is that of an earlier request with the same idempotency key.
+    /// Whether the answer is a repetition of an earlier one, for the same idempotency key.
     public var isReplayed: Bool
-    /// What the inserts and find-or-creates of the request made or found, in its order.
+    /// The objects that the request's inserts and find-or-creates inserted or found, in its order.
     public var results: [Run]
-    /// The name of the undo entry (of what was undone or redone, for `undo` and `redo`).
+    /// The name of the undo entry; for `undo` and `redo`, of the entry that was undone or redone.
     public var name: String
-    /// What an undo or redo left as it found it.
+    /// The conflicts of an undo or redo.
     public var conflicts: UndoConflicts
-    /// How many revisions it became, the last of which is `revision`: undo entries of several transactions may need some.
-    /// Known to the server only.
+    /// The number of revisions of the write; `revision` is the last. An undo entry of several transactions may need
+    /// several. Only the server knows it.
     package var revisionCount = 1
 
     public init(
@@ -161,17 +163,18 @@ public struct Receipt: Hashable, Sendable {
         self.conflicts = conflicts
     }
 
-    /// Ids of the inserted objects, in the order of the request.
+    /// The ids of the inserted objects, in the order of the request.
     public var insertedIDs: [ObjectID] { self.results.filter { !$0.isFound }.flatMap(\.ids) }
 
     public var firstInserted: ObjectID? { self.results.first { !$0.isFound }?.first }
 
     public var insertedCount: Int { self.results.reduce(0) { $0 + ($1.isFound ? 0 : $1.count) } }
 
-    /// Ids of inserted and found objects, in the order of the request.
+    /// The ids of inserted and found objects, in the order of the request.
     public var resultIDs: [ObjectID] { self.results.flatMap(\.ids) }
 
-    /// What the `number`-th insert or find-or-create of the request made or found, counted from 1 as references count.
+    /// Returns the object that the `number`-th insert or find-or-create of the request inserted or found, counted from
+    /// 1 as in references.
     public func result(_ number: Int) -> (id: ObjectID, isFound: Bool)? {
         var index = number - 1
         guard index >= 0 else { return nil }
@@ -184,7 +187,7 @@ public struct Receipt: Hashable, Sendable {
 }
 
 extension [Receipt.Run] {
-    /// Adds one more object, to the last run when it follows it.
+    /// Appends an object, to the last run if its id is the next one.
     package mutating func append(_ id: ObjectID, isFound: Bool) {
         if let last = self.last, last.isFound == isFound, last.first.rawValue + Int64(last.count) == id.rawValue {
             self[self.count - 1].count += 1

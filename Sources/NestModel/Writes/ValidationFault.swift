@@ -1,17 +1,17 @@
-/// One thing that is wrong with what a transaction would leave: a refusal lists all of them.
+/// One fault of the state that a transaction would leave. A refusal lists all of them.
 public struct ValidationFault: Hashable, Sendable {
     public enum Reason: UInt8, Sendable, CaseIterable, CustomStringConvertible {
         /// A required attribute or relationship has no value.
         case required = 1
         case type = 2
         case tooLarge = 3
-        /// Text that is not well-formed.
+        /// The text is not well-formed.
         case text = 4
-        /// Below the least or above the greatest value, length or count.
+        /// A value, length or count is below the minimum or above the maximum.
         case range = 5
         /// Another object has the same values.
         case notUnique = 6
-        /// The object that a relationship is to lead to is not there, or is of another entity.
+        /// The destination of a relationship does not exist or has the wrong entity.
         case destination = 7
         case unknownProperty = 8
         /// One step sets the property more than once.
@@ -37,10 +37,10 @@ public struct ValidationFault: Hashable, Sendable {
 
     public var entity: EntityNumber
     public var property: PropertyNumber?
-    /// `nil` for an object that the transaction would have inserted.
+    /// `nil` for an object that the transaction would insert.
     public var object: ObjectID?
     public var reason: Reason
-    /// A sentence for people, which names entity and property.
+    /// A sentence for people that names entity and property.
     public var message: String
 
     public init(

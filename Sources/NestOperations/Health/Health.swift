@@ -1,29 +1,29 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// What the server can do at this moment.
+/// The state of the server.
 package enum Health: Equatable, Sendable {
     /// The store is being opened, and perhaps migrated.
     case starting
     case ready
-    /// It was asked to stop: what is in flight is finished, nothing new is taken.
+    /// The server stops: it finishes what is in flight and accepts nothing new.
     case draining
-    /// It cannot go on, and is about to end.
+    /// The server has failed and is about to end.
     case failed(String)
 }
 
-/// Who asks how the server is looks here, who knows it writes here.
+/// The current health of the server. The server sets it; the operations pages read it.
 package final class HealthBoard: Sendable {
     private struct State {
         var health = Health.starting
-        /// When the beat that is out was sent; `nil` when it came back.
+        /// When the pending beat was sent; `nil` when no beat is pending.
         var beatSince: NIODeadline?
     }
 
-    /// How long a beat may be out. The longest single transaction must fit: it holds the engine.
+    /// How long a beat may be pending. It must exceed the longest single transaction, which holds the engine.
     package static let beatTimeout = TimeAmount.seconds(60)
 
-    /// A beat that is out for longer says that the engine is busy with one long transaction.
+    /// A beat that is pending for longer means that the engine is busy with one long transaction.
     package static let busyTimeout = TimeAmount.seconds(2)
 
     private let state = NIOLockedValueBox(State())
@@ -32,7 +32,7 @@ package final class HealthBoard: Sendable {
 
     package var health: Health { self.state.withLockedValue { $0.health } }
 
-    /// A server that stops or failed does not come back.
+    /// Sets the health. A server that stops or has failed does not become ready again.
     package func set(_ health: Health) {
         self.state.withLockedValue { state in
             switch (state.health, health) {
@@ -44,7 +44,7 @@ package final class HealthBoard: Sendable {
 
     package var isReady: Bool { self.health == .ready && self.isAlive(at: .now()) }
 
-    /// Whether the threads that do the work have shown lately that they do.
+    /// Whether the server has not failed, and its threads have answered a beat within `beatTimeout`.
     package func isAlive(at now: NIODeadline) -> Bool {
         self.state.withLockedValue { state in
             if case .failed = state.health { return false }
@@ -52,8 +52,8 @@ package final class HealthBoard: Sendable {
         }
     }
 
-    /// For how many seconds the engine has been at one piece of work; `nil` when that is not long. It is well all the same:
-    /// reads are answered beside it.
+    /// Returns for how many seconds the engine has been busy with one transaction; `nil` when that is not long. The
+    /// server is still well: the standby answers reads.
     package func busySeconds(at now: NIODeadline) -> Int64? {
         self.state.withLockedValue { state in
             guard let since = state.beatSince, now >= since + Self.busyTimeout else { return nil }
@@ -61,7 +61,7 @@ package final class HealthBoard: Sendable {
         }
     }
 
-    /// A beat is due. Returns whether it may be sent: one is out at a time.
+    /// Begins a beat. Returns whether to send it: only one beat is pending at a time.
     package func beginBeat(at now: NIODeadline) -> Bool {
         self.state.withLockedValue { state in
             guard state.beatSince == nil else { return false }

@@ -1,16 +1,16 @@
 import NIOCore
 import ServiceLifecycle
 
-/// Sends a beat through the server's threads once a second, and tells systemd's watchdog of each that comes back.
+/// Sends a beat through the server's threads once a second, and notifies systemd's watchdog of each beat that returns.
 ///
-/// So the watchdog is kept quiet by work that was done, not by a timer: a thread that hangs ends the process.
+/// So the watchdog depends on work that was done, not on a timer: if a thread hangs, the watchdog ends the process.
 package final class Heartbeat: Service {
     private let board: HealthBoard
     private let notifier: ServiceNotifier?
     private let watchdogInterval: Duration?
     private let beat: @Sendable (_ answered: @escaping @Sendable () -> Void) -> Void
 
-    /// `beat` goes through every thread that must be alive and then calls `answered`, on any thread.
+    /// `beat` visits every thread that must be alive and then calls `answered`, on any thread.
     package init(
         board: HealthBoard,
         notifier: ServiceNotifier?,
@@ -23,13 +23,14 @@ package final class Heartbeat: Service {
         self.beat = beat
     }
 
-    /// Until the group shuts down: the watchdog is systemd's time-out for stopping from then on.
+    /// Runs until the service group shuts down. From then on systemd's time-out for stopping applies instead of the
+    /// watchdog.
     package func run() async throws {
         let interval = min(.seconds(1), (self.watchdogInterval ?? .seconds(3)) / 3)
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 if self.board.health == .ready { self.send() }
-                // Who is cancelled while sleeping ends the loop.
+                // Cancelling ends the sleep, and then the loop.
                 try? await Task.sleep(for: interval)
             }
         }

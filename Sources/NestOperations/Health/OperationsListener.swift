@@ -3,13 +3,13 @@ import NIOHTTP1
 import NIOPosix
 import ServiceLifecycle
 
-/// The HTTP port for metrics and health, on the loopback address, with a thread of its own: it answers while those of the
-/// server do not.
+/// The HTTP port for metrics and health, on the loopback address. It has its own thread, so that it answers while the
+/// server's threads do not.
 package final class OperationsListener: Service {
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
 
-    /// An idle connection is closed after this, and a scrape waits so long for the engine at the most.
+    /// An idle connection is closed after `idleTimeout`. A scrape waits for the engine for at most `engineTimeout`.
     private static let idleTimeout = TimeAmount.seconds(60)
     private static let engineTimeout = TimeAmount.seconds(2)
 
@@ -20,7 +20,8 @@ package final class OperationsListener: Service {
 
     package var port: Int { self.channel.localAddress?.port ?? 0 }
 
-    /// Listens at once. `metrics` are those at hand; `engine` calls back with those that have to be asked for, or never.
+    /// Begins to listen. `metrics` returns the metrics that are available at once. `engine` calls back with the
+    /// engine's metrics, or never.
     package static func bind(
         port: Int,
         board: HealthBoard,
@@ -66,16 +67,16 @@ package final class OperationsListener: Service {
         return MetricFamily(name, .gauge, help: MetricHelp.text(of: name), value: answered ? 1 : 0)
     }
 
-    /// Until the group shuts down; it is the last to go, so that what the server does while it stops can be seen.
+    /// Runs until the service group shuts down. It stops last, so that operators can observe the server while it stops.
     package func run() async throws {
         try? await gracefulShutdown()
-        // What is closed already is as closed as it can be.
+        // This fails only if the channel is closed already.
         try? await self.channel.close().get()
         try? await self.group.shutdownGracefully()
     }
 }
 
-/// Closes a connection on which nothing happens.
+/// Closes idle connections.
 private final class IdleCloser: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
 

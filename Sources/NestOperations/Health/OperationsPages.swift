@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers GET /metrics, /livez and /readyz. Reads only: nothing can be changed here.
+/// Answers GET /metrics, /livez and /readyz. Read-only.
 final class OperationsPages: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -46,18 +46,19 @@ final class OperationsPages: ChannelInboundHandler {
         case "/readyz":
             self.send("ready", if: self.board.isReady, to: request, context)
         default:
-            self.send(.notFound, "there are /metrics, /livez and /readyz\n", to: request, context)
+            self.send(.notFound, "not found: the pages are /metrics, /livez and /readyz\n", to: request, context)
         }
     }
 
-    /// A long transaction is no fault: the page names it.
+    /// Sends `text` with status 200, or the reason with status 503. A long transaction is not a fault: the page
+    /// mentions it.
     private func send(_ text: String, if isWell: Bool, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard isWell else { return self.send(.serviceUnavailable, self.reason, to: request, context) }
         let busy = self.board.busySeconds(at: .now()).map { ", the engine has been busy for \($0) s" } ?? ""
         self.send(.ok, "\(text)\(busy)\n", to: request, context)
     }
 
-    /// Why it is not well, in one line.
+    /// Why the server is not well, in one line.
     private var reason: String {
         switch self.board.health {
         case .starting: "starting\n"

@@ -1,11 +1,11 @@
 import Glibc
 import NestProtocol
 
-/// Tells systemd how the service is, by datagrams to the socket that it names in `NOTIFY_SOCKET` (sd_notify(3)).
+/// Reports the state of the service to systemd, in datagrams to the socket in `NOTIFY_SOCKET` (sd_notify(3)).
 package struct ServiceNotifier: Sendable {
     package enum Message: Equatable, Sendable {
         case ready(status: String)
-        /// The configuration is read again; `ready` follows.
+        /// The service reads its configuration again; `ready` follows.
         case reloading
         case stopping
         case watchdog
@@ -26,10 +26,10 @@ package struct ServiceNotifier: Sendable {
         }
     }
 
-    /// A path, or a name in the abstract space after an @.
+    /// A path, or a name in the abstract namespace after an @.
     private let address: String
 
-    /// `nil` when the process was not started by systemd, or not as a service that notifies.
+    /// Returns `nil` when systemd did not start the process, or not as a service that notifies.
     package init?(environment: [String: String]) {
         guard let address = environment["NOTIFY_SOCKET"], address.hasPrefix("/") || address.hasPrefix("@"),
             address.utf8.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path)
@@ -37,7 +37,7 @@ package struct ServiceNotifier: Sendable {
         self.address = address
     }
 
-    /// How long the watchdog waits; `nil` when there is none, or it is for another process.
+    /// Returns how long the watchdog waits; `nil` when there is none, or it is for another process.
     package static func watchdogInterval(environment: [String: String]) -> Duration? {
         guard let text = environment["WATCHDOG_USEC"], let microseconds = Int64(text), microseconds > 0 else {
             return nil
@@ -46,7 +46,7 @@ package struct ServiceNotifier: Sendable {
         return .microseconds(microseconds)
     }
 
-    /// Sends one message. It is lost when systemd does not take it: there is nobody else to tell.
+    /// Sends one message. Ignores errors: they could be reported to nothing else.
     package func send(_ message: Message) {
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return }

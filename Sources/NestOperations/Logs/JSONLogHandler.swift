@@ -10,7 +10,7 @@ package struct JSONLogHandler: LogHandler {
     package var metadataProvider: Logger.MetadataProvider?
     private let write: @Sendable ([UInt8]) -> Void
 
-    /// `write` is given whole lines, on any thread.
+    /// `write` gets whole lines, on any thread.
     package init(_ write: @escaping @Sendable ([UInt8]) -> Void = Self.writeToStandardError) {
         self.write = write
     }
@@ -58,9 +58,9 @@ package struct JSONLogHandler: LogHandler {
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
     }
 
-    /// One call a line, so that lines of several threads do not mix.
+    /// Writes each line in one call, so that lines of several threads do not mix.
     package static let writeToStandardError: @Sendable ([UInt8]) -> Void = { line in
-        // Nobody is left to be told when the log cannot be written.
+        // A failure to write the log can be reported nowhere.
         _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

@@ -15,7 +15,7 @@ package final class LogLevelSwitch: Sendable {
     }
 }
 
-/// Hands on what is at the switch's level or above it, or above the level that one logger was given for itself.
+/// Passes on events at or above the switch's level, or at or above the logger's own level if that is higher.
 package struct SwitchedLogHandler: LogHandler {
     private let levelSwitch: LogLevelSwitch
     private var ownLevel: Logger.Level?
@@ -24,7 +24,7 @@ package struct SwitchedLogHandler: LogHandler {
     package init(_ base: any LogHandler, _ levelSwitch: LogLevelSwitch) {
         self.levelSwitch = levelSwitch
         self.base = base
-        // What comes here has been asked for already.
+        // The level of an event is checked before it arrives here.
         self.base.logLevel = .trace
     }
 

@@ -2,23 +2,24 @@ import Glibc
 import Logging
 import NIOConcurrencyHelpers
 
-/// Looks whether a log takes a line at once: a supervisor that does not read must not make the server wait.
+/// Checks whether a log accepts a line at once: a supervisor that does not read must not block the server.
 package final class LogGate: Sendable {
     private let descriptor: Int32
-    /// Lines lost since the last that was written.
+    /// The number of lines lost since the last one that was written.
     private let lostCount = NIOLockedValueBox(0)
 
-    /// `descriptor`: where the lines go. A pipe or socket; a file always takes them.
+    /// `descriptor`: the log's pipe, socket or file. A file always accepts lines.
     package init(descriptor: Int32 = STDERR_FILENO) {
         self.descriptor = descriptor
     }
 
-    /// Calls `write` when there is room, with the number of lines that were lost before; otherwise counts one more. One at a
-    /// time: the room is for one line. A line of at most 4 KiB does not wait then, whatever the log is.
+    /// Calls `write` with the number of lines lost before when there is room for a line; otherwise counts one more lost
+    /// line. One call at a time, because the room is for one line. A line of at most 4 KiB then does not block,
+    /// whatever kind of log it is.
     func pass(_ write: (_ lost: Int) -> Void) {
         self.lostCount.withLockedValue { lost in
             var poll = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
-            // A log that is gone does not wait either.
+            // Writing to a log that is closed does not block either.
             guard Glibc.poll(&poll, 1, 0) != 0 else { return lost += 1 }
             write(lost)
             lost = 0
@@ -26,7 +27,7 @@ package final class LogGate: Sendable {
     }
 }
 
-/// Hands on what can be written at once. What cannot is lost and counted; the line `log.lost` says how many there were.
+/// Passes on events that can be written at once. Others are lost and counted; the line `log.lost` states their number.
 package struct UnblockedLogHandler: LogHandler {
     private var base: any LogHandler
     private let gate: LogGate
@@ -59,12 +60,12 @@ package struct UnblockedLogHandler: LogHandler {
     package func log(event: LogEvent) {
         self.gate.pass { lost in
             if lost > 0 {
-                var told = event
-                told.level = .warning
-                told.message = "log.lost"
-                told.metadata = ["lines": "\(lost)"]
-                told.error = nil
-                self.base.log(event: told)
+                var notice = event
+                notice.level = .warning
+                notice.message = "log.lost"
+                notice.metadata = ["lines": "\(lost)"]
+                notice.error = nil
+                self.base.log(event: notice)
             }
             self.base.log(event: event)
         }

@@ -5,7 +5,7 @@ package struct MetricFamily: Equatable, Sendable {
     }
 
     package struct Sample: Equatable, Sendable {
-        /// What follows the metric's name: `_sum`, `_count`, `_bucket`, or nothing.
+        /// The suffix of the metric's name: `_sum`, `_count`, `_bucket`, or nothing.
         package var suffix: String
         package var labels: [(name: String, value: String)]
         package var value: Double
@@ -33,7 +33,7 @@ package struct MetricFamily: Equatable, Sendable {
         self.samples = samples
     }
 
-    /// One with a single value.
+    /// Creates a family with a single value.
     package init(_ name: String, _ kind: Kind, help: String, value: Double) {
         self.init(name, kind, help: help, samples: [Sample(value: value)])
     }

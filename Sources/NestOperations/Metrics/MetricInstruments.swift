@@ -1,7 +1,7 @@
 import CoreMetrics
 import NIOConcurrencyHelpers
 
-/// What swift-metrics hands values to. Each counts for itself, under its own lock, and tells its samples when asked.
+/// A receiver of values from swift-metrics. Each instrument keeps its own values under its own lock.
 protocol MetricInstrument: AnyObject, Sendable {
     var kind: MetricFamily.Kind { get }
     func samples() -> [MetricFamily.Sample]
@@ -34,7 +34,7 @@ final class GaugeInstrument: MetricInstrument, RecorderHandler, MeterHandler {
     func decrement(by amount: Double) { self.value.withLockedValue { $0 -= amount } }
 }
 
-/// Values of which only how many there were and their sum are kept.
+/// Keeps the count and the sum of values.
 final class SummaryInstrument: MetricInstrument, RecorderHandler {
     private let state = NIOLockedValueBox((count: 0, sum: 0.0))
 
@@ -55,7 +55,7 @@ final class SummaryInstrument: MetricInstrument, RecorderHandler {
     }
 }
 
-/// Times, counted by how long they are at the most.
+/// Counts times by upper bounds.
 final class HistogramInstrument: MetricInstrument, TimerHandler {
     /// In seconds.
     private static let bounds = [

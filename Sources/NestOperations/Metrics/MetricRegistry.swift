@@ -1,9 +1,10 @@
 import CoreMetrics
 import NIOConcurrencyHelpers
 
-/// Keeps what is recorded through swift-metrics, for scrapes. The factory to give to `MetricsSystem.bootstrap`.
+/// Keeps the values recorded through swift-metrics, for scrapes. Pass it to `MetricsSystem.bootstrap`.
 ///
-/// A label `nest.bytes.in` is the metric `nest_bytes_in_total` when it is a counter, `nest_…_seconds` when it is a timer.
+/// The label `nest.bytes.in` of a counter becomes the metric `nest_bytes_in_total`; that of a timer would become
+/// `nest_bytes_in_seconds`.
 package final class MetricRegistry: MetricsFactory {
     private struct Key: Hashable {
         var name: String
@@ -14,7 +15,7 @@ package final class MetricRegistry: MetricsFactory {
 
     package init() {}
 
-    /// Everything recorded so far, in the order of names.
+    /// Returns everything recorded so far, in the order of names.
     package func families() -> [MetricFamily] {
         let all = self.instruments.withLockedValue { $0 }
         return Dictionary(grouping: all) { $0.key.name }.sorted { $0.key < $1.key }.map { name, entries in
@@ -80,7 +81,7 @@ package final class MetricRegistry: MetricsFactory {
         self.instrument(label, "_seconds", dimensions) { HistogramInstrument() }
     }
 
-    // What was counted stays: a counter that begins again under its name would look like a restart.
+    // Values are kept: a counter that starts again under its name would look like a restart of the process.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}

@@ -2,7 +2,7 @@
 package enum MetricsText {
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Families in the order given, each with HELP and TYPE.
+    /// Returns the text of the families in the given order, each with HELP and TYPE.
     package static func text(_ families: [MetricFamily]) -> String {
         var text = ""
         for family in families {
@@ -20,7 +20,7 @@ package enum MetricsText {
         return text
     }
 
-    /// A whole number without a fraction; infinity as Prometheus reads it.
+    /// Returns a number's text: a whole number without a fraction, and infinity as Prometheus reads it.
     static func number(_ value: Double) -> String {
         if let whole = Int64(exactly: value) { return "\(whole)" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// What the kernel says of this process and of the disk its store is on.
+/// The kernel's figures for this process and for its store's disk.
 package struct ProcessMetrics: Sendable {
     private let directory: String?
     private let startTime: Double
 
-    /// `storePath`: the store's file; `nil` when it is in memory. To be made when the process begins.
+    /// `storePath`: the store's file; `nil` when it is in memory. Create it when the process starts.
     package init(storePath: String?) {
         self.directory = storePath.map { path in
             path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -44,7 +44,7 @@ package struct ProcessMetrics: Sendable {
         return families
     }
 
-    /// The second number of /proc/self/statm.
+    /// Returns the second number of /proc/self/statm.
     private static func residentPages() -> Int? {
         guard let file = fopen("/proc/self/statm", "r") else { return nil }
         defer { fclose(file) }
@@ -60,7 +60,7 @@ package struct ProcessMetrics: Sendable {
         defer { closedir(directory) }
         var count = 0
         while let entry = readdir(directory) {
-            // Neither "." and ".." nor the directory that is being read.
+            // Do not count "." and ".."; the directory that is being read is subtracted below.
             if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
         }
         return count - 1

@@ -1,6 +1,6 @@
-/// What somebody may have meant who wrote a name that does not exist.
+/// Suggests a known name for one that does not exist.
 enum NearestName {
-    /// "; did you mean …?", or nothing when no name is near.
+    /// Returns "; did you mean …?", or an empty text when no name is near.
     static func hint(_ name: String, among names: [String]) -> String {
         let near = names.map { (name: $0, distance: Self.distance(name.lowercased(), $0.lowercased())) }
             .min { $0.distance < $1.distance }
@@ -8,7 +8,7 @@ enum NearestName {
         return "; did you mean \(near.name)?"
     }
 
-    /// Letters to insert, delete or replace.
+    /// Returns the number of letters to insert, delete or replace.
     private static func distance(_ a: String, _ b: String) -> Int {
         let b = Array(b)
         var row = Array(0...b.count)

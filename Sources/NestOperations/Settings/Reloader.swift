@@ -1,10 +1,11 @@
 import Logging
 import NIOConcurrencyHelpers
 
-/// One thing that follows the configuration while nestd runs, in two steps: so that a fault in one changes nothing at all.
+/// A part of nestd that applies a new configuration while nestd runs. It has two steps, so that a fault in one part
+/// changes nothing in any part.
 package struct ReloadStep: Sendable {
     package let name: String
-    /// Makes ready what the settings ask for, or throws, having changed nothing. What it returns makes it so, and cannot fail.
+    /// Prepares the new settings, or throws without a change. The returned closure applies them, and cannot fail.
     package let prepare: @Sendable (ServiceSettings) throws -> @Sendable () -> Void
 
     package init(_ name: String, prepare: @escaping @Sendable (ServiceSettings) throws -> @Sendable () -> Void) {
@@ -13,14 +14,15 @@ package struct ReloadStep: Sendable {
     }
 }
 
-/// Reads the configuration again: takes what a running nestd can take, and says what it cannot.
+/// Reads the configuration again. Applies the settings that a running nestd can change, and logs those that need a
+/// restart.
 package final class Reloader: Sendable {
     private let settings: NIOLockedValueBox<ServiceSettings>
     private let read: @Sendable () throws -> ServiceSettings
     private let steps: [ReloadStep]
     private let logger: Logger
 
-    /// `settings`: those in force. `read` reads those that there are now, in the same way as these were read.
+    /// `settings`: the settings in force. `read` reads the current settings in the way in which these were read.
     package init(
         _ settings: ServiceSettings,
         steps: [ReloadStep],
@@ -33,7 +35,8 @@ package final class Reloader: Sendable {
         self.logger = logger
     }
 
-    /// Returns whether the configuration is good. One that is not changes nothing, and all its faults are logged.
+    /// Reads and applies the configuration. Returns whether it is valid: if not, changes nothing and logs all its
+    /// faults.
     @discardableResult
     package func reload() -> Bool {
         var applications: [@Sendable () -> Void] = []

@@ -1,11 +1,11 @@
 import NestDocuments
 
-/// The settings in force: of each the value of the first place that has one, in the order command line, environment,
-/// file, default.
+/// The settings in force. Each has the value of the first source that specifies it, in the order command line,
+/// environment, file, default.
 package struct ServiceSettings: Equatable, Sendable {
     private var values: [Setting: SettingValue] = [:]
 
-    /// Puts the places together. `file`: its path and content. Everything that is wrong is told, not only the first.
+    /// Merges the sources. `file`: its path and content. Throws all faults, not only the first.
     package init(
         flags: [Setting: SettingValue],
         environment: [String: String] = [:],
@@ -16,20 +16,20 @@ package struct ServiceSettings: Equatable, Sendable {
         if let file { sources.append(SettingSource(path: file.path, bytes: file.bytes, &faults)) }
         var ranks: [Setting: Int] = [:]
         for setting in Setting.all {
-            // Every place is read, so that a fault in one is told though another has the value.
+            // Read every source, so that a fault in one is reported even if another has the value.
             for (rank, source) in sources.enumerated() {
                 guard let value = source.value(of: setting, &faults), self.values[setting] == nil else { continue }
                 self.values[setting] = value
                 ranks[setting] = rank
             }
         }
-        self.choosePlaceOfStore(ranks, sources.map(\.name), &faults)
+        self.chooseStoreLocation(ranks, sources.map(\.name), &faults)
         guard faults.isEmpty else { throw SettingFaults(faults) }
         for setting in Setting.all where self.values[setting] == nil { self.values[setting] = setting.fallback }
     }
 
-    /// `memory` and `store` exclude each other: what the stronger place says counts.
-    private mutating func choosePlaceOfStore(_ ranks: [Setting: Int], _ names: [String], _ faults: inout [String]) {
+    /// `memory` and `store` exclude each other: the source with the higher precedence decides.
+    private mutating func chooseStoreLocation(_ ranks: [Setting: Int], _ names: [String], _ faults: inout [String]) {
         guard self.values[.memory] == .flag(true), let memory = ranks[.memory], let store = ranks[.store] else {
             return
         }
@@ -53,12 +53,12 @@ package struct ServiceSettings: Equatable, Sendable {
     /// Whether a flag is set.
     package func isOn(_ setting: Setting) -> Bool { self.values[setting] == .flag(true) }
 
-    /// What differs in another one, in the order of the settings.
+    /// Returns the settings that differ in `other`, in the order of `Setting.all`.
     package func differences(to other: ServiceSettings) -> [Setting] {
         Setting.all.filter { self.values[$0] != other.values[$0] }
     }
 
-    /// These, with what a running nestd can take of another one.
+    /// Returns these settings with the live settings of `other`.
     package func takingLive(from other: ServiceSettings) -> ServiceSettings {
         var taken = self
         for setting in Setting.all where setting.isLive { taken.values[setting] = other.values[setting] }
@@ -67,7 +67,7 @@ package struct ServiceSettings: Equatable, Sendable {
 
     package func description(of setting: Setting) -> String { self.values[setting].map { "\($0)" } ?? "not set" }
 
-    /// As a file that says the same.
+    /// The text of a configuration file with these settings.
     package var json: String {
         var members: [JSONElement.Member] = []
         for setting in Setting.all {
@@ -98,7 +98,7 @@ package struct ServiceSettings: Equatable, Sendable {
     }
 }
 
-/// Everything that is wrong with a configuration, one text for each fault.
+/// All faults of a configuration, one text for each.
 package struct SettingFaults: Error, Equatable, CustomStringConvertible {
     package let faults: [String]
 

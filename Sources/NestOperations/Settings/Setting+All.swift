@@ -13,7 +13,7 @@ extension Setting {
     package static let tlsKey = Setting("tls.key", .text)
     package static let tlsClientCA = Setting("tls.clientCa", .text)
     package static let store = Setting("store", .text, default: .text("nest.sqlite"))
-    /// MiB that are left free on the disk of the store.
+    /// The MiB that must stay free on the disk of the store.
     package static let minFree = Setting(
         "minFree",
         .integer(0...Setting.minFreeMax),
@@ -22,7 +22,7 @@ extension Setting {
     package static let minFreeMax = 1 << 40
     package static let memory = Setting("memory", .flag, default: .flag(false))
     package static let model = Setting("model", .text)
-    /// Where metrics and health are shown, on the loopback address only; not shown when it is not given.
+    /// The port for metrics and health, on the loopback address only; without a value they are not shown.
     package static let metricsPort = Setting("metrics.port", .integer(0...65_535))
     package static let logLevel = Setting(
         "log.level",
@@ -68,10 +68,10 @@ extension Setting {
         .integer(Setting.stepsMin...(1 << 40)),
         default: .integer(Limits.confinedWriteStepsMax)
     )
-    /// What a transaction of the usual size takes.
+    /// The steps of a transaction of the usual size.
     private static let stepsMin = 1 << 10
 
-    /// In the order in which they are printed.
+    /// All settings, in the order in which they are printed.
     package static let all: [Setting] = [
         .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .insecure, .store, .minFree, .memory, .model,
         .metricsPort, .logLevel, .logFormat, .connectionsMax,

@@ -1,7 +1,7 @@
-/// One thing that nestd can be told, under the same name by a flag, the environment and the configuration file.
+/// A setting of nestd. A flag, the environment and the configuration file specify it under the same name.
 ///
 /// `log.level` is `--log-level`, `NESTD_LOG_LEVEL` and `{"log": {"level": …}}`. No setting is a secret: keys and tokens
-/// are in files of their own, which settings name.
+/// are in separate files, and settings have the paths of these.
 package struct Setting: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case text, flag
@@ -13,7 +13,7 @@ package struct Setting: Hashable, Sendable {
     package let key: String
     package let kind: Kind
     package let fallback: SettingValue?
-    /// Whether a running nestd takes a new value on SIGHUP.
+    /// Whether a running nestd applies a new value on SIGHUP.
     package let isLive: Bool
 
     package init(_ key: String, _ kind: Kind, default fallback: SettingValue? = nil, isLive: Bool = false) {
@@ -25,7 +25,7 @@ package struct Setting: Hashable, Sendable {
 
     var components: [String] { self.key.split(separator: ".").map(String.init) }
 
-    /// What a value of it is, in the text of a fault.
+    /// The description of a valid value, for the text of a fault.
     var wanted: String {
         switch self.kind {
         case .text: "a text that is not empty"
@@ -35,7 +35,7 @@ package struct Setting: Hashable, Sendable {
         }
     }
 
-    /// Whether a value of the right type is also one of those that are allowed.
+    /// Whether a value has the right type and is allowed.
     func allows(_ value: SettingValue) -> Bool {
         switch (self.kind, value) {
         case (.text, .text(let text)): !text.isEmpty

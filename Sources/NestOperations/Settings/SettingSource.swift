@@ -2,12 +2,12 @@ import Configuration
 import Foundation
 import NestDocuments
 
-/// One place that settings come from: a provider of swift-configuration, and how faults name it.
+/// A source of settings: a provider of swift-configuration, and its name in faults.
 struct SettingSource {
     let name: String
     let provider: any ConfigProvider
 
-    /// What the command line says.
+    /// Creates a source from the command line.
     init(flags: [Setting: SettingValue]) {
         self.name = "the command line"
         self.provider = InMemoryProvider(
@@ -21,10 +21,10 @@ struct SettingSource {
     }
 
     static let prefix = "NESTD_"
-    /// Names the file, and so is no setting of it.
+    /// The path of the configuration file, which is not a setting.
     static let fileVariable = "NESTD_CONFIG"
 
-    /// What the environment says in the variables that begin with `NESTD_`.
+    /// Creates a source from the environment variables that begin with `NESTD_`.
     init(environment: [String: String], _ faults: inout [String]) {
         self.name = "the environment"
         self.provider = EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "nestd")
@@ -35,7 +35,7 @@ struct SettingSource {
         }
     }
 
-    /// What a file says, which is one JSON object of values and of objects of values.
+    /// Creates a source from a file, which is one JSON object of values and of objects of values.
     init(path: String, bytes: [UInt8], _ faults: inout [String]) {
         self.name = path
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
@@ -67,14 +67,14 @@ struct SettingSource {
             case .string(let text): content = .string(text)
             case .boolean(let flag): content = .bool(flag)
             case .number(let digits): content = Int(digits).map { .int($0) } ?? .double(Double(digits) ?? 0)
-            // Of no type that a setting has, so that the look-up refuses it.
+            // No setting has this type, so the look-up refuses it.
             case .null, .array, .object: content = .bytes([])
             }
             values[AbsoluteConfigKey(components)] = ConfigValue(content, isSecret: false)
         }
     }
 
-    /// The line on which a key's last name stands, when it stands in the text once.
+    /// Returns the line of a key's last name, if the text has that name once.
     private static func line(of key: String, in bytes: [UInt8]) -> Int? {
         let text = String(decoding: bytes, as: UTF8.self)
         let name = "\"\(key.split(separator: ".").last ?? "")\""
@@ -82,7 +82,7 @@ struct SettingSource {
         return parts.count == 2 ? parts[0].utf8.count { $0 == 0x0a } + 1 : nil
     }
 
-    /// What this place says of a setting; `nil` when it says nothing. A value that it cannot have is a fault.
+    /// Returns the source's value of a setting; `nil` when it has none. An invalid value is a fault.
     func value(of setting: Setting, _ faults: inout [String]) -> SettingValue? {
         let type: ConfigType =
             switch setting.kind {
@@ -95,15 +95,15 @@ struct SettingSource {
             guard let found else { return nil }
             if let value = SettingValue(found.content), setting.allows(value) { return value }
         } catch {
-            // The provider could not make a value of the setting's type of it.
+            // The provider could not convert the value to the setting's type.
         }
-        faults.append("\(self.name): \(setting.key) is \(setting.wanted)")
+        faults.append("\(self.name): \(setting.key) must be \(setting.wanted)")
         return nil
     }
 }
 
 extension Setting {
-    /// Its name in the environment, as swift-configuration makes it.
+    /// The setting's name in the environment, as swift-configuration forms it.
     package var variable: String {
         let words = self.components.map { $0.replacing(/([a-z])([A-Z])/) { "\($0.1)_\($0.2)" }.uppercased() }
         return SettingSource.prefix + words.joined(separator: "_")

@@ -11,7 +11,7 @@ extension ByteWriter {
         self.write(count: grant.limits.outputBytes)
     }
 
-    /// 0, or the object, its entity and the relationship.
+    /// Writes 0, or the object, its entity and the relationship.
     package mutating func write(confinement: AccessConfinement?) {
         self.write(varint: UInt64(confinement?.root.rawValue ?? 0))
         if let confinement {

@@ -22,7 +22,7 @@ extension ByteWriter {
         self.write(count: explanation.subtrees.count)
         for subtree in explanation.subtrees {
             self.write(string: subtree.text)
-            // 0: not known.
+            // 0: unknown.
             self.write(count: subtree.objects.map { $0 + 1 } ?? 0)
         }
         self.write(byte: explanation.isInJournal ? 1 : 0)

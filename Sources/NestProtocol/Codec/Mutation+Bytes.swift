@@ -91,7 +91,7 @@ extension ByteWriter {
         }
     }
 
-    /// The part of a transaction that says what it does: name, preconditions and mutations, without its key.
+    /// Writes the content of a transaction: name, preconditions and mutations, without its key.
     package mutating func write(transactionBody transaction: WriteTransaction) {
         self.write(string: transaction.name ?? "")
         self.write(count: transaction.preconditions.count)
@@ -106,7 +106,7 @@ extension ByteWriter {
         self.write(count: coalescing.milliseconds)
     }
 
-    /// The key: a zero byte, or one and 16 bytes.
+    /// Writes the key: a zero byte, or a one and 16 bytes.
     package mutating func write(key: Identifier128?) {
         self.write(byte: key == nil ? 0 : 1)
         if let key { self.write(identifier: key) }

@@ -14,7 +14,7 @@ extension ByteWriter {
 extension ByteReader {
     package mutating func runs() throws(DecodingFailure) -> [Receipt.Run] {
         var runs: [Receipt.Run] = []
-        // All together are no more than there are ids, so that no sum of counts can overflow.
+        // The total is limited to the number of possible ids, so that no sum of counts can overflow.
         var left = Limits.objectIDMax
         for _ in 0..<(try self.count("results", max: Limits.mutationsPerTransactionMax, bytesEach: 3)) {
             let first = try self.objectID("first result")

@@ -7,7 +7,7 @@ extension ByteWriter {
         self.write(count: path.row)
     }
 
-    /// An id, then the values in the order of the projection.
+    /// Writes the id, then the values in the order of the projection.
     package mutating func write(row: Row) {
         self.write(objectID: row.id)
         for value in row.values { self.write(value: value) }
@@ -68,7 +68,8 @@ extension ByteReader {
         return Row(id: id, values: values)
     }
 
-    /// `valueCount`: the number of projected properties; `hasWindow`: the view has one. Both sides know from the subscription.
+    /// `valueCount`: the number of projected properties; `hasWindow`: the view has a window. Both sides know these from
+    /// the subscription.
     package mutating func diff(valueCount: Int, hasWindow: Bool = false) throws(DecodingFailure) -> ResultsDiff {
         let to = try self.revision("to")
         let span = try self.varint("to - from")

@@ -1,11 +1,11 @@
 import NestModel
 
-/// The byte form of the heads of snapshots.
+/// The byte form of snapshot headers.
 extension SnapshotHeader {
     /// The bodies of SNAPSHOT and of the SNAPSHOT_SECTIONS frames after it, each of about `Limits.chunkBytes`.
     package var bodies: [[UInt8]] { self.bodies(sectionCount: self.sections.count) }
 
-    /// `sectionCount`: of how many sections these are the first.
+    /// `sectionCount`: the number of all sections, of which these are the first.
     package func bodies(sectionCount: Int) -> [[UInt8]] {
         var head = ByteWriter()
         head.write(byte: self.reason.rawValue)
@@ -34,7 +34,7 @@ extension SnapshotHeader {
 }
 
 extension ByteReader {
-    /// The head of a snapshot, with as many of its sections as stand in the first frame; `sectionCount`: how many there are.
+    /// Reads the header of a snapshot with the sections in the first frame. `sectionCount`: the number of all sections.
     package mutating func snapshotHeader() throws(DecodingFailure) -> (header: SnapshotHeader, sectionCount: Int) {
         guard let reason = SnapshotReason(rawValue: try self.byte("reason")) else {
             throw DecodingFailure(.unsupported, "reason")
@@ -51,7 +51,7 @@ extension ByteReader {
         return (header, sectionCount)
     }
 
-    /// More sections of a snapshot, in their order. Together they have no more rows than the result.
+    /// Reads further sections of a snapshot, in their order. Together they have no more rows than the result.
     package mutating func snapshotSections(
         into header: inout SnapshotHeader,
         sectionCount: Int
@@ -74,7 +74,7 @@ extension ByteReader {
         }
     }
 
-    /// A count, then rows.
+    /// Reads a count, then rows.
     package mutating func rows(valueCount: Int) throws(DecodingFailure) -> [Row] {
         var rows: [Row] = []
         let count = try self.count("rows", bytesEach: 1 + valueCount)

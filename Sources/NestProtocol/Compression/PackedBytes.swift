@@ -1,17 +1,17 @@
 import NestModel
 
-/// Bytes behind a byte that says whether they are compressed: 0 as they are, 1 one Zstandard frame.
+/// Bytes after a byte that specifies whether they are compressed: 0 uncompressed, 1 one Zstandard frame.
 package enum PackedBytes {
-    /// Smaller bytes are kept as they are: compressing them gains nothing.
+    /// The least size to compress: smaller bytes gain nothing.
     package static let compressedMin = 1 << 10
 
-    /// Of what goes over a network: a third slower than the quickest, and a tenth smaller.
+    /// The level for transfers: a third slower than level 1, and a tenth smaller.
     package static let transferLevel: Int32 = 3
 
-    /// Of frames, for which somebody waits: the quickest that looks for more than runs.
+    /// The level for frames, which a client waits for: the fastest that finds more than runs.
     package static let frameLevel: Int32 = 1
 
-    /// `compressor`: `nil` when they must stay as they are.
+    /// `compressor`: `nil` to leave the bytes uncompressed.
     package static func pack(_ bytes: [UInt8], _ compressor: Zstandard.Compressor?, level: Int32 = 1) -> [UInt8] {
         if let compressor, bytes.count >= Self.compressedMin {
             let compressed = compressor.compress(bytes, level: level)

@@ -1,7 +1,7 @@
 import NestModel
 import NIOConcurrencyHelpers
 
-/// Bytes for any number of receivers, compressed at most once: by the thread that needs them so first.
+/// Bytes for any number of receivers, compressed at most once, by the first thread that needs them compressed.
 package final class SharedBytes: Sendable {
     package let bytes: [UInt8]
     private let compressed = NIOLockedValueBox(Compressed.untried)
@@ -16,7 +16,8 @@ package final class SharedBytes: Sendable {
         self.bytes = bytes
     }
 
-    /// The same as one Zstandard frame; `nil` when that is not smaller. Whoever else asks meanwhile waits for the first.
+    /// Returns the bytes as one Zstandard frame; `nil` if that is not smaller. Other callers wait while the first one
+    /// compresses.
     package func compressed(by compressor: Zstandard.Compressor) -> [UInt8]? {
         self.compressed.withLockedValue { compressed -> [UInt8]? in
             switch compressed {

@@ -1,14 +1,14 @@
 import NestModel
 import CZstd
 
-/// Compression with Zstandard, one frame a call, no dictionary: no frame depends on another.
+/// Compresses with Zstandard: one frame a call, no dictionary, so no frame depends on another.
 package enum Zstandard {
     package enum Failure: Error, Equatable {
-        /// Not one whole frame with a content size of at most the limit given.
+        /// The bytes are not one whole frame with a content size within the limit.
         case malformed
     }
 
-    /// Keeps zstd's working memory from call to call: setting it up takes as long as compressing a few kilobytes.
+    /// Keeps zstd's working memory between calls: setting it up takes as long as compressing a few kilobytes.
     package final class Compressor {
         private let context: OpaquePointer
 
@@ -21,7 +21,7 @@ package enum Zstandard {
             ZSTD_freeCCtx(self.context)
         }
 
-        /// The frame holds its content size, which `decompress` requires.
+        /// Compresses into a frame with its content size, which `decompress` requires.
         package func compress(_ bytes: [UInt8], level: Int32 = 1) -> [UInt8] {
             let bound = ZSTD_compressBound(bytes.count)
             return [UInt8](unsafeUninitializedCapacity: bound) { buffer, initialized in

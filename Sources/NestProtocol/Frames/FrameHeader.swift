@@ -1,7 +1,7 @@
 /// The fixed header of every frame.
 ///
 ///     0  u32  bytes of the body
-///     4  u8   message type; a receiver that does not know one from 0x80 on skips the frame
+///     4  u8   message type; a receiver skips a frame of an unknown type from 0x80 on
 ///     5  u8   flags: low four bits must be understood, high four may be ignored
 ///     6  u16  0
 ///     8  u32  request id, view id, or 0
@@ -16,7 +16,7 @@ package struct FrameFlags: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The message goes on in the next frame of its type and id.
+    /// The message continues in the next frame of its type and id.
     package static let more = FrameFlags(rawValue: 0x01)
     /// The body is one Zstandard frame.
     package static let compressed = FrameFlags(rawValue: 0x02)

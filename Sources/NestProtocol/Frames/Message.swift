@@ -1,8 +1,8 @@
 import NestModel
 
-/// A message: one struct in one file, read and written side by side.
+/// A message: one struct, decoded and encoded in one file.
 ///
-/// `init(from:)` reads its fields; bytes after them are ignored, so that later versions may append.
+/// `init(from:)` reads its fields and ignores the bytes after them, so that later versions can append fields.
 package protocol Message: Sendable {
     static var type: MessageType { get }
     init(from reader: inout ByteReader) throws(DecodingFailure)
@@ -17,7 +17,7 @@ extension Message {
     }
 }
 
-/// A request that one message answers.
+/// A request whose answer is one message.
 package protocol Query: Message {
     associatedtype Answer: Message
 }
@@ -32,7 +32,7 @@ extension EmptyMessage {
     package func encode(into writer: inout ByteWriter) {}
 }
 
-/// A message whose body is bytes that only its receiver can cut up: rows, whose values depend on a projection.
+/// A message whose body only its receiver can decode: rows, whose values depend on a projection.
 package protocol OpaqueMessage: Message {
     var bytes: [UInt8] { get }
     init(bytes: [UInt8])

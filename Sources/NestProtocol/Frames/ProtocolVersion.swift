@@ -1,13 +1,13 @@
 import NestModel
 
-/// The major versions this code speaks. 1: the first (2026-11). Within a major version the preface, the frame
-/// header and the primitives never change; protocol.md has the rules for what may.
+/// The major versions that this code supports. 1: the first (2026-11). Within a major version the preface, the frame
+/// header and the primitives never change; protocol.md states what may change.
 package enum ProtocolVersion {
     package static let lowest: UInt8 = 1
     package static let highest: UInt8 = 1
 }
 
-/// Bits of the handshake: what both sides offer is in force.
+/// The feature bits of the handshake. A feature is in use if both sides offer it.
 package struct Features: OptionSet, Hashable, Sendable {
     package let rawValue: UInt64
 
@@ -15,7 +15,7 @@ package struct Features: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Streamed sub-trees, both ways.
+    /// Streamed sub-trees, in both directions.
     package static let subtrees = Features(rawValue: 1 << 0)
     /// SUBSCRIBE with a history id and revision.
     package static let resume = Features(rawValue: 1 << 1)

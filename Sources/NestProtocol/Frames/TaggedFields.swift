@@ -1,7 +1,7 @@
 import NestModel
 
-/// Fields by number, each with its length: a receiver skips those it does not know, a sender leaves out what it has not.
-/// Written as a count, then (number, length, bytes) with the numbers strictly increasing.
+/// Numbered fields, each with its length. A receiver skips fields that it does not know; a sender omits fields without
+/// a value. Encoded as a count, then (number, length, bytes) with strictly increasing numbers.
 package struct TaggedFields: Sendable {
     private var fields: [(tag: UInt64, bytes: [UInt8])] = []
     private static let countMax = 64
@@ -24,7 +24,7 @@ package struct TaggedFields: Sendable {
         }
     }
 
-    /// Calls `body` for each field with a reader of just its bytes.
+    /// Calls `body` for each field with a reader of its bytes.
     package static func read(
         from reader: inout ByteReader,
         _ body: (UInt64, inout ByteReader) throws(DecodingFailure) -> Void

@@ -1,17 +1,17 @@
 import NestModel
 
-/// Bytes that cannot be a frame or a message of this protocol.
+/// Why received bytes are not a frame or message of this protocol.
 package enum WireError: Error, Equatable, Sendable {
-    /// The peer does not begin with "NEST".
+    /// The peer's first bytes are not "NEST".
     case notNest
     case frameTooLarge(bytes: UInt32, max: Int)
-    /// Reserved bits or a reserved id are set: the two sides do not agree where frames begin.
+    /// Reserved bits or a reserved id are set: the two sides disagree about where frames begin.
     case reservedBits
     case unsupportedFlag(UInt8)
     case unsupportedMessage(UInt8)
     case malformed(DecodingFailure)
 
-    /// Whether the stream of frames is lost, so that the connection must close.
+    /// Whether frames can no longer be separated, so that the connection must be closed.
     package var isFatal: Bool {
         switch self {
         case .notNest, .frameTooLarge, .reservedBits: true
@@ -19,7 +19,7 @@ package enum WireError: Error, Equatable, Sendable {
         }
     }
 
-    /// The one place where a wire failure becomes an error of the protocol.
+    /// The error of the protocol for this failure. No other code converts wire errors.
     package var nestError: NestError {
         switch self {
         case .notNest:

@@ -1,13 +1,13 @@
 import NestModel
 
-/// Clients and transfers. Read them by name from ``Limits``.
+/// Limits of clients and transfers. Read them by name from ``Limits``.
 public struct ClientLimits: Sendable {
-    @Bound(.refused, "Requests that wait for a connection or for one of the server's places")
+    @Bound(.refused, "Requests that wait for a connection, or for others in flight to be answered")
     public var clientRequestsWaitingMax = 65_536
 
     @Bound(
         .waits,
-        "Bytes of changes that subscribers have not taken yet; above it the socket is not read, unless an answer is due"
+        "Bytes of changes that subscribers have not consumed; above it the socket is not read, unless an answer is due"
     )
     public var clientQueueBytesMax = 8 << 20
 
@@ -20,13 +20,13 @@ public struct ClientLimits: Sendable {
     @Bound(.inner, "The longest pause between attempts to connect")
     public var reconnectMillisecondsMax = 30_000
 
-    @Bound(.inner, "A connection that lived so long was a good one: the next attempt is made at once again")
+    @Bound(.inner, "Age of a lost connection from which the next attempt to connect is made at once")
     public var reconnectHealthySeconds = 30
 
     @Bound(.refused, "Bytes that transfers of the whole server may hold in their spool files")
     public var spoolBytesMax = 16 << 30
 
-    @Bound(.inner, "Threads that read sub-trees, and as many that read and write spool files")
+    @Bound(.inner, "Threads that read sub-trees; as many read and write spool files")
     public var transferThreads = 2
 
     @Bound(.refused, "Seconds for which one read transaction may keep the write-ahead log from being reset")

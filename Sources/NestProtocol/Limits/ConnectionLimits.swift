@@ -1,107 +1,110 @@
 import NestModel
 
-/// What a server grants its connections. Read them by name from ``Limits``.
+/// Limits of a server's connections. Read them by name from ``Limits``.
 public struct ConnectionLimits: Sendable {
-    @Bound(.refused, "More are answered BUSY")
+    @Bound(.refused, "Connections at one time; more are refused with BUSY")
     public var connectionsMax = 10_000
 
     @Bound(
         .refused,
-        "Of those, connections from one address (of IPv6: one network of 64 bits) that is not the server's own machine. More are answered BUSY"
+        "Connections from one address (IPv6: one 64-bit network) other than the server's own machine; more are refused with BUSY"
     )
     public var connectionsPerAddressMax = 9_000
 
-    @Bound(.closed, "From connecting to WELCOME")
+    @Bound(.closed, "Time from connecting to WELCOME")
     public var handshakeSeconds = 5
 
-    @Bound(.closed, "What a client may send before HELLO: the preface, and frames that are skipped")
+    @Bound(.closed, "Bytes that a client may send before HELLO: the preface and skipped frames")
     public var bytesBeforeHelloMax = 8 << 10
 
-    @Bound(.closed, "Time for a frame that has begun to be complete; for its length it has more (below)")
+    @Bound(.closed, "Time to complete a frame that has begun; a long frame has more (frameBytesPerSecondMin)")
     public var frameSeconds = 30
 
-    @Bound(.closed, "For so many bytes a frame has one second more")
+    @Bound(.closed, "Bytes for which a frame has one second more")
     public var frameBytesPerSecondMin = 1 << 10
 
     @Bound(
         .closed,
-        "Frames each second, for long, that ask for nothing: PING, PONG, CREDIT, CANCEL, GET_MODEL, frames that are refused or skipped"
+        "Control frames per second, sustained: PING, PONG, CREDIT, CANCEL, GET_MODEL, and frames that are refused or skipped"
     )
     public var lightFramesPerSecondMax = 10_000
 
-    @Bound(.closed, "Such frames at once")
+    @Bound(.closed, "Control frames at once")
     public var lightFramesBurstMax = 20_000
 
-    @Bound(.waits, "Such frames of a connection until others have had their turn: a millisecond")
+    @Bound(
+        .waits,
+        "Control frames of a connection in one turn; it then waits a millisecond, until others have had their turn"
+    )
     public var lightFramesPerTurnMax = 128
 
-    @Bound(.closed, "A SUBTREE_CHUNK below this is such a frame")
+    @Bound(.closed, "Bytes below which a SUBTREE_CHUNK counts as a control frame")
     public var lightChunkBytesMax = 1 << 10
 
-    @Bound(.waits, "More are not read until some are answered")
+    @Bound(.waits, "Requests in flight of one connection; more are not read until some are answered")
     public var requestsInFlightPerConnectionMax = 128
 
-    @Bound(.waits, "Of those, fetches and subscriptions, whose answers may be large")
+    @Bound(.waits, "Fetches and subscriptions among those, whose answers may be large")
     public var resultsInFlightPerConnectionMax = 16
 
-    @Bound(.waits, "Bodies of requests in flight. More are not read until some are answered")
+    @Bound(.waits, "Bytes of the bodies of requests in flight; more are not read until some are answered")
     public var requestBytesInFlightPerConnectionMax = 4 << 20
 
-    @Bound(.refused, "More are refused with LIMIT_EXCEEDED")
+    @Bound(.refused, "Subscriptions of one connection; more are refused with LIMIT_EXCEEDED")
     public var subscriptionsPerConnectionMax = 256
 
-    @Bound(.refused, "Sub-trees under way at a time")
+    @Bound(.refused, "Sub-tree transfers of one connection at a time")
     public var transfersPerConnectionMax = 4
 
     @Bound(.refused, "Tokens of a store; a list of so many fits into a frame")
     public var tokensMax = 3_000
 
-    @Bound(.waits, "The answer to the first wrong token of an address waits so long, and twice as long each time")
+    @Bound(.waits, "Delay of the answer to the first wrong token from an address; it doubles each time")
     public var loginDelayMillisecondsMin = 100
 
-    @Bound(.waits, "The longest such wait")
+    @Bound(.waits, "The longest such delay")
     public var loginDelayMillisecondsMax = 4_000
 
-    @Bound(.cut, "Time after its last wrong token for which an address is remembered")
+    @Bound(.cut, "Time for which an address is remembered after its last wrong token")
     public var loginMemorySeconds = 600
 
-    @Bound(.cut, "Addresses remembered; above it the oldest is forgotten")
+    @Bound(.cut, "Addresses remembered; beyond it the oldest is forgotten")
     public var loginAddressesMax = 10_000
 
-    @Bound(.closed, "Silence after which a peer is asked for a sign of life")
+    @Bound(.closed, "Silence after which the peer gets a PING")
     public var pingIntervalSeconds = 20
 
-    @Bound(.closed, "Silence after that before the connection is closed")
+    @Bound(.closed, "Further silence after which the connection is closed")
     public var pingTimeoutSeconds = 10
 
-    @Bound(.closed, "Bytes that wait for a connection that does not drain; above it the connection is closed")
+    @Bound(.closed, "Bytes waiting to be sent on a blocked connection; above it the connection is closed")
     public var outputBytesMax = 64 << 20
 
-    @Bound(.closed, "Time without progress on a connection with bytes waiting")
+    @Bound(.closed, "Time without progress on a connection with bytes waiting to be sent")
     public var outputStallSeconds = 60
 
-    @Bound(.refused, "Bytes of a stream a sender may send before it is granted more")
+    @Bound(.refused, "Bytes of a stream that a sender may send before the first CREDIT")
     public var creditBytesInitial = 1 << 20
 
-    @Bound(.cut, "Credit that a sender remembers")
+    @Bound(.cut, "Bytes of credit that a sender can accumulate")
     public var creditBytesMax = 1 << 40
 
-    @Bound(.waits, "Bytes waiting for a connection above which no more requests are read from it")
+    @Bound(.waits, "Bytes waiting to be sent above which no more requests are read from the connection")
     public var outputBytesUnreadMax = 1 << 20
 
     @Bound(
         .closed,
-        "What all connections hold together: received and not yet done with, and waiting to be sent. Above it the connection that holds most is closed"
+        "Bytes that all connections hold: received and not yet processed, or waiting to be sent. Above it the connection that holds most is closed"
     )
     public var connectionBytesMax = 1 << 30
 
-    @Bound(.inner, "Bytes handed to the socket's queue: below the first more are handed over, above the second none")
+    @Bound(.inner, "Bytes in the socket's queue below which the server hands over more")
     public var socketBytesLow = 64 << 10
 
-    @Bound(.waits, "Bytes handed to the socket's queue: above this no more are handed over")
+    @Bound(.waits, "Bytes in the socket's queue above which the server hands over no more")
     public var socketBytesHigh = 512 << 10
 
-    @Bound(.closed, "Time for a last frame to reach a peer before its connection is cut")
+    @Bound(.closed, "Time for the last frame to reach the peer before the connection is closed")
     public var lingerSeconds = 2
 
     @Bound(.closed, "Time that requests in flight get when the server stops")
@@ -110,25 +113,22 @@ public struct ConnectionLimits: Sendable {
     @Bound(.inner, "Connections that wait to be accepted")
     public var acceptBacklog = 4_096
 
-    @Bound(.waits, "Time for which nothing is accepted when the system has no descriptor or memory for it")
+    @Bound(.waits, "Time for which no connection is accepted when the system has no descriptor or memory for one")
     public var acceptPauseMilliseconds = 100
 
-    @Bound(
-        .waits,
-        "Connections each second, for long, that end before WELCOME; while there are more, few are accepted at a time"
-    )
+    @Bound(.waits, "Connections per second, sustained, that end before WELCOME; above it few are accepted at a time")
     public var rejectedPerSecondMax = 200
 
     @Bound(.waits, "Such connections at once")
     public var rejectedBurstMax = 1_000
 
-    @Bound(.waits, "Time between those few and the next")
+    @Bound(.waits, "Time until the next few are accepted")
     public var acceptPaceMilliseconds = 2
 
-    @Bound(.waits, "Connections over the maximum that get BUSY at one time; beyond that the server accepts none")
+    @Bound(.waits, "Connections over the maximum that receive BUSY at one time; beyond it the server accepts none")
     public var refusedConnectionsMax = 32
 
-    @Bound(.inner, "Descriptors that are never given to connections: store, spool files, event loops")
+    @Bound(.inner, "Descriptors reserved for the store, spool files and event loops")
     public var fileDescriptorsReserved = 128
 
     init() {}

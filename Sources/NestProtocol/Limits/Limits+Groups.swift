@@ -7,7 +7,7 @@ extension Limits {
     public static let storage = StorageLimits()
     public static let clients = ClientLimits()
 
-    /// Every limit, in the order in which the groups declare them.
+    /// All limits, in the order in which the groups declare them.
     public static let all: [Limit] =
         Limit.list(model) + Limit.list(frames) + Limit.list(connections) + Limit.list(engine) + Limit.list(storage)
         + Limit.list(clients)

@@ -1,39 +1,39 @@
 import NestModel
 
-/// Frames, chunks and ids. Read them by name from ``Limits``.
+/// Limits of frames, chunks and ids. Read them by name from ``Limits``.
 public struct ProtocolLimits: Sendable {
-    @Bound(.closed, "Body of a frame")
+    @Bound(.closed, "Bytes of a frame's body")
     public var frameBytesMax = 1 << 20
 
-    @Bound(.closed, "Before the handshake is done")
+    @Bound(.closed, "Bytes of a frame's body before WELCOME")
     public var frameBytesBeforeWelcomeMax = 4 << 10
 
-    @Bound(.inner, "A smaller body is never compressed")
+    @Bound(.inner, "Bytes below which a body is never compressed")
     public var frameCompressedBytesMin = 1 << 10
 
-    @Bound(.closed, "A body that came compressed")
+    @Bound(.closed, "Bytes of a compressed body after decompression")
     public var frameUnpackedBytesMax = 1 << 20
 
-    @Bound(.inner, "A part of a snapshot or of a sub-tree stream")
+    @Bound(.inner, "Bytes of a part of a snapshot or of a sub-tree stream")
     public var chunkBytes = 256 << 10
 
-    @Bound(.refused, "A chunk of a sub-tree that came compressed")
+    @Bound(.refused, "Bytes of a compressed sub-tree chunk after decompression")
     public var chunkUnpackedBytesMax = 1 << 20
 
-    @Bound(.refused, "Rows of a chunk of a sub-tree")
+    @Bound(.refused, "Rows of a sub-tree chunk")
     public var chunkRowsMax = 65_536
 
-    /// Rows of a chunk of an import for each of its bytes, as it came: few bytes must not be much work.
-    @Bound(.refused, "Rows of a chunk of an import for each of its bytes, as it came")
+    /// Limits the work that few received bytes can cause.
+    @Bound(.refused, "Rows of an import's chunk for each of its bytes as received")
     public var chunkRowsPerByteMax = 16
 
-    @Bound(.inner, "A diff above this is not pushed; its subscribers get it paced, as laggards do")
+    @Bound(.inner, "Bytes of a diff above which it is not pushed; its subscribers receive it paced, as lagging ones do")
     public var sharedDiffBytesMax = 256 << 10
 
-    @Bound(.refused, "Requests have the ids from 1 to this")
+    @Bound(.refused, "Request ids are from 1 to this")
     public var requestIDMax: UInt32 = 1 << 31 - 1
 
-    @Bound(.inner, "Views have the ids from this to 2^32-1")
+    @Bound(.inner, "View ids are from this to 2^32-1")
     public var viewIDMin: UInt32 = 1 << 31
 
     init() {}

@@ -1,14 +1,15 @@
 import NestModel
 
-/// Asks for what every transaction touches, whatever the objects are; answered by SUBSCRIBED.
+/// Subscribes to the changed objects of every transaction. The server answers with SUBSCRIBED.
 package struct SubscribeChanges: Message, Equatable {
     package static let type = MessageType.subscribeChanges
 
-    /// Everything after this state comes first, from the journal; `nil`: from the newest revision on.
+    /// The server first sends everything after this state, from the journal; `nil`: start after the newest revision.
     package var since: ResumePoint?
-    /// How much of the change set after that state the client has: the place that its last part named. 0: nothing.
+    /// The number of parts that the client has of the change set after that state: the place of the last part received.
+    /// 0: none.
     package var place: Int
-    /// Only objects of these entities, and of those below them; empty: of all.
+    /// Sends only objects of these entities and of those below them; empty: of all.
     package var entities: [EntityNumber]
 
     package init(since: ResumePoint? = nil, place: Int = 0, entities: [EntityNumber] = []) {
@@ -48,7 +49,7 @@ package struct SubscribeChanges: Message, Equatable {
     }
 }
 
-/// What a transaction has touched, or a part of it.
+/// The changed objects of a transaction, or a part of them.
 package struct ChangeSetMessage: Message, Equatable {
     package static let type = MessageType.changeSet
     package var part: ChangeSetPart

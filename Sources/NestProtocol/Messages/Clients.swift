@@ -1,10 +1,10 @@
 import NestModel
 
-/// Asks who is connected, in pages. For operators.
+/// Requests the list of connections, in pages. For operators.
 package struct GetClients: Query, Equatable {
     package typealias Answer = Clients
     package static let type = MessageType.getClients
-    /// Only those with a higher number; 0 for the first page.
+    /// Lists only connections with a higher number; 0 for the first page.
     package var after: UInt64
     package var limit: Int
 
@@ -24,7 +24,7 @@ package struct GetClients: Query, Equatable {
     }
 }
 
-/// Connections in the order of their numbers.
+/// The reply: connections, ascending by number.
 package struct Clients: Message, Equatable {
     package static let type = MessageType.clients
     package var clients: [ConnectedClient]
@@ -66,14 +66,14 @@ package struct Clients: Message, Equatable {
             writer.write(count: client.requests)
             writer.write(count: client.requestsInFlight)
             writer.write(count: client.bytesIn)
-            // Under TLS what is held back is encrypted, and may be more than all that was written.
+            // Under TLS the queued bytes are encrypted and may exceed all bytes written.
             writer.write(count: max(0, client.bytesOut))
             writer.write(count: client.bytesQueued)
         }
     }
 }
 
-/// Ends another client's connection. For operators.
+/// Closes another client's connection. For operators.
 package struct Kick: Query, Equatable {
     package typealias Answer = Done
     package static let type = MessageType.kick

@@ -1,11 +1,11 @@
 import NestModel
 
-/// The sender is about to close. Requests above `lastRequestID` were not executed.
+/// The sender will close the connection. It has not executed requests above `lastRequestID`.
 package struct GoAway: Message, Equatable {
     package static let type = MessageType.goAway
 
     package var code: ErrorCode
-    /// The last request that was or may be executed.
+    /// The last request that was or may have been executed.
     package var lastRequestID: UInt32
     package var retryAfterMilliseconds: Int
     package var message: String
@@ -35,7 +35,7 @@ package struct GoAway: Message, Equatable {
     }
 }
 
-/// Eight bytes that the peer gets back as they are.
+/// A message with eight bytes, which the peer returns unchanged.
 package protocol LivenessMessage: Message {
     var payload: UInt64 { get }
     init(payload: UInt64)
@@ -51,7 +51,7 @@ extension LivenessMessage {
     }
 }
 
-/// Asks for a sign of life; answered by PONG with the same eight bytes.
+/// Asks the peer to answer with PONG and the same eight bytes.
 package struct Ping: LivenessMessage, Equatable {
     package static let type = MessageType.ping
     package var payload: UInt64
@@ -70,14 +70,14 @@ package struct Pong: LivenessMessage, Equatable {
     }
 }
 
-/// The client no longer wants the answer to the request of the frame's id. It still gets exactly one, which may be
-/// the error `cancelled`.
+/// The client no longer wants the answer to the request with the frame's id. The server still sends exactly one, which
+/// may be the error `cancelled`.
 package struct Cancel: EmptyMessage, Equatable {
     package static let type = MessageType.cancel
     package init() {}
 }
 
-/// The receiver of a stream allows so many more bytes of chunk bodies.
+/// The receiver of a stream permits so many more bytes of chunk bodies.
 package struct Credit: Message, Equatable {
     package static let type = MessageType.credit
     package var bytes: Int
@@ -95,7 +95,7 @@ package struct Credit: Message, Equatable {
     }
 }
 
-/// The reply to a request that has nothing to say but that it is done.
+/// The reply without content: the request was executed.
 package struct Done: EmptyMessage, Equatable {
     package static let type = MessageType.done
     package init() {}

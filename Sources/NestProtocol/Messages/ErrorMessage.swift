@@ -16,7 +16,7 @@ package struct ErrorMessage: Message, Equatable {
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
         let code = ErrorCode(rawValue: try reader.integer(UInt16.self, "code"))
-        // A class of reaction that is not known yet is taken as the most careful one.
+        // An unknown retry class means the most careful one.
         let retry = ErrorCode.Retry(rawValue: try reader.byte("retry")) ?? .unknownOutcome
         let retryAfter = try reader.index("retry after")
         var error = NestError(code, try reader.string("message", max: Limits.frameBytesMax))

@@ -1,7 +1,7 @@
 import NestModel
 
-/// Asks how the server finds the rows of a fetch request, and what it costs to follow them. The request's window does not
-/// matter.
+/// Requests an explanation of how the server finds the rows of a fetch request, and what following them costs. Ignores
+/// the request's window.
 package struct Explain: Query, Equatable {
     package typealias Answer = ExplanationMessage
     package static let type = MessageType.explain

@@ -1,11 +1,11 @@
 import NestModel
 
-/// Begins a group: what the connection writes until END_GROUP is one undo entry.
+/// Begins a group: the connection's writes until END_GROUP are one undo entry.
 package struct BeginGroup: Message, Equatable {
     package static let type = MessageType.beginGroup
-    /// The entry's name; `nil`: each write's own.
+    /// The name of the undo entry; `nil`: each write has its own.
     package var name: String?
-    /// A group that another connection of the session has open, which this one joins.
+    /// The number of another connection's open group (of the same session) to join.
     package var joined: UInt64?
 
     package init(name: String?, joined: UInt64? = nil) {
@@ -26,7 +26,7 @@ package struct BeginGroup: Message, Equatable {
     }
 }
 
-/// The reply: the group's number, by which other connections of the session can join it.
+/// The reply: the group's number, with which other connections of the session can join it.
 package struct Group: Message, Equatable {
     package static let type = MessageType.group
     package var number: UInt64

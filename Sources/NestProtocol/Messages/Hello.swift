@@ -1,20 +1,20 @@
 import NestModel
 
-/// The client's first message: who it is, what it can do, and its durable session.
+/// The client's first message: its name, features and durable session.
 package struct Hello: Message, Equatable {
     package static let type = MessageType.hello
 
     /// For logs and `nestc clients`; at most 256 bytes.
     package var clientName: String
     package var features: Features
-    /// 128 secret bits that the client keeps: its undo stacks and idempotency keys belong to it.
+    /// 128 secret bits that the client keeps. Undo stacks and idempotency keys belong to the session.
     package var session: Identifier128
-    /// When set, a server with another history answers with an error instead of serving.
+    /// If set, a server with another history answers with an error.
     package var expectedHistory: Identifier128?
-    /// When set, a server with another model answers with SCHEMA_CHANGED instead of serving: for a client that sends
-    /// requests without waiting for WELCOME, whose property numbers may mean something else there.
+    /// If set, a server with another model answers with SCHEMA_CHANGED. For clients that send requests before WELCOME:
+    /// under another model their property numbers may mean something else.
     package var expectedModelHash: UInt64?
-    /// Who the client is, for a server that wants to know.
+    /// The client's token, for a server that requires one.
     package var token: AccessToken?
 
     package init(

@@ -1,13 +1,13 @@
 import NestModel
 
-/// Asks for a page of the journal, newest first.
+/// Requests a page of the journal, newest first.
 package struct GetHistory: Query, Equatable {
     package typealias Answer = History
     package static let type = MessageType.getHistory
 
-    /// Only entries before this revision; 0 for the newest.
+    /// Lists only entries before this revision; 0 for the newest.
     package var before: Revision
-    /// At most this many, at most `Limits.historyPageMax`.
+    /// The greatest number of entries, up to `Limits.historyPageMax`.
     package var limit: Int
     package var onlyMine: Bool
 

@@ -1,20 +1,21 @@
 import NestModel
 
-/// Asks for a copy of the whole store: answered by BACKUP_START, chunks under credit, BACKUP_END; or by an ERROR at any time.
+/// Requests a copy of the whole store. The server answers with BACKUP_START, chunks under credit and BACKUP_END, or
+/// with an ERROR at any time.
 package struct BackupRequest: EmptyMessage, Equatable {
     package static let type = MessageType.backup
 
     package init() {}
 }
 
-/// The copy is made: what follows is the state at one revision.
+/// The first answer, when the copy is complete. The chunks that follow are the state at one revision.
 package struct BackupStart: Message, Equatable {
     package static let type = MessageType.backupStart
     package var revision: Revision
-    /// The history that it is a copy of; a store made of it has another.
+    /// The history id of the copied store; a store made from the copy gets another.
     package var historyID: Identifier128
     package var fileBytes: Int
-    /// Bytes of all chunk bodies.
+    /// The bytes of all chunk bodies.
     package var byteCount: Int
 
     package init(revision: Revision, historyID: Identifier128, fileBytes: Int, byteCount: Int) {
@@ -39,10 +40,10 @@ package struct BackupStart: Message, Equatable {
     }
 }
 
-/// A part of the file, in the packed form: as it is or compressed.
+/// A part of the file, packed: uncompressed or compressed.
 package struct BackupChunk: Message, Equatable {
     package static let type = MessageType.backupChunk
-    /// Where in the file it belongs.
+    /// The offset in the file.
     package var offset: Int
     package var packed: [UInt8]
 
@@ -62,7 +63,7 @@ package struct BackupChunk: Message, Equatable {
     }
 }
 
-/// The end of the file: without it, or with another size or checksum, nothing of it counts.
+/// The end of the file. A copy without it, or with another size or checksum, is invalid as a whole.
 package struct BackupEnd: Message, Equatable {
     package static let type = MessageType.backupEnd
     package var fileBytes: Int
@@ -85,7 +86,7 @@ package struct BackupEnd: Message, Equatable {
     }
 }
 
-/// Asks for a check of the whole store: answered by CHECK_PROGRESS, any number of times, then CHECKED.
+/// Requests a check of the whole store. The server answers with any number of CHECK_PROGRESS, then CHECKED.
 package struct CheckRequest: EmptyMessage, Equatable {
     package static let type = MessageType.check
 
@@ -113,7 +114,7 @@ package struct CheckProgress: Message, Equatable {
     }
 }
 
-/// What the check has found.
+/// The result of the check.
 package struct Checked: Message, Equatable {
     package static let type = MessageType.checked
     package var report: CheckReport

@@ -1,6 +1,6 @@
 import NestModel
 
-/// Revisions that the connection's own writes became, before the diffs that contain them.
+/// The revisions of the connection's own writes, sent before the diffs that contain them.
 package struct Own: Message, Equatable {
     package static let type = MessageType.own
     /// Ascending, at least one.

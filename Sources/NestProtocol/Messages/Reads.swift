@@ -1,9 +1,9 @@
 import NestModel
 
-/// One fetch; answered by SNAPSHOT and SNAPSHOT_ROWS with the request's id.
+/// Requests a result once. The server answers with SNAPSHOT and SNAPSHOT_ROWS with the request's id.
 package struct Fetch: Message, Equatable {
     package static let type = MessageType.fetch
-    /// The read must see this revision.
+    /// The read must include this revision.
     package var atLeast: Revision
     package var request: ObjectFetchRequest
 

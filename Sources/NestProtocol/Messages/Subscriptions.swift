@@ -1,10 +1,10 @@
 import NestModel
 
-/// Asks for a fetch request's result and every change of it.
+/// Subscribes to the result of a fetch request and all its changes.
 package struct Subscribe: Message, Equatable {
     package static let type = MessageType.subscribe
 
-    /// The state the client holds from before: the server may answer with the difference.
+    /// The state that the client holds from before; the server may answer with the difference.
     package var resume: ResumePoint?
     /// The first state must have reached this revision.
     package var atLeast: Revision
@@ -41,7 +41,7 @@ package struct Subscribe: Message, Equatable {
     }
 }
 
-/// Asks that a subscription be to something else from now on: another predicate, order or window.
+/// Changes a subscription to another predicate, order or window.
 package struct Resubscribe: Message, Equatable {
     package static let type = MessageType.resubscribe
 
@@ -64,15 +64,15 @@ package struct Resubscribe: Message, Equatable {
     }
 }
 
-/// The reply: the view's id, under which its frames come, and what comes first.
+/// The reply: the id of the view, which its frames have, and the form of the first state.
 package struct Subscribed: Message, Equatable {
     package static let type = MessageType.subscribed
 
     package var view: UInt32
     package var first: FirstState
-    /// Why a resume was answered by a snapshot; empty otherwise.
+    /// Why the server answered a resume with a snapshot; empty otherwise.
     package var reason: String
-    /// The properties whose values rows carry, in this order.
+    /// The properties of the rows' values, in this order.
     package var projection: [PropertyNumber]
 
     package init(view: UInt32, first: FirstState, reason: String, projection: [PropertyNumber]) {
@@ -118,8 +118,7 @@ package struct Subscribed: Message, Equatable {
     }
 }
 
-/// A change of a view. The values of its rows depend on the projection, so the body is decoded with it:
-/// `ByteReader.diff(valueCount:)`.
+/// A change of a view. Its rows' values depend on the projection, so `ByteReader.diff(valueCount:)` decodes the body.
 package struct DiffBody: OpaqueMessage, Equatable {
     package static let type = MessageType.diff
     package var bytes: [UInt8]
@@ -128,7 +127,7 @@ package struct DiffBody: OpaqueMessage, Equatable {
         self.bytes = bytes
     }
 
-    /// `hasWindow`: the view has one, whose position follows.
+    /// `hasWindow`: the view has a window, whose position follows.
     package func diff(valueCount: Int, hasWindow: Bool = false) throws(DecodingFailure) -> ResultsDiff {
         try ByteReader.read(self.bytes) { (reader) throws(DecodingFailure) in
             try reader.diff(valueCount: valueCount, hasWindow: hasWindow)
@@ -136,13 +135,13 @@ package struct DiffBody: OpaqueMessage, Equatable {
     }
 }
 
-/// The head of a snapshot: the rest of its sections follows in SNAPSHOT_SECTIONS frames, then its rows in SNAPSHOT_ROWS
-/// frames, while the flag `more` is set.
+/// The head of a snapshot. SNAPSHOT_SECTIONS frames with the remaining sections follow, then SNAPSHOT_ROWS frames with
+/// the rows, while the flag `more` is set.
 package struct SnapshotMessage: Message, Equatable {
     package static let type = MessageType.snapshot
-    /// Read from a frame: with the sections of the first frame.
+    /// When decoded: with the sections of the first frame.
     package var header: SnapshotHeader
-    /// How many sections there are in all frames.
+    /// The number of sections in all frames.
     package var sectionCount: Int
 
     package init(_ header: SnapshotHeader) {
@@ -159,7 +158,7 @@ package struct SnapshotMessage: Message, Equatable {
     }
 }
 
-/// More sections of a snapshot, going on where the frame before ended.
+/// Further sections of a snapshot, after those of the preceding frame.
 package struct SnapshotSections: OpaqueMessage, Equatable {
     package static let type = MessageType.snapshotSections
     package var bytes: [UInt8]
@@ -177,7 +176,7 @@ package struct SnapshotSections: OpaqueMessage, Equatable {
     }
 }
 
-/// Rows of a snapshot, going on where the frame before ended, in the order of its sections.
+/// Further rows of a snapshot, after those of the preceding frame, in the order of its sections.
 package struct SnapshotRows: OpaqueMessage, Equatable {
     package static let type = MessageType.snapshotRows
     package var bytes: [UInt8]
@@ -191,7 +190,7 @@ package struct SnapshotRows: OpaqueMessage, Equatable {
     }
 }
 
-/// Everything up to this revision has been sent for all synced subscriptions of the connection.
+/// The server has sent everything up to this revision for all synced subscriptions of the connection.
 package struct Progress: Message, Equatable {
     package static let type = MessageType.progress
     package var revision: Revision
@@ -209,7 +208,7 @@ package struct Progress: Message, Equatable {
     }
 }
 
-/// Where a window is in the whole, when that has changed and what it shows has not.
+/// The position of a window in the whole result, sent when it changed but the visible rows did not.
 package struct Totals: Message, Equatable {
     package static let type = MessageType.totals
     package var revision: Revision
@@ -248,7 +247,7 @@ package struct Unsubscribe: Message, Equatable {
     }
 }
 
-/// The server ends a subscription: nothing more comes under this view's id.
+/// The server ends a subscription and sends no more frames with this view's id.
 package struct SubscriptionEnd: Message, Equatable {
     package static let type = MessageType.subscriptionEnd
     package var code: ErrorCode
@@ -271,7 +270,7 @@ package struct SubscriptionEnd: Message, Equatable {
 }
 
 extension ByteReader {
-    /// A view's id: never one that a request could have.
+    /// Reads a view's id, which is never a valid request id.
     fileprivate mutating func view() throws(DecodingFailure) -> UInt32 {
         guard let view = UInt32(exactly: try self.varint("view")), view >= Limits.viewIDMin else {
             throw DecodingFailure(.outOfRange, "view")

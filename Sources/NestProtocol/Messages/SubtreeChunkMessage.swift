@@ -1,6 +1,6 @@
 import NestModel
 
-/// Rows of a sub-tree, packed: as `SubtreeChunkReader` reads them, or compressed.
+/// Rows of a sub-tree, packed: uncompressed in the form of `SubtreeChunkReader`, or compressed.
 package struct SubtreeChunk: OpaqueMessage, Equatable {
     package static let type = MessageType.subtreeChunk
     package var bytes: [UInt8]
@@ -9,18 +9,18 @@ package struct SubtreeChunk: OpaqueMessage, Equatable {
         self.bytes = bytes
     }
 
-    /// `compressor`: `nil` when the other side does not know compression.
+    /// `compressor`: `nil` if the peer does not support compression.
     package init(packing chunk: [UInt8], _ compressor: Zstandard.Compressor?) {
         self.bytes = PackedBytes.pack(chunk, compressor, level: PackedBytes.transferLevel)
     }
 
-    /// For an import: uncompressed, if that would leave too few bytes for the rows.
+    /// Makes a chunk of an import. Leaves it uncompressed if compression would leave too few bytes for the rows.
     package init(packing chunk: [UInt8], rowCount: Int, _ compressor: Zstandard.Compressor?) {
         self.init(packing: chunk, compressor)
         if rowCount > Limits.chunkRowsPerByteMax * self.bytes.count { self.init(packing: chunk, nil) }
     }
 
-    /// What `SubtreeChunkReader` reads. The size is judged before anything is allocated.
+    /// Returns the decompressed chunk for `SubtreeChunkReader`. Checks the size before it allocates memory.
     package func unpacked() throws(DecodingFailure) -> [UInt8] {
         do throws(Zstandard.Failure) {
             return try PackedBytes.unpack(self.bytes, sizeMax: Limits.chunkUnpackedBytesMax)

@@ -1,6 +1,7 @@
 import NestModel
 
-/// Asks for a sub-tree: answered by SUBTREE_START, chunks under credit, SUBTREE_END; or by an ERROR at any time.
+/// Requests a sub-tree. The server answers with SUBTREE_START, chunks under credit and SUBTREE_END, or with an ERROR at
+/// any time.
 package struct FetchSubtree: Message, Equatable {
     package static let type = MessageType.fetchSubtree
     package var request: SubtreeRequest
@@ -15,7 +16,7 @@ package struct FetchSubtree: Message, Equatable {
         self.atLeast = try reader.revision("at least")
         let root = try reader.objectID("root")
         let relationship = try reader.propertyNumber("relationship")
-        // 0 is no limit, so that n levels are written as n + 1.
+        // 0 is no limit; n levels are written as n + 1.
         let limit = try reader.index("depth limit")
         self.request = SubtreeRequest(
             root: root,
@@ -34,7 +35,7 @@ package struct FetchSubtree: Message, Equatable {
     }
 }
 
-/// The sub-tree is read: what follows is its state at one revision.
+/// The first answer. The chunks that follow are the state at one revision.
 package struct SubtreeStart: Message, Equatable {
     package static let type = MessageType.subtreeStart
     package var revision: Revision
@@ -74,7 +75,7 @@ package struct SubtreeStart: Message, Equatable {
     }
 }
 
-/// The end of a stream: without it, or with another count or checksum, nothing of it counts.
+/// The end of a stream. A stream without it, or with another count or checksum, is invalid as a whole.
 package struct SubtreeEnd: Message, Equatable {
     package static let type = MessageType.subtreeEnd
     package var rowCount: Int
@@ -96,7 +97,7 @@ package struct SubtreeEnd: Message, Equatable {
     }
 }
 
-/// Announces an upload: its chunks follow under the same id, then SUBTREE_END; the reply is a RECEIPT.
+/// Starts an upload: its chunks follow under the same id, then SUBTREE_END; the reply is a RECEIPT.
 package struct ImportSubtree: Message, Equatable {
     package static let type = MessageType.importSubtree
     package var request: SubtreeImport

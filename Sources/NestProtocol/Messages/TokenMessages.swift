@@ -1,6 +1,6 @@
 import NestModel
 
-/// An administrator makes a token, whose secret the server is not told: only its SHA-256.
+/// Creates a token, for administrators. The server receives only the SHA-256 of its secret.
 package struct CreateToken: Query, Equatable {
     package typealias Answer = TokenCreated
     package static let type = MessageType.createToken
@@ -23,7 +23,7 @@ package struct CreateToken: Query, Equatable {
     }
 }
 
-/// The reply: the number that the client puts before the secret.
+/// The reply: the token's number, which the client puts before the secret.
 package struct TokenCreated: Message, Equatable {
     package static let type = MessageType.tokenCreated
     package var number: UInt64
@@ -83,7 +83,7 @@ package struct TokenList: Message, Equatable {
     }
 }
 
-/// Takes a token back. Connections with it end at once.
+/// Revokes a token and closes its connections at once.
 package struct RevokeToken: Query, Equatable {
     package typealias Answer = Done
     package static let type = MessageType.revokeToken

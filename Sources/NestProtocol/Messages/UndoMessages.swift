@@ -1,6 +1,6 @@
 import NestModel
 
-/// Takes back the newest entry of the session's undo stack.
+/// Undoes the newest entry of the session's undo stack.
 package struct Undo: UndoMessage, Equatable {
     package static let type = MessageType.undo
     package var key: Identifier128?
@@ -14,7 +14,7 @@ package struct Undo: UndoMessage, Equatable {
     }
 }
 
-/// Does again what was undone last.
+/// Redoes the last undone entry.
 package struct Redo: UndoMessage, Equatable {
     package static let type = MessageType.redo
     package var key: Identifier128?
@@ -28,11 +28,11 @@ package struct Redo: UndoMessage, Equatable {
     }
 }
 
-/// A write that takes from a stack of its session.
+/// A write that pops an entry from a stack of its session.
 package protocol UndoMessage: Message {
     var key: Identifier128? { get }
     var options: UndoOptions { get }
-    /// The entry's revision: refused with CONFLICT when it is no longer the newest.
+    /// The revision of the entry to undo or redo; if it is no longer the newest, the request is refused with CONFLICT.
     var expected: Revision? { get }
     init(key: Identifier128?, options: UndoOptions, expected: Revision?)
 }
@@ -49,7 +49,7 @@ extension UndoMessage {
         self.init(key: key, options: options, expected: expected == Revision(0) ? nil : expected)
     }
 
-    /// The key alone when the rest says nothing.
+    /// Writes the key only, if the rest has default values.
     package func encode(into writer: inout ByteWriter) {
         writer.write(key: self.key)
         guard self.options != UndoOptions() || self.expected != nil else { return }
@@ -58,13 +58,13 @@ extension UndoMessage {
     }
 }
 
-/// Takes back any past transaction, as a new entry of the session that asks.
+/// Undoes any past transaction, as a new entry of the requesting session.
 package struct Revert: Message, Equatable {
     package static let type = MessageType.revert
     package var key: Identifier128?
     package var options: UndoOptions
     package var revision: Revision
-    /// Another session's too.
+    /// Whether transactions of other sessions may be undone.
     package var ofAnyone: Bool
 
     package init(key: Identifier128?, options: UndoOptions, revision: Revision, ofAnyone: Bool) {
@@ -89,7 +89,7 @@ package struct Revert: Message, Equatable {
     }
 }
 
-/// Asks what an undo would do, without doing it.
+/// Requests a preview of an undo, without executing it.
 package struct PreviewUndo: Query, Equatable {
     package typealias Answer = UndoPreviewMessage
     package static let type = MessageType.previewUndo
@@ -127,7 +127,7 @@ package struct PreviewUndo: Query, Equatable {
     }
 }
 
-/// The reply: what would change, as things are now.
+/// The reply: the changes that the undo would make now.
 package struct UndoPreviewMessage: Message, Equatable {
     package static let type = MessageType.undoPreview
     package var preview: UndoPreview
@@ -145,10 +145,10 @@ package struct UndoPreviewMessage: Message, Equatable {
     }
 }
 
-/// Asks for the session's undo state.
+/// Requests the session's undo state.
 package struct GetUndoState: Message, Equatable {
     package static let type = MessageType.getUndoState
-    /// Whether the connection is told, from now on, when the state changes.
+    /// Whether the server then notifies the connection of each change of the state.
     package var follows: Bool
 
     package init(follows: Bool) {
@@ -164,7 +164,7 @@ package struct GetUndoState: Message, Equatable {
     }
 }
 
-/// The session's undo state: the reply, and with id 0 each newer one.
+/// The session's undo state, as the reply, and with id 0 as each later state.
 package struct UndoStateMessage: Message, Equatable {
     package static let type = MessageType.undoState
     package var state: UndoState

@@ -1,29 +1,29 @@
 import NestModel
 
-/// The server's answer to HELLO: what is in force, and where the store is.
+/// The server's answer to HELLO: the features and limits in use, and the state of the store.
 package struct Welcome: Message, Equatable {
     package static let type = MessageType.welcome
 
     package var serverName: String
     package var features: Features
-    /// Bytes of a frame's body that this server takes.
+    /// The greatest body of a frame that this server accepts, in bytes.
     package var frameBytesMax: Int
     package var historyID: Identifier128
     /// The newest revision.
     package var revision: Revision
-    /// The oldest revision from which a subscription may resume by the journal.
+    /// The oldest revision at which a subscription may resume from the journal.
     package var oldestRevision: Revision
     package var modelHash: UInt64
-    /// The package number of the client's session, as `history` shows it.
+    /// The public number of the client's session, as `history` shows it.
     package var sessionNumber: UInt64
     package var pingIntervalMilliseconds: Int
     package var requestsInFlightMax: Int
     package var subscriptionsMax: Int
     /// Bytes of a stream that each side may send before the first CREDIT.
     package var creditBytesInitial: Int
-    /// What the client may do.
+    /// The client's role.
     package var role: AccessRole
-    /// The part of the store that it can reach; `nil`: all of it.
+    /// The part of the store that the client can access; `nil`: all of it.
     package var confinement: AccessConfinement?
 
     package init(

@@ -1,6 +1,6 @@
 import NestModel
 
-/// Mutations that happen together or not at all.
+/// Mutations that are applied together or not at all.
 package struct TransactionMessage: Message, Equatable {
     package static let type = MessageType.transaction
     package var transaction: WriteTransaction

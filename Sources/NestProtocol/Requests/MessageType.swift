@@ -1,6 +1,6 @@
 import NestModel
 
-/// Every kind of message: the whole protocol on one screen. `c` is sent by clients, `s` by the server.
+/// All message types of the protocol. `c` is sent by clients, `s` by the server.
 package enum MessageType: UInt8, CaseIterable, Sendable {
     case hello = 0x01  // c  id 0
     case welcome = 0x02  // s  id 0
@@ -10,7 +10,7 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case pong = 0x07  // cs id 0
     case cancel = 0x09  // c  id of the request
     case credit = 0x0a  // cs id of the transfer's request
-    case done = 0x0b  // s  reply with nothing to say
+    case done = 0x0b  // s  reply without content
 
     case transaction = 0x10  // c
     case receipt = 0x11  // s  reply to a write
@@ -57,7 +57,7 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case previewUndo = 0x54  // c
     case undoPreview = 0x55  // s  reply
     case getUndoState = 0x56  // c
-    case undoState = 0x57  // s  reply; id 0: it has changed
+    case undoState = 0x57  // s  reply; with id 0: a change
 
     case backup = 0x60  // c
     case backupStart = 0x61  // s  first reply to backup
@@ -77,12 +77,12 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case clients = 0x79  // s  reply
     case kick = 0x7a  // c
 
-    case own = 0xb0  // s  id 0; who does not care skips it
+    case own = 0xb0  // s  id 0; clients may skip it
 }
 
 extension MessageType {
-    /// Whether a server may compress the body: of what may be large, all but diffs, which grow by it, and chunks, which say
-    /// themselves whether they are compressed.
+    /// Whether a server may compress the body: true for all types that may be large, except diffs, which grow when
+    /// compressed, and chunks, which specify themselves whether they are compressed.
     package var mayBeCompressed: Bool {
         switch self {
         case .snapshot, .snapshotSections, .snapshotRows, .history, .object, .model, .statistics, .explanation,
@@ -94,9 +94,9 @@ extension MessageType {
 }
 
 extension RequestKind {
-    /// Every kind of request.
+    /// All kinds of requests.
     package static let all: [RequestKind] = [
-        // What clients read.
+        // Reads.
         RequestKind(.getModel, .read, .server, answer: .model, dependsOnModel: false),
         RequestKind(.fetch, .read, .fair, asksForResult: true),
         RequestKind(GetObject.self, .read, .whenDrained),
@@ -112,21 +112,21 @@ extension RequestKind {
 
         // Writes.
         RequestKind(.transaction, .write, .commit, answer: .receipt),
-        // A stream until its end has come, then a write.
+        // First a stream of chunks; its end makes it a write.
         RequestKind(.importSubtree, .write, .commit, answer: .receipt),
         RequestKind(.beginGroup, .write, .commit, answer: .group, dependsOnModel: false),
         RequestKind(.endGroup, .write, .commit, answer: .done, dependsOnModel: false),
 
-        // Undo. What these ask for is the same under any model; only conflicts in their answers have numbers.
+        // Undo. These requests are valid under any model; only conflicts in their answers have numbers of the model.
         RequestKind(.undo, .write, .commit, answer: .receipt, dependsOnModel: false),
         RequestKind(.redo, .write, .commit, answer: .receipt, dependsOnModel: false),
-        // Its answer says whose a revision is.
+        // Its answer reveals whose a revision is.
         RequestKind(.revert, .write, .commit, answer: .receipt, isWhole: true, dependsOnModel: false),
         RequestKind(PreviewUndo.self, .read, .fair),
         RequestKind(.getUndoState, .read, .immediate, answer: .undoState, dependsOnModel: false),
         RequestKind(GetHistory.self, .read, .fair, dependsOnModel: false),
 
-        // What operators do.
+        // Requests of operators.
         RequestKind(CreateToken.self, .admin, .immediate, isWhole: true, dependsOnModel: false),
         RequestKind(ListTokens.self, .admin, .immediate, isWhole: true, dependsOnModel: false),
         RequestKind(RevokeToken.self, .admin, .immediate, isWhole: true, dependsOnModel: false),

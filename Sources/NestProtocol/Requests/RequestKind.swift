@@ -1,39 +1,41 @@
 import NestModel
 
-/// One row of the table of requests, ``all``: what a kind of request needs, and when the server answers it. Server, engine
-/// and clients look the row up; no other code lists the kinds.
+/// One row of the table of requests, ``all``: the properties of a kind of request and when the server answers it.
+/// Server, engine and clients look the row up; no other code lists the kinds.
 package struct RequestKind: Sendable {
     /// When and where the server answers a request.
     package enum Turn: Sendable {
         /// The server answers it on the connection's event loop.
         case server
-        /// It is a stream of its own, beside other requests.
+        /// The server answers it with a stream, concurrently with other requests.
         case transfer
-        /// It becomes part of a commit.
+        /// The engine makes it part of a commit.
         case commit
-        /// The engine answers it at once, in few bytes.
+        /// The engine answers it at once, with few bytes.
         case immediate
-        /// The engine answers it after everything that the connection asked for before.
+        /// The engine answers it after all earlier requests of the connection.
         case inOrder
-        /// The engine answers it when the connection has taken what it was sent before.
+        /// The engine answers it when the connection is not blocked: the client has read what the server sent before.
         case whenDrained
-        /// The engine takes turns between connections: the answer may be large, or take long to make.
+        /// The engine takes turns between connections (fair scheduling): the answer may be large or expensive.
         case fair
     }
 
     package let type: MessageType
-    /// The message that answers the request, when it is one message.
+    /// The type of the answer, if it is one message.
     package let answer: MessageType?
-    /// The request itself, when it is a `Query`.
+    /// The type of the request, if it is a `Query`.
     package let query: (any Query.Type)?
-    /// The least role of a token that may ask it.
+    /// The least role that may send it.
     package let role: AccessRole
-    /// Concerns more than a sub-tree: refused for a token that is confined to one.
+    /// Whether it concerns the whole store and is refused for a confined token.
     package let isWhole: Bool
     package let turn: Turn
-    /// The answer may be as large as a result: a connection has at most `Limits.resultsInFlightPerConnectionMax` of these.
+    /// Whether the answer may be as large as a result. A connection may have at most
+    /// `Limits.resultsInFlightPerConnectionMax` of these in flight.
     package let asksForResult: Bool
-    /// The request or its answer has numbers of entities or properties, which mean nothing under another model.
+    /// Whether the request or its answer contains numbers of entities or properties, which are valid under one model
+    /// only.
     package let dependsOnModel: Bool
 
     package var isWrite: Bool { self.turn == .commit }
@@ -76,7 +78,7 @@ package struct RequestKind: Sendable {
         )
     }
 
-    /// By the number of the type; a dictionary would cost a hash at each request.
+    /// The kinds by the type's number; a dictionary would cost a hash for each request.
     fileprivate static let byNumber: [RequestKind?] = {
         var kinds = [RequestKind?](repeating: nil, count: Int(UInt8.max) + 1)
         for kind in all { kinds[Int(kind.type.rawValue)] = kind }
@@ -85,6 +87,6 @@ package struct RequestKind: Sendable {
 }
 
 extension MessageType {
-    /// The kind of request that a message of this type is; `nil` when it is not a request.
+    /// The kind of request of this type; `nil` if it is not a request.
     package var request: RequestKind? { RequestKind.byNumber[Int(self.rawValue)] }
 }

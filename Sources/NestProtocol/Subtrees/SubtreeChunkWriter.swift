@@ -1,10 +1,10 @@
 import NestModel
 
-/// Writes chunks of a sub-tree stream, column by column: the changes of depth, the ids, then each property.
+/// Encodes chunks of a sub-tree stream, column by column: the changes of depth, the ids, then each property.
 ///
-/// Depth and id are told against the row before; depth goes on from chunk to chunk, ids begin anew in each. Of a property
-/// come the heads of all values (their form, numbers and lengths), then the bytes of all strings and data: like stands by
-/// like, which is what makes compression worth while.
+/// Depth and id are differences from the preceding row. Depth continues from chunk to chunk; ids start at 0 in each. A
+/// property has first the heads of all values (tag, number, length), then the bytes of all strings and data. Similar
+/// bytes are next to each other, which makes compression effective.
 package struct SubtreeChunkWriter: Sendable {
     private struct Column: Sendable {
         var heads = ByteWriter()
@@ -23,7 +23,7 @@ package struct SubtreeChunkWriter: Sendable {
     /// Bytes of the rows since the last `take`.
     package private(set) var byteCount = 0
 
-    /// `hasIDs`: every row has one; otherwise none does.
+    /// `hasIDs`: all rows have an id; otherwise none has.
     package init(valueCount: Int, hasIDs: Bool) {
         self.columns = [Column](repeating: Column(), count: valueCount)
         self.hasIDs = hasIDs
@@ -54,7 +54,7 @@ package struct SubtreeChunkWriter: Sendable {
         }
     }
 
-    /// A row whose values are already in the byte form of values, one after the other.
+    /// Appends a row whose values are already encoded, one after the other.
     package mutating func append(depth: Int, id: ObjectID?, encodedValues: [UInt8]) throws(DecodingFailure) {
         self.begin(depth: depth, id: id)
         try ByteReader.read(encodedValues) { (reader) throws(DecodingFailure) in
@@ -81,7 +81,7 @@ package struct SubtreeChunkWriter: Sendable {
         self.byteCount += self.depths.count + self.ids.count - before
     }
 
-    /// A chunk with the rows since the last call, not compressed.
+    /// Returns an uncompressed chunk with the rows since the last call.
     package mutating func take() -> [UInt8] {
         var chunk = ByteWriter(capacity: self.byteCount + 8)
         chunk.write(count: self.rowCount)
@@ -103,11 +103,11 @@ package struct SubtreeChunkWriter: Sendable {
     }
 }
 
-/// Reads chunks in order; keeps the depth from one to the next.
+/// Decodes chunks in order; remembers the depth from chunk to chunk.
 package struct SubtreeChunkReader: Sendable {
     private let valueCount: Int
     private let depthMax: Int
-    /// The depth of the row before; -1 before the first, which must be at depth 0.
+    /// The depth of the preceding row; -1 before the first, which must have depth 0.
     private var depth = -1
     package private(set) var rowCount = 0
 
@@ -116,7 +116,7 @@ package struct SubtreeChunkReader: Sendable {
         self.depthMax = depthMax
     }
 
-    /// The rows of a chunk that is not compressed (any more). Everything is checked, and counted before room is made for it.
+    /// Decodes the rows of a decompressed chunk. Checks all sizes before it allocates memory for them.
     package mutating func rows(of chunk: [UInt8]) throws(DecodingFailure) -> [SubtreeRow] {
         var next = self
         let rows = try ByteReader.read(chunk) { (reader) throws(DecodingFailure) in try next.read(&reader) }
@@ -164,7 +164,7 @@ package struct SubtreeChunkReader: Sendable {
     }
 
     private static func readColumn(_ rows: inout [SubtreeRow], _ reader: inout ByteReader) throws(DecodingFailure) {
-        // Strings and data, whose bytes come later.
+        // Strings and data values, whose bytes follow.
         var pending: [(row: Int, head: ValueHead)] = []
         for index in rows.indices {
             let head = try reader.valueHead("value")

@@ -1,7 +1,7 @@
 import NestModel
 
-/// Tells the rows of one import from those of another, however they are cut into chunks, packed or written: FNV-1a (64 bits)
-/// over the depth and the values of each row in order, each in its shortest form.
+/// A checksum that identifies the rows of an import, independent of chunks, compression and value forms: FNV-1a (64
+/// bits) over the depth and the values of each row in order, each value in its shortest form.
 package struct SubtreeRowsChecksum: Sendable {
     package private(set) var value = SubtreeChecksum().value
     private var bytes = ByteWriter()

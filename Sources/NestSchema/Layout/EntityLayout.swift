@@ -1,64 +1,64 @@
 import NestModel
 
-/// How the rows of one table are laid out: its stored properties as numbered slots, compiled once from the model so that the
-/// row path looks nothing up by name. A class, because it is handed about for every row and holds much.
+/// The layout of one table's rows: the stored properties as numbered slots, compiled once from the model so that
+/// reading and writing rows looks up no names. A class, because it is large and passed around for every row.
 ///
-/// A table holds the objects of a topmost entity and of all entities below it, with a slot for each property of any of
-/// them; or the pairs of a many-to-many relationship, which are rows with two to-one relationships, so that order, journal
-/// and undo treat them as they treat objects.
+/// A table contains the objects of a topmost entity and of all entities below it, with a slot for each property of any
+/// of them; or the pairs of a many-to-many relationship. Pairs are rows with two to-one relationships, so that order,
+/// journal and undo treat them like objects.
 package final class EntityLayout: Sendable {
     package enum Slot: Sendable {
         case attribute(AttributeDescription)
-        /// `place` indexes `ObjectRow.places` when the relationship's other side is ordered.
+        /// `place` is the index in `ObjectRow.places` if the inverse is ordered.
         case toOne(RelationshipDescription, place: Int?)
     }
 
-    /// A to-many relationship whose other side is to-one, seen from the object that owns it.
+    /// A to-many relationship with a to-one inverse, seen from its owner.
     package struct ToMany: Sendable {
         package let relationship: RelationshipDescription
         package let destination: EntityNumber
-        /// The slot of the destination's rows that points back.
+        /// The slot of the destination's rows that refers back.
         package let inverseSlot: Int
         package let inversePlace: Int?
     }
 
-    /// A relationship that is to-many on both sides, seen from the object that owns it.
+    /// A many-to-many relationship, seen from its owner.
     package struct ManyToMany: Sendable {
         package let relationship: RelationshipDescription
         package let destination: EntityNumber
         /// The layout of the pairs.
         package let join: EntityNumber
-        /// The slots of a pair that hold the owner and the other object.
+        /// The slots of a pair with the owner and the other object.
         package let ownerSlot: Int
         package let targetSlot: Int
-        /// The place of `ownerSlot`, when the relationship is ordered.
+        /// The index of `ownerSlot`'s position, if the relationship is ordered.
         package let ownerPlace: Int?
-        /// The relationship is its own inverse: each pair is there both ways round.
+        /// Whether the relationship is its own inverse: each pair is stored in both directions.
         package let isSymmetric: Bool
     }
 
-    /// What a slot's column holds: all that reading and writing a row needs to know of it.
+    /// The type of a slot's column: all that reading and writing a row needs.
     package enum Column: UInt8, Sendable {
         case string, integer, double, boolean, date, data, uuid, reference
     }
 
-    /// One entity of the table. A class, because every row's is looked up and it holds much.
+    /// One entity of the table. A class, because it is large and looked up for every row.
     package final class Kind: Sendable {
         package let number: EntityNumber
         package let entity: EntityDescription
-        /// The name in the middle of a sentence.
+        /// The name for the middle of a sentence.
         package let noun: String
-        /// The slots its objects have.
+        /// The slots of its objects.
         package let slots: SlotSet
-        /// Those of them that may not be null.
+        /// The slots that may not be null.
         package let requiredSlots: [Int]
-        /// The slot of the attribute that names an object to a person.
+        /// The slot of the attribute that names an object for people.
         package let labelSlot: Int?
-        /// By slot: what an insert starts from.
+        /// The initial values of an insert, by slot.
         package let defaultValues: [AttributeValue]
-        /// Dates that an insert gets from the clock.
+        /// The slots of dates that an insert sets to the current time.
         package let nowSlots: [Int]
-        /// Its strings and data together can be over `Limits.objectBytesMax`.
+        /// Whether an object's strings and data can exceed `Limits.objectBytesMax`.
         package let mayBeTooLarge: Bool
 
         init(
@@ -82,17 +82,17 @@ package final class EntityLayout: Sendable {
         }
     }
 
-    /// Slots whose values together occur once among the objects of some entities.
+    /// Slots whose combined values are unique among the objects of some entities.
     package struct Uniqueness: Sendable {
         package let slots: [Int]
         package let entities: [EntityNumber]
     }
 
-    /// Stands in a projection for the object's own entity, an integer.
+    /// In a projection: the object's own entity, an integer.
     package static let entitySlot = -1
-    /// Stands for a column of the request.
+    /// Returns the slot of a column of the request in a projection.
     package static func columnSlot(_ column: Int) -> Int { -2 - column }
-    /// The column that a slot of a projection stands for.
+    /// Returns the column of a slot in a projection.
     package static func column(ofSlot slot: Int) -> Int? { slot <= -2 ? -2 - slot : nil }
 
     /// The topmost entity.
@@ -102,27 +102,27 @@ package final class EntityLayout: Sendable {
     /// The name of its table.
     package let name: String
     package let root: RootDescription?
-    /// The entities whose objects the table holds, ascending by number; abstract ones too.
+    /// The entities of the table's objects, ascending by number, abstract ones included.
     package let kinds: [Kind]
     private let kindIndexes: [EntityNumber: Int]
     package let slots: [Slot]
     package let columns: [Column]
-    /// By slot: the name of its column, distinct whatever the case.
+    /// The name of each slot's column. Names are distinct, ignoring case.
     package let columnNames: [String]
-    /// By slot: the index into `ObjectRow.places`, or -1.
+    /// By slot: the index in `ObjectRow.places`, or -1.
     package let placeOfSlot: [Int]
-    /// By slot: the slot of the destination's rows that points back, when both sides are to-one; otherwise -1.
+    /// By slot: the slot of the destination's rows that refers back, if both sides are to-one; otherwise -1.
     package let partnerSlots: [Int]
     /// The property of each slot, ascending.
     package let properties: [PropertyNumber]
-    /// Slots of to-one relationships whose other side is ordered, in the order of `ObjectRow.places`.
+    /// The slots of to-one relationships with an ordered inverse, in the order of `ObjectRow.places`.
     package let placedSlots: [Int]
     package let toMany: [ToMany]
     package let manyToMany: [ManyToMany]
     package let uniquenesses: [Uniqueness]
-    /// Slots by which objects are looked up, in lists.
+    /// The lists of slots that are indexed.
     package let indexes: [[Int]]
-    /// More than one entity: rows say which is theirs.
+    /// Whether there are several entities: each row then stores its own.
     package var hasKinds: Bool { self.kinds.count > 1 }
 
     package func slot(of property: PropertyNumber) -> Int? {
@@ -145,7 +145,7 @@ package final class EntityLayout: Sendable {
         return self.kinds[index]
     }
 
-    /// The name of a property of any of the table's entities.
+    /// Returns the name of a property of any of the table's entities.
     package func propertyName(_ property: PropertyNumber) -> String? {
         for kind in self.kinds {
             if let name = kind.entity.propertyName(property) { return name }
@@ -153,13 +153,13 @@ package final class EntityLayout: Sendable {
         return nil
     }
 
-    /// `Item.children`, by the topmost entity that has it, for messages.
+    /// Returns `Item.children`, with the first entity that has it, for messages.
     package func relationshipName(_ property: PropertyNumber) -> String {
         let kind = self.kinds.first { $0.entity.relationship(property) != nil }
         return "\(kind?.entity.name ?? self.name).\(self.propertyName(property) ?? "")"
     }
 
-    /// `Item.title`, for messages.
+    /// Returns `Item.title`, for messages.
     package func fullName(_ slot: Int, _ entity: EntityNumber) -> String {
         "\(self.kind(entity).entity.name).\(self.propertyName(self.properties[slot]) ?? "")"
     }

@@ -1,6 +1,6 @@
 import NestModel
 
-/// What a layout is made of, put together from the model.
+/// The parts of a layout, collected from the model.
 struct LayoutParts {
     var entity: EntityDescription
     var isJoin = false
@@ -17,10 +17,10 @@ struct LayoutParts {
     var indexes: [[Int]] = []
 }
 
-/// Makes the layouts of a model's tables: those of objects by their topmost entities, then those of pairs.
+/// Compiles the layouts of a model's tables: those of objects by their topmost entities, then those of pairs.
 struct LayoutCompiler {
     let model: ManagedObjectModel
-    /// By topmost entity: its table's properties, each with an entity that has it.
+    /// By topmost entity: the properties of its table, each with an entity that has it.
     private let stored: [EntityNumber: [(PropertyNumber, EntityDescription)]]
     private let topOf: [EntityNumber: EntityNumber]
 
@@ -61,7 +61,7 @@ struct LayoutCompiler {
                 parts.partnerSlots.append(-1)
                 parts.columnNames.append(Self.columnName(attribute.name, owner, &names))
             } else if let relationship = owner.relationship(property) {
-                // A sound model has the inverse: checked by `faults` before a layout is made.
+                // A valid model has the inverse: `faults` checks this first.
                 let inverse = self.model.inverse(of: relationship)!
                 parts.slots.append(.toOne(relationship, place: inverse.isOrdered ? parts.placedSlots.count : nil))
                 if inverse.isOrdered { parts.placedSlots.append(parts.slots.count - 1) }
@@ -82,7 +82,7 @@ struct LayoutCompiler {
         return parts
     }
 
-    /// The stored properties of any of the entities, ascending by number, each with an entity that has it.
+    /// Returns the stored properties of any of the entities, ascending by number, each with an entity that has it.
     private static func storedProperties(_ kinds: [EntityDescription]) -> [(PropertyNumber, EntityDescription)] {
         var owners: [PropertyNumber: EntityDescription] = [:]
         for kind in kinds {
@@ -91,12 +91,12 @@ struct LayoutCompiler {
         return owners.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// The slot that a property of an entity has in its table.
+    /// Returns the slot of an entity's property in its table.
     private func slot(_ property: PropertyNumber, _ entity: EntityNumber) -> Int {
         self.stored[self.topOf[entity]!]!.firstIndex { $0.0 == property }!
     }
 
-    /// The place that a slot of a table has among those with an order.
+    /// Returns the index of a property among those of its table with a position.
     private func place(_ property: PropertyNumber, _ entity: EntityNumber) -> Int? {
         let placed = self.stored[self.topOf[entity]!]!.filter { number, owner in
             owner.relationship(number).flatMap { self.model.inverse(of: $0) }?.isOrdered ?? false
@@ -104,7 +104,8 @@ struct LayoutCompiler {
         return placed.firstIndex { $0.0 == property }
     }
 
-    /// `id` is the object id; entities below one topmost may have different properties of one name.
+    /// Returns a distinct name for a column. `id` is the object id; entities below one topmost entity may have
+    /// different properties with the same name.
     private static func columnName(_ name: String, _ owner: EntityDescription, _ names: inout Set<String>) -> String {
         if names.insert(name.lowercased()).inserted { return name }
         var name = name.lowercased() == "id" ? "\(name)_" : "\(name)_\(owner.name)"
@@ -200,7 +201,7 @@ struct LayoutCompiler {
         var second: RelationshipDescription
     }
 
-    /// The entity that declares a relationship: the topmost that has it.
+    /// Returns the entity that declares a relationship: the topmost that has it.
     private func declarer(_ relationship: PropertyNumber, _ entity: EntityNumber) -> EntityDescription {
         self.model.lineage(of: entity).last { $0.relationship(relationship) != nil }!
     }
@@ -209,7 +210,7 @@ struct LayoutCompiler {
         a.number == b.number && a.destination == b.destination
     }
 
-    /// Which side's owner stands first in a pair: that of the lower numbers, which never change.
+    /// Whether the owner of `a` is first in a pair: the side with the lower numbers, which never change.
     private func isFirst(_ a: RelationshipDescription, _ b: RelationshipDescription) -> Bool {
         if self.isSymmetric(a, b) { return true }
         // The owner of one side is the destination of the other.

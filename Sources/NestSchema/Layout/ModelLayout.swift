@@ -4,16 +4,16 @@ import NestModel
 package final class ModelLayout: Sendable {
     package let model: ManagedObjectModel
     package let modelHash: UInt64
-    /// Tables of objects, by the number of their topmost entity; then those of pairs.
+    /// The tables of objects, by the number of their topmost entity, then those of pairs.
     package let entities: [EntityLayout]
-    /// By entity number: which of `entities`, or -1. Every change is looked up by it.
+    /// By entity number: the index in `entities`, or -1. Looked up for every change.
     private let indexes: [Int]
-    /// Some to-many relationship has bounds.
+    /// Whether a to-many relationship has bounds.
     package let hasCounts: Bool
-    /// Some rule of the model can be judged only at the end of a request: uniqueness, bounds, one-to-one.
-    package let isJudgedLate: Bool
-    /// By table: what a deletion of one of its objects reaches by its delete rules is a tree, so that each object is reached
-    /// once, and no other object changes.
+    /// Whether the model has rules that are checked only at the end of a request: uniqueness, bounds, one-to-one.
+    package let hasDeferredChecks: Bool
+    /// By table: whether the objects that deleting one of its objects reaches always form a tree, so that each is
+    /// reached once and no other object changes.
     package let cascadesAsTree: [Bool]
 
     /// Precondition: `model.faults` is empty.
@@ -26,7 +26,7 @@ package final class ModelLayout: Sendable {
                 $0.isToMany && (!$0.isOptional || $0.minimumCount > 0 || $0.maximumCount > 0)
             }
         }
-        self.isJudgedLate =
+        self.hasDeferredChecks =
             self.hasCounts
             || self.entities.contains { !$0.uniquenesses.isEmpty || $0.partnerSlots.contains { $0 >= 0 } }
         let numbers = self.entities.flatMap { $0.kinds.map { Int($0.entity.number.rawValue) } }
@@ -38,7 +38,7 @@ package final class ModelLayout: Sendable {
         self.cascadesAsTree = CascadeShape(self.entities, indexes).trees
     }
 
-    /// The place of the table that holds an entity's objects.
+    /// Returns the index of the table with an entity's objects.
     package func index(of entity: EntityNumber) -> Int? {
         let number = Int(entity.rawValue)
         guard number < self.indexes.count, self.indexes[number] >= 0 else { return nil }

@@ -1,6 +1,6 @@
 import NestModel
 
-/// A set of slots of a layout, a bit each: an entity has at most 256 properties.
+/// A set of slots of a layout, one bit for each: an entity has at most 256 properties.
 package struct SlotSet: Hashable, Sendable {
     private var a: UInt64 = 0
     private var b: UInt64 = 0
@@ -19,7 +19,7 @@ package struct SlotSet: Hashable, Sendable {
         }
     }
 
-    /// Whether it was not there yet.
+    /// Returns whether the slot was new.
     @discardableResult
     package mutating func insert(_ slot: Int) -> Bool {
         // A model with more properties in one tree of entities does not compile.

@@ -1,10 +1,10 @@
 import NestModel
 
-/// Bytes to be found in others, made ready once; linear in what is searched (Knuth, Morris and Pratt, 1977). In UTF-8 a text
-/// finds another only at the beginning of a scalar.
+/// Searches for bytes in others, with a table prepared once; linear in the searched bytes (Knuth, Morris and Pratt,
+/// 1977). In UTF-8 a match always begins at the beginning of a scalar.
 struct ByteSearch: Sendable {
     private let wanted: [UInt8]
-    /// By index: the length of the longest proper beginning that ends there too.
+    /// By index: the length of the longest proper prefix that ends there.
     private let borders: [Int]
 
     init(_ wanted: [UInt8]) {

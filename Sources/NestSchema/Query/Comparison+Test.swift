@@ -1,6 +1,6 @@
 import NestModel
 
-/// A comparison made ready: its values folded, its pattern compiled. Immutable; made once for a request.
+/// A compiled comparison: its values folded, its pattern compiled. Immutable; made once for a request.
 package struct CompiledComparison: Sendable {
     package let comparison: Comparison
     private let values: [AttributeValue]
@@ -9,7 +9,7 @@ package struct CompiledComparison: Sendable {
     private let members: Set<AttributeValue>
     private let isDecimal: Bool
 
-    /// `isDecimal`: the path leads to a decimal, whose text is compared as a number.
+    /// `isDecimal`: the path's value is a decimal, whose text is compared as a number.
     package init(_ comparison: Comparison, isDecimal: Bool) {
         self.comparison = comparison
         self.isDecimal = isDecimal
@@ -30,9 +30,9 @@ package struct CompiledComparison: Sendable {
         self.members = comparison.operator == .isIn ? Set(self.values) : []
     }
 
-    /// Of the value of a path without a to-many step.
+    /// Whether the comparison is true for the value of a path without a to-many step.
     ///
-    /// Null equals null, and is unequal to everything else; every other comparison with null is false.
+    /// Null equals null and is unequal to everything else; every other comparison with null is false.
     package func isTrue(of value: AttributeValue) -> Bool {
         switch self.comparison.operator {
         case .equal: self.isEqual(value, self.values[0])
@@ -46,15 +46,15 @@ package struct CompiledComparison: Sendable {
                 && (self.order(value, self.values[1]).map { $0 <= 0 } ?? false)
         case .isIn: self.isMember(value)
         case .contains, .beginsWith, .endsWith, .like: self.textIsTrue(of: value)
-        // `RowFilter` asks the result instead; `fault(of:)` refuses the operator behind a path.
-        case .inSubtree: preconditionFailure("sub-trees are known to the result, not to a value")
+        // `RowFilter` checks membership in sub-trees itself; `fault(of:)` refuses the operator after a path.
+        case .inSubtree: preconditionFailure("the result checks sub-trees, a comparison does not")
         }
     }
 
-    /// Of the values of a path with a to-many step, one for each object.
+    /// Whether the comparison is true for the values of a path with a to-many step, one for each object.
     package func isTrue(of values: some Sequence<AttributeValue>) -> Bool {
         switch self.comparison.quantifier {
-        // `PathResolver.finish` refuses such a path without one.
+        // `PathResolver.finish` refuses such a path without a quantifier.
         case .one: preconditionFailure("a path with a to-many step has a quantifier")
         case .any: values.contains(where: self.isTrue(of:))
         case .all: values.allSatisfy(self.isTrue(of:))
@@ -74,7 +74,7 @@ package struct CompiledComparison: Sendable {
 
     private func isMember(_ value: AttributeValue) -> Bool {
         if self.members.contains(self.folded(value)) { return true }
-        // Numbers of two kinds are equal as numbers.
+        // Compare an integer and a double as numbers.
         guard case .double = value else {
             guard case .integer = value else { return false }
             return self.values.contains { if case .double = $0 { self.order(value, $0) == 0 } else { false } }
@@ -92,7 +92,7 @@ package struct CompiledComparison: Sendable {
     private func textIsTrue(of value: AttributeValue) -> Bool {
         guard case .string(let raw) = value, case .string(var wanted) = self.values[0] else { return false }
         if let pattern = self.pattern { return pattern.matches(self.comparison.folding.fold(raw)) }
-        // As in Cocoa, nothing contains the empty text.
+        // As in Cocoa, no text contains the empty text.
         guard !wanted.isEmpty else { return false }
         var text = self.comparison.folding.fold(raw)
         return text.withUTF8 { text in

@@ -1,12 +1,12 @@
 import NestModel
 
-/// A path from the rows of a table, with the slots it goes by. A step over a many-to-many relationship is two: to the pairs,
-/// then from each to its object.
+/// A path from the rows of a table, with the slots that it follows. A step over a many-to-many relationship becomes
+/// two: to the pairs, then from each pair to its object.
 package struct CompiledPath: Hashable, Sendable {
     package enum Step: Hashable, Sendable {
-        /// What the slot refers to, an object of the table.
+        /// The object of the table to which the slot refers.
         case toOne(slot: Int, table: EntityNumber)
-        /// The rows of the table whose slot refers back.
+        /// The rows of the table whose slot refers back to the object.
         case toMany(slot: Int, table: EntityNumber)
 
         package var table: EntityNumber {
@@ -25,7 +25,7 @@ package struct CompiledPath: Hashable, Sendable {
         case slot(Int)
     }
 
-    /// The table of the rows it starts from.
+    /// The table of the rows at which it starts.
     package var table: EntityNumber
     package var steps: [Step]
     package var leaf: Leaf
@@ -36,13 +36,13 @@ package struct CompiledPath: Hashable, Sendable {
         self.leaf = leaf
     }
 
-    /// Nothing but the row itself is read.
+    /// Whether the path reads only the row itself.
     package var isOwn: Bool { self.steps.isEmpty }
 
-    /// The table of the objects that so many steps lead to.
+    /// Returns the table of the objects at the end of so many steps.
     package func table(after count: Int) -> EntityNumber { count == 0 ? self.table : self.steps[count - 1].table }
 
-    /// `nil` when it leads nowhere in the model. A count's leaf is the last step's object.
+    /// Returns `nil` if the path does not exist in the model. A count's leaf is the last step's object.
     package init?(_ path: PropertyPath, of entity: EntityDescription, in layout: ModelLayout) {
         guard let start = layout[entity.number] else { return nil }
         self.init(table: start.number, leaf: .object)
@@ -53,7 +53,7 @@ package struct CompiledPath: Hashable, Sendable {
         }
         switch path.leaf {
         case .object:
-            // What a reference refers to is told by the reference.
+            // The reference itself specifies the object.
             if case .toOne(let slot, _)? = self.steps.last {
                 self.steps.removeLast()
                 self.leaf = .slot(slot)
@@ -63,7 +63,7 @@ package struct CompiledPath: Hashable, Sendable {
             self.leaf = .slot(slot)
         case .count(let property):
             guard self.follow(property, entity, layout) != nil else { return nil }
-            // Each pair counts, whatever it leads to.
+            // Each pair counts, whatever object it refers to.
             if case .toOne? = self.steps.last { self.steps.removeLast() }
         }
     }

@@ -1,10 +1,10 @@
 import NestModel
 
-/// What it takes to find out whether one object is a row, by estimate: for deciding which results follow a commit at once.
+/// The estimated cost of finding out whether one object is a row. It decides which results follow a commit at once.
 package struct EvaluationCost: Hashable, Sendable {
-    /// Whatever the object holds.
+    /// The fixed part.
     package var nanoseconds: Int
-    /// For each byte of text that the object holds.
+    /// The part for each byte of the object's text.
     package var nanosecondsPerByte: Int
 
     package init(nanoseconds: Int, nanosecondsPerByte: Int = 0) {
@@ -30,18 +30,18 @@ package struct EvaluationCost: Hashable, Sendable {
 }
 
 extension ResultSource {
-    /// Of a row without a predicate; what the tree takes when it changes; one look at another object.
+    /// The cost of a row without a predicate, changing the tree included; and of reading one other object.
     private static let own = EvaluationCost(nanoseconds: 200)
     private static let related = EvaluationCost(nanoseconds: 3_000)
 
-    /// What one changed object costs a live result of this source.
+    /// The cost of one changed object for a live result of this source.
     package var cost: EvaluationCost {
         var cost = Self.own
         for _ in self.relatedValues { cost = cost + Self.related }
         return cost + (self.filter?.cost ?? EvaluationCost(nanoseconds: 0))
     }
 
-    /// About what the source takes where it is kept.
+    /// The estimated memory of the source, in bytes.
     package var byteCount: Int { 256 + (self.filter?.byteCount ?? 0) + 128 * (self.sort.count + self.related.count) }
 }
 
@@ -67,15 +67,15 @@ extension CompiledComparison {
         case .contains: perByte = 5
         default: perByte = 0
         }
-        // Letters are looked at one by one.
+        // Folding examines each character.
         if !self.comparison.folding.isEmpty { perByte += 10 }
         return EvaluationCost(nanoseconds: 100, nanosecondsPerByte: perByte)
     }
 
-    /// About what it takes, made ready.
+    /// The estimated memory of the compiled comparison, in bytes.
     var byteCount: Int {
         let values = self.comparison.values.reduce(0) { $0 + 48 + $1.byteCount }
-        // As they came, folded, and in a set.
+        // The values are stored three times: original, folded, and in a set.
         return 128 + 3 * values + (self.pattern?.byteCount ?? 0)
     }
 }

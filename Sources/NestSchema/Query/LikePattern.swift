@@ -1,20 +1,21 @@
 import NestModel
 
-/// A pattern of `LIKE`, made ready once and run over text in linear time whatever the pattern: an automaton whose states are
-/// bits, all followed at once (Baeza-Yates and Gonnet, 1992; stars as states that stay: Navarro and Raffinot).
+/// A compiled pattern of `LIKE`. It matches in linear time, whatever the pattern: a nondeterministic automaton whose
+/// states are bits, all followed at once (Baeza-Yates and Gonnet, 1992; stars as states that stay: Navarro and
+/// Raffinot).
 struct LikePattern: Sendable {
     private static let wordBits = 64
 
-    /// State i: so much of the pattern is matched. A bit for each, state 0 to `count`.
+    /// The number of tokens. State i: the first i tokens are matched; one bit for each state, 0 to `count`.
     private let count: Int
     let wordCount: Int
-    /// The states that a scalar leads out of, by scalar; `others` for one that the pattern does not name.
+    /// By scalar: the states that it advances; `others` for scalars that the pattern does not contain.
     private let steps: [Unicode.Scalar: [UInt64]]
     private let others: [UInt64]
-    /// States with a star before what follows: they stay.
+    /// States with a star after them: they stay set.
     private let stars: [UInt64]
 
-    /// `text` is folded by the caller as the values are.
+    /// The caller has folded `text` like the values.
     init(_ text: String) {
         var tokens: [Unicode.Scalar?] = []
         var starStates: Set<Int> = []
@@ -48,7 +49,7 @@ struct LikePattern: Sendable {
         self.steps = steps
     }
 
-    /// About what it takes.
+    /// The estimated memory of the pattern, in bytes.
     var byteCount: Int { (self.steps.count + 2) * (self.wordCount * 8 + 48) }
 
     func matches(_ text: String) -> Bool {

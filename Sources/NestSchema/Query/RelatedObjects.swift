@@ -1,25 +1,26 @@
 import NestModel
 
-/// What predicates, orders and columns need to know of objects other than the row itself, as they are now.
+/// The objects other than the row itself that predicates, orders and columns read, in their current state.
 package protocol RelatedObjects {
     /// Why an object cannot be read.
     associatedtype Failure: Error
 
     func row(_ table: EntityNumber, _ id: ObjectID) throws(Failure) -> ObjectRow?
-    /// The row of a table of pairs whose slots refer to these.
+    /// Returns the row of a table of pairs whose slots refer to these objects.
     func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws(Failure) -> ObjectRow?
-    /// How many of the objects that a tally is of count, for one owner.
-    func count(_ tally: Tally, of owner: ObjectID) throws(Failure) -> Int
+    /// Returns the number of an owner's objects that a relationship count counts.
+    func count(_ relationshipCount: RelationshipCount, of owner: ObjectID) throws(Failure) -> Int
     func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws(Failure) -> Bool
 }
 
-/// All objects below one, by a to-many relationship to its own table.
+/// The objects below a root, by a to-many relationship to its own table.
 package struct SubtreeKey: Hashable, Sendable {
     package var table: EntityNumber
-    /// The slot that refers to the object above.
+    /// The slot that refers to the parent.
     package var slot: Int
     package var root: ObjectID
-    /// Only as long as the root is this object or below it: to a token that is confined to this object, nothing else is there.
+    /// The root of a confined token. If the sub-tree's root is neither this object nor below it, the sub-tree is empty:
+    /// the token cannot see it.
     package var limit: ObjectID?
 
     package init(table: EntityNumber, slot: Int, root: ObjectID, limit: ObjectID? = nil) {
@@ -29,28 +30,29 @@ package struct SubtreeKey: Hashable, Sendable {
         self.limit = limit == root ? nil : limit
     }
 
-    /// The same, wherever the root is.
+    /// The same sub-tree without the limit.
     package var unlimited: SubtreeKey { SubtreeKey(table: self.table, slot: self.slot, root: self.root) }
 }
 
-/// How many of an owner's related objects there are, or satisfy a comparison.
-package final class Tally: Hashable, Sendable {
-    /// From the owner to everything that is read: its first step is to many. A second one is the last: its objects are counted.
+/// The number of an owner's related objects, of all or of those that satisfy a comparison: a relationship count.
+package final class RelationshipCount: Hashable, Sendable {
+    /// The path from the owner to everything that is read. Its first step is to-many. A second to-many step is the
+    /// last: its objects are counted.
     package let path: CompiledPath
-    /// From an object that the first step leads to.
+    /// The compared value, from an object at the end of the first step.
     private let compared: RelatedValue
-    /// `nil`: all of them.
+    /// `nil`: counts all objects.
     private let comparison: Comparison?
     private let test: CompiledComparison?
-    /// Those are counted of which the comparison is false.
+    /// Whether to count the objects for which the comparison is false.
     private let isNegated: Bool
 
     package init(_ path: CompiledPath, _ test: CompiledComparison? = nil, isNegated: Bool = false) {
-        // `RelatedValue.tally` begins it there.
-        precondition(path.steps.first?.isToMany ?? false, "a tally begins with a step to many")
+        // `RelatedValue.relationshipCount` passes such paths only.
+        precondition(path.steps.first?.isToMany ?? false, "a relationship count begins with a to-many step")
         self.path = path
         let rest = CompiledPath(table: path.table(after: 1), steps: Array(path.steps.dropFirst()), leaf: path.leaf)
-        self.compared = RelatedValue.tally(rest) ?? .path(rest)
+        self.compared = RelatedValue.relationshipCount(rest) ?? .path(rest)
         var comparison = test?.comparison
         comparison?.quantifier = .any
         comparison?.path = PropertyPath(leaf: .object)
@@ -63,16 +65,16 @@ package final class Tally: Hashable, Sendable {
         self.test.map { $0.isTrue(of: value) != self.isNegated } ?? true
     }
 
-    /// Nothing is compared.
+    /// Whether all objects count, without a comparison.
     package var countsAll: Bool { self.test == nil }
 
-    /// What an object at the end of the first step says is enough.
+    /// Whether the comparison reads only the object at the end of the first step.
     package var isDirect: Bool { self.path.steps.count == 1 }
 
-    /// What it compares, when that is a count.
-    package var inner: Tally? { self.compared.tally }
+    /// The compared relationship count, if it compares one.
+    package var inner: RelationshipCount? { self.compared.relationshipCount }
 
-    /// Whether an object that the first step leads to counts.
+    /// Whether an object at the end of the first step counts.
     package func counts<Objects: RelatedObjects>(
         _ id: ObjectID,
         _ row: ObjectRow,
@@ -82,7 +84,7 @@ package final class Tally: Hashable, Sendable {
         return self.counts(try self.compared.value(id, row, related))
     }
 
-    package static func == (a: Tally, b: Tally) -> Bool {
+    package static func == (a: RelationshipCount, b: RelationshipCount) -> Bool {
         a === b || (a.path == b.path && a.comparison == b.comparison && a.isNegated == b.isNegated)
     }
 
@@ -94,7 +96,8 @@ package final class Tally: Hashable, Sendable {
 }
 
 extension CompiledPath {
-    /// The value at its end. Null, when a reference on the way is null. Precondition: its steps are to one.
+    /// Returns the value at the end of the path; null if a reference on the way is null. Precondition: all steps are
+    /// to-one.
     package func value<Objects: RelatedObjects>(
         _ id: ObjectID,
         _ row: ObjectRow,
@@ -114,8 +117,8 @@ extension CompiledPath {
     ) throws(Objects.Failure) -> (id: ObjectID, row: ObjectRow)? {
         var (id, row) = (id, row)
         for step in self.steps {
-            // `RelatedValue.tally` has taken every path with a to-many step.
-            guard case .toOne(let slot, let table) = step else { preconditionFailure("a path to many has many ends") }
+            // `RelatedValue.relationshipCount` handles every path with a to-many step.
+            guard case .toOne(let slot, let table) = step else { preconditionFailure("a to-many path has many ends") }
             guard let next = row.values[slot].referenceValue, let found = try related.row(table, next) else {
                 return nil
             }
@@ -125,16 +128,17 @@ extension CompiledPath {
     }
 }
 
-/// A value of a row that other objects have a say in.
+/// A value of a row that depends on other objects.
 package enum RelatedValue: Hashable, Sendable {
-    /// Steps to one.
+    /// A path of to-one steps.
     case path(CompiledPath)
-    /// Of the object that `owner` leads to.
-    case count(owner: CompiledPath, Tally)
+    /// A relationship count of the object at the end of `owner`.
+    case count(owner: CompiledPath, RelationshipCount)
 
-    /// A quantifier or a count makes one value of the objects of a step to many, so `path` has at most two of those: a
-    /// quantifier's, and then a count's, which is the last. `nil`: it has none.
-    package static func tally(
+    /// Returns the count of a path with a to-many step, or `nil` if it has none. A quantifier or a count makes one
+    /// value of the objects of a to-many step, so a path has at most two such steps: a quantifier's, then a count's,
+    /// which is the last.
+    package static func relationshipCount(
         _ path: CompiledPath,
         _ test: CompiledComparison? = nil,
         isNegated: Bool = false
@@ -146,7 +150,7 @@ package enum RelatedValue: Hashable, Sendable {
             owner.steps.removeLast()
             owner.leaf = .slot(slot)
         }
-        return .count(owner: owner, Tally(rest, test, isNegated: isNegated))
+        return .count(owner: owner, RelationshipCount(rest, test, isNegated: isNegated))
     }
 
     package func value<Objects: RelatedObjects>(
@@ -157,31 +161,31 @@ package enum RelatedValue: Hashable, Sendable {
         switch self {
         case .path(let path):
             return try path.value(id, row, related)
-        case .count(let owner, let tally):
+        case .count(let owner, let count):
             guard let owner = try owner.value(id, row, related).referenceValue else { return .null }
-            return .integer(Int64(try related.count(tally, of: owner)))
+            return .integer(Int64(try related.count(count, of: owner)))
         }
     }
 
-    /// Everything that can change it, as one path from the row.
+    /// Everything that can change the value, as one path from the row.
     package var watched: CompiledPath {
         switch self {
         case .path(let path): return path
-        case .count(let owner, let tally):
+        case .count(let owner, let count):
             var path = owner
-            if case .slot(let slot) = owner.leaf { path.steps.append(.toOne(slot: slot, table: tally.path.table)) }
-            path.steps += tally.path.steps
-            path.leaf = tally.path.leaf
+            if case .slot(let slot) = owner.leaf { path.steps.append(.toOne(slot: slot, table: count.path.table)) }
+            path.steps += count.path.steps
+            path.leaf = count.path.leaf
             return path
         }
     }
 
-    /// What it counts, and what is counted for that.
-    package var tallies: [Tally] {
-        [self.tally, self.tally?.inner].compactMap { $0 }
+    /// The relationship count of this value and the one that it compares, if there are such.
+    package var relationshipCounts: [RelationshipCount] {
+        [self.relationshipCount, self.relationshipCount?.inner].compactMap { $0 }
     }
 
-    package var tally: Tally? {
-        if case .count(_, let tally) = self { tally } else { nil }
+    package var relationshipCount: RelationshipCount? {
+        if case .count(_, let count) = self { count } else { nil }
     }
 }

@@ -1,17 +1,17 @@
 import NestModel
 
-/// Which objects are the rows of a result, and in which order: part of what makes two requests share one.
+/// Specifies which objects are the rows of a result, and in which order. Requests with equal sources share one result.
 ///
-/// Compiled from a fetch request, so that nothing is looked up by property on the way of a commit.
+/// Compiled from a fetch request, so that a commit looks up no properties.
 package struct ResultSource: Hashable, Sendable {
     package enum Membership: Hashable, Sendable {
-        /// Every object of the kinds.
+        /// All objects of the kinds.
         case all
-        /// Those whose slot points to the owner: a to-many relationship whose other side is to-one. `place` is the slot's
-        /// of `ObjectRow.places`; `nil` when the relationship has no order.
+        /// The objects whose slot refers to the owner: a to-many relationship with a to-one inverse. `place` is the
+        /// slot's index in `ObjectRow.places`; `nil` if the relationship is unordered.
         case owned(slot: Int, place: Int?, owner: ObjectID)
-        /// Those that stand in a pair with the owner: a relationship that is to-many on both sides. `place` is the owner
-        /// slot's, of the pair's row.
+        /// The objects in a pair with the owner: a many-to-many relationship. `place` is the owner slot's, in the
+        /// pair's row.
         case paired(join: EntityNumber, ownerSlot: Int, targetSlot: Int, place: Int?, owner: ObjectID)
     }
 
@@ -19,21 +19,21 @@ package struct ResultSource: Hashable, Sendable {
     package var entity: EntityNumber
     /// The topmost entity of the table that holds the rows.
     package var table: EntityNumber
-    /// Entities whose objects are rows, ascending.
+    /// The entities whose objects can be rows, ascending.
     package var kinds: [EntityNumber]
-    /// The membership alone may lead to objects that are no rows: of other kinds, or not admitted by the filter.
+    /// Whether objects of the membership may not be rows: objects of other kinds, or those that the filter excludes.
     package var isFiltered: Bool
     package var membership: Membership
-    /// Which of the objects are rows; `nil`: all of them.
+    /// The filter of the objects; `nil`: all are rows.
     package var filter: RowFilter? {
         didSet { if self.filter != nil { self.isFiltered = true } }
     }
-    /// Stands over the order of the relationship when it is not empty; either is completed by the ids.
+    /// The sort keys; if empty, the order of the relationship. Ids complete either order.
     package var sort: [SortTerm]
-    /// Values that other objects have a say in: first the columns that are sent, then what only the order needs.
+    /// Values that depend on other objects: first the columns to send, then those that only the order needs.
     package var related: [RelatedValue] = []
     package var columnCount = 0
-    /// What the first term of the order puts rows into sections by; `nil`: one section for all.
+    /// The function of the first sort key that makes sections; `nil`: one section for all.
     package var section: SectionKey.Function?
 
     package init(
@@ -52,7 +52,7 @@ package struct ResultSource: Hashable, Sendable {
         self.sort = sort
     }
 
-    /// The object whose relationship it is.
+    /// The object whose relationship the result shows.
     package var owner: ObjectID? {
         switch self.membership {
         case .all: nil
@@ -60,7 +60,7 @@ package struct ResultSource: Hashable, Sendable {
         }
     }
 
-    /// The place that orders the rows; `nil` when something else does.
+    /// The index in `ObjectRow.places` of the position that orders the rows; `nil` if something else does.
     package var orderingPlace: Int? {
         guard self.sort.isEmpty else { return nil }
         switch self.membership {
@@ -73,23 +73,23 @@ package struct ResultSource: Hashable, Sendable {
         if case .paired = self.membership { true } else { false }
     }
 
-    /// Whether a row is in it, and where, is not told by the row's own values alone.
+    /// Whether a row's membership or key depends on more than its own values.
     package var isComputed: Bool { self.isPaired || !self.related.isEmpty || !(self.filter?.isOwn ?? true) }
 
-    /// Every value of other objects that it reads.
+    /// All values of other objects that it reads.
     package var relatedValues: [RelatedValue] { self.related + (self.filter?.relatedValues ?? []) }
 
     package func hasKind(_ entity: EntityNumber) -> Bool { self.kinds.contains(entity) }
 }
 
-/// One key of an order: a value of the rows, and how it is written so that its bytes are in the order.
+/// One sort key: a value of the rows, and the form in which its bytes sort in the order of the values.
 package struct SortTerm: Hashable, Sendable {
     package enum Form: UInt8, Sendable {
         case text
         case decimal
-        /// As many bytes as the number needs; null is possible.
+        /// As many bytes as the number needs; may be null.
         case integer
-        /// Always eight bytes; there are no nulls.
+        /// Always eight bytes; never null.
         case wideInteger
         case double
         case boolean
@@ -99,16 +99,16 @@ package struct SortTerm: Hashable, Sendable {
 
     package enum Operand: Hashable, Sendable {
         case slot(Int)
-        /// Of `ResultSource.related`.
+        /// An index in `ResultSource.related`.
         case related(Int)
     }
 
     package var operand: Operand
     package var isAscending: Bool
     package var form: Form
-    /// Of text.
+    /// The folding of text.
     package var folding: TextFolding
-    /// Its numbers are dates.
+    /// Whether its numbers are dates.
     package var isDate: Bool
 
     package init(
@@ -131,8 +131,8 @@ package struct SortTerm: Hashable, Sendable {
 }
 
 extension SortTerm.Form {
-    /// `isAlone`: the only key of its order. A number alone takes eight bytes whatever it is; among others it is as short as
-    /// it can be, so that most orders by two of them take no more.
+    /// `isAlone`: the only key of its order. A single number always takes eight bytes. Among several keys it is as
+    /// short as possible, so that most orders by two numbers take no more.
     package init(_ type: AttributeType, isOptional: Bool, isAlone: Bool) {
         switch type {
         case .string, .uri: self = .text

@@ -1,14 +1,14 @@
 import NestModel
 
-/// A predicate compiled for a table. A class, because it is part of what results are told apart by and handed about with them;
-/// two are equal when their predicates are.
+/// A predicate compiled for a table. A class, because it is part of the identity of results and is passed around with
+/// them. Filters are equal if their predicates are.
 package final class RowFilter: Hashable, Sendable {
     private enum Operand: Sendable {
         case slot(Int)
         case object
-        /// Behind steps to one, or `@count`.
+        /// A value behind to-one steps, or `@count`.
         case related(RelatedValue)
-        /// `ANY`, `ALL`, `NONE`: by how many count.
+        /// `ANY`, `ALL`, `NONE`: compares the number of objects that count.
         case quantified(RelatedValue, Comparison.Quantifier)
         case subtree(SubtreeKey)
     }
@@ -16,9 +16,9 @@ package final class RowFilter: Hashable, Sendable {
     package let predicate: FetchPredicate
     private let operands: [Operand]
     private let comparisons: [CompiledComparison]
-    /// Slots that hold one known value in every row that it admits: what results are found by, and what SQL can narrow to.
+    /// Slots that have one known value in every matching row. Results are found by them, and SQL can narrow to them.
     package let constants: [(slot: Int, value: AttributeValue)]
-    /// Nothing but a row's own values is read.
+    /// Whether the filter reads only the row's own values.
     package let isOwn: Bool
 
     /// `predicate` is canonical and has no faults.
@@ -54,18 +54,20 @@ package final class RowFilter: Hashable, Sendable {
             guard case .reference(let root) = comparison.values[0], case .integer(let number) = comparison.values[1],
                 let table = layout[entity.number], let toMany = table.toMany(PropertyNumber(UInt16(number)))
             else { preconditionFailure("a predicate without faults") }
-            // A third value is the object that a token is confined to.
+            // A third value is the root of a confined token.
             let limit = comparison.values.count > 2 ? comparison.values[2].referenceValue : nil
             return .subtree(SubtreeKey(table: table.number, slot: toMany.inverseSlot, root: root, limit: limit))
         }
-        // `faults(for:in:)` has resolved every path by the same numbers, and refused those that lead nowhere.
+        // `faults(for:in:)` has resolved every path and refused invalid ones.
         guard let path = CompiledPath(comparison.path, of: entity, in: layout) else {
             preconditionFailure("a predicate without faults")
         }
-        // `PathResolver` lets a count follow a to-many step only, and a quantifier stand before exactly one such step.
+        // `PathResolver` allows a count only after a to-many step, and a quantifier only before exactly one such step.
         switch (comparison.quantifier, comparison.path.leaf) {
         case (.one, .count):
-            guard let count = RelatedValue.tally(path) else { preconditionFailure("a count is of a to-many step") }
+            guard let count = RelatedValue.relationshipCount(path) else {
+                preconditionFailure("a count is of a to-many step")
+            }
             return .related(count)
         case (.one, _):
             switch (path.isOwn, path.leaf) {
@@ -74,14 +76,15 @@ package final class RowFilter: Hashable, Sendable {
             case (false, _): return .related(.path(path))
             }
         case (let quantifier, _):
-            guard let tally = RelatedValue.tally(path, test, isNegated: quantifier == .all) else {
+            guard let count = RelatedValue.relationshipCount(path, test, isNegated: quantifier == .all) else {
                 preconditionFailure("a quantifier is of a to-many step")
             }
-            return .quantified(tally, quantifier)
+            return .quantified(count, quantifier)
         }
     }
 
-    /// Equalities that every admitted row satisfies: the predicate itself, or operands of its outermost AND.
+    /// Returns the equalities that every matching row satisfies: the predicate itself, or operands of its outermost
+    /// AND.
     private static func constants(
         _ predicate: FetchPredicate,
         _ operands: [Operand],
@@ -97,7 +100,7 @@ package final class RowFilter: Hashable, Sendable {
         }
     }
 
-    /// A value as the column holds an equal one; `nil` when none can be equal, or null.
+    /// Returns the value in the form of the column; `nil` for null, or if no stored value can equal it.
     private static func stored(_ value: AttributeValue, _ column: EntityLayout.Column) -> AttributeValue? {
         switch (column, value) {
         case (_, .null): return nil
@@ -108,15 +111,15 @@ package final class RowFilter: Hashable, Sendable {
         }
     }
 
-    /// What it takes to judge one object.
+    /// The cost of checking one object.
     package var cost: EvaluationCost {
         self.comparisons.reduce(EvaluationCost(nanoseconds: 0)) { $0 + $1.cost }
     }
 
-    /// About what it takes where it is kept.
+    /// The estimated memory of the filter, in bytes.
     package var byteCount: Int { self.comparisons.reduce(128) { $0 + $1.byteCount } }
 
-    /// What of other objects it reads.
+    /// The values of other objects that it reads.
     package var relatedValues: [RelatedValue] {
         self.operands.compactMap { operand in
             switch operand {
@@ -130,7 +133,7 @@ package final class RowFilter: Hashable, Sendable {
         self.operands.compactMap { if case .subtree(let key) = $0 { key } else { nil } }
     }
 
-    /// Whether an object with these values is a row. Precondition: `isOwn`.
+    /// Whether an object with these values matches. Precondition: `isOwn`.
     package func admits(_ id: ObjectID, _ row: ObjectRow) -> Bool {
         var next = 0
         return self.predicate.evaluate { _ in
@@ -138,13 +141,13 @@ package final class RowFilter: Hashable, Sendable {
             switch self.operands[next] {
             case .object: return self.comparisons[next].isTrue(of: .reference(id))
             case .slot(let slot): return self.comparisons[next].isTrue(of: row.values[slot])
-            // Callers have asked `isOwn`.
+            // Callers check `isOwn` first.
             case .related, .quantified, .subtree: preconditionFailure("the predicate reads other objects")
             }
         }
     }
 
-    /// Whether an object with these values is a row, as other objects are now.
+    /// Whether an object with these values matches, in the current state of other objects.
     package func admits<Objects: RelatedObjects>(
         _ id: ObjectID,
         _ row: ObjectRow,
@@ -160,7 +163,7 @@ package final class RowFilter: Hashable, Sendable {
             case .slot(let slot): return comparison.isTrue(of: row.values[slot])
             case .related(let value): return comparison.isTrue(of: try value.value(id, row, related))
             case .quantified(let value, let quantifier):
-                // Behind a reference that is null there is nothing: not one, and not one that fails.
+                // A null reference has no objects: ANY is false, ALL and NONE are true.
                 guard case .integer(let count) = try value.value(id, row, related) else { return quantifier != .any }
                 return quantifier == .any ? count > 0 : count == 0
             case .subtree(let key): return try related.contains(key, id)

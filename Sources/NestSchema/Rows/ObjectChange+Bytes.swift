@@ -1,8 +1,8 @@
 import NestModel
 
-/// The byte form in which the journal keeps changes.
+/// The byte form of changes in the journal.
 extension ByteWriter {
-    /// An object of a change set. Slots are written as property numbers, which are never reused.
+    /// Writes an object of a change set. Slots are written as property numbers, which are never reused.
     package mutating func write(change: ObjectChange, layout: EntityLayout) {
         self.write(byte: change.kind.rawValue)
         self.write(count: Int(change.entity.rawValue))
@@ -22,9 +22,9 @@ extension ByteWriter {
         }
     }
 
-    /// What the journal keeps of a touched object; `nil` and no byte when nothing changed. The same bytes as those of its
-    /// `change`, which is not made of an object that came or went whole: those are most.
-    package mutating func write(change object: TouchedObject, layout: EntityLayout) -> ObjectChange.Kind? {
+    /// Writes the change of an object. Returns `nil` and writes nothing if nothing changed. Writes the same bytes as
+    /// for its `change`, but without making one for inserted and deleted objects, which are most.
+    package mutating func write(change object: ChangedRow, layout: EntityLayout) -> ObjectChange.Kind? {
         if object.before == nil, let after = object.after {
             self.write(whole: after, object, .insert, Revision(0), layout)
             return .insert
@@ -40,7 +40,7 @@ extension ByteWriter {
 
     private mutating func write(
         whole row: ObjectRow,
-        _ object: TouchedObject,
+        _ object: ChangedRow,
         _ kind: ObjectChange.Kind,
         _ revisionBefore: Revision,
         _ layout: EntityLayout
@@ -64,7 +64,7 @@ extension ByteWriter {
             guard let owner = row.values[slot].referenceValue else { continue }
             let place = layout.placeOfSlot[slot]
             self.write(count: Int(layout.properties[slot].rawValue))
-            // An insert leaves no place, a delete takes none.
+            // An insert has no position before, a delete none after.
             if kind == .insert { self.write(placeRecord: nil) }
             let hasNeighbours = kind == .delete && place < object.neighbours.count
             self.write(
@@ -118,7 +118,7 @@ extension ByteReader {
             let after = kind == .delete ? .null : try self.value("value after")
             let place = entityLayout.placeOfSlot[slot]
             if place >= 0 {
-                // Written before a migration gave the relationship an order.
+                // Written before a migration made the relationship ordered.
                 change.placings.append(
                     .init(
                         place: place,

@@ -1,10 +1,10 @@
 import NestModel
 
-/// A place as the journal has it.
+/// An object's owner and position, as the journal stores them.
 package struct PlaceRecord: Hashable, Sendable {
     package var owner: ObjectID
     package var place: SparsePlace
-    /// Recorded for places that were left.
+    /// Recorded for positions that the object left.
     package var neighbours: Neighbours?
 
     package init(owner: ObjectID, place: SparsePlace, neighbours: Neighbours? = nil) {
@@ -13,18 +13,18 @@ package struct PlaceRecord: Hashable, Sendable {
         self.neighbours = neighbours
     }
 
-    /// Of an object whose relationship had no order yet: behind all others, in the order of the ids. `nil` for a value that is
-    /// no reference.
+    /// Makes the record of an object whose relationship had no order yet: after all others, in the order of the ids.
+    /// Returns `nil` for a value that is not a reference.
     init?(unordered value: AttributeValue, id: ObjectID) {
         guard let owner = value.referenceValue else { return nil }
         self.init(owner: owner, place: SparsePlace(position: (1 << 60) + id.rawValue, stamp: 0))
     }
 
-    /// Nobody knows when it got the place: the relationship had no order then.
+    /// Whether the time of the placement is unknown, because the relationship had no order then.
     package var isOfNoOrder: Bool { self.place.stamp == 0 }
 }
 
-/// One object of a change set as the journal holds it: only what changed.
+/// One object of a change set as the journal stores it: only the changes.
 package struct ObjectChange: Sendable {
     package enum Kind: UInt8, Sendable {
         case insert = 1
@@ -45,7 +45,7 @@ package struct ObjectChange: Sendable {
     }
 
     package struct Placing: Sendable {
-        /// Index into `EntityLayout.placedSlots`.
+        /// The index in `EntityLayout.placedSlots`.
         package var place: Int
         package var before: PlaceRecord?
         package var after: PlaceRecord?
@@ -54,10 +54,10 @@ package struct ObjectChange: Sendable {
     package var kind: Kind
     package var entity: EntityNumber
     package var id: ObjectID
-    /// The revision of the object's last change before this one; 0 for an insert.
+    /// The revision of the object's preceding change; 0 for an insert.
     package var revisionBefore: Revision
-    /// Insert: all values that are not null, before is null. Delete: the other way round. Without to-one relationships
-    /// that have a place: those are in `placings`.
+    /// For an insert: all values that are not null, with `before` null. For a delete: the other way round. Excludes
+    /// to-one relationships with a position, which are in `placings`.
     package var values: [Value]
     package var placings: [Placing]
 
@@ -71,8 +71,8 @@ package struct ObjectChange: Sendable {
     }
 }
 
-extension TouchedObject {
-    /// What the journal keeps of it; `nil` when nothing changed.
+extension ChangedRow {
+    /// Returns the change that the journal stores; `nil` if nothing changed.
     package func change(_ layout: EntityLayout) -> ObjectChange? {
         let kind: ObjectChange.Kind
         switch (self.before, self.after) {
@@ -87,7 +87,7 @@ extension TouchedObject {
             id: self.id,
             revisionBefore: self.before?.revision ?? Revision(0)
         )
-        // An insert has most of its values and places.
+        // An insert has most of its values and positions.
         if kind == .insert {
             change.values.reserveCapacity(layout.columns.count)
             change.placings.reserveCapacity(layout.placedSlots.count)
@@ -127,8 +127,8 @@ extension TouchedObject {
 }
 
 extension ObjectChange {
-    /// The whole object, for an insert or delete: those hold every value.
-    package func touched(_ layout: EntityLayout, revision: Revision) -> TouchedObject {
+    /// Returns the whole object of an insert or delete, whose changes contain every value.
+    package func changedRow(_ layout: EntityLayout, revision: Revision) -> ChangedRow {
         var values = [AttributeValue](repeating: .null, count: layout.slots.count)
         var places = [SparsePlace](repeating: .none, count: layout.placedSlots.count)
         let isInsert = self.kind == .insert
@@ -145,7 +145,7 @@ extension ObjectChange {
             values: values,
             places: places
         )
-        return TouchedObject(
+        return ChangedRow(
             entity: self.entity,
             id: self.id,
             before: isInsert ? nil : row,

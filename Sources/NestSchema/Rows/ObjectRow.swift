@@ -1,10 +1,11 @@
 import NestModel
 
-/// Where an object stands among the objects of one owner, as the store keeps it.
+/// The stored position of an object among the objects of one owner.
 package struct SparsePlace: Hashable, Sendable {
-    /// Ascending in the order of the owner's objects; numbers have gaps. Means nothing to clients.
+    /// Ascending in the order of the owner's objects, with gaps. Clients do not see it.
     package var position: Int64
-    /// The revision of the placement. Undoing a placement brings the older stamp back, so a stamp names one placement.
+    /// The revision of the placement. Undoing a placement restores the older stamp, so a stamp identifies one
+    /// placement.
     package var stamp: UInt64
 
     package static let none = SparsePlace(position: 0, stamp: 0)
@@ -15,14 +16,14 @@ package struct SparsePlace: Hashable, Sendable {
     }
 }
 
-/// Everything the store holds of one object.
+/// All stored values of one object.
 package struct ObjectRow: Hashable, Sendable {
     package var entity: EntityNumber
     /// The revision of the last change.
     package var revision: Revision
-    /// By slot of the entity's layout.
+    /// The values, by slot of the entity's layout.
     package var values: [AttributeValue]
-    /// By `EntityLayout.placedSlots`; `.none` without an owner.
+    /// The positions, by `EntityLayout.placedSlots`; `.none` without an owner.
     package var places: [SparsePlace]
 
     package init(entity: EntityNumber, revision: Revision, values: [AttributeValue], places: [SparsePlace]) {
@@ -33,7 +34,7 @@ package struct ObjectRow: Hashable, Sendable {
     }
 }
 
-/// The neighbours an object had in its owner's order before a transaction moved it or took it away.
+/// The neighbours of an object in its owner's order before a transaction moved or removed it.
 package struct Neighbours: Hashable, Sendable {
     package var left: ObjectID?
     package var right: ObjectID?
@@ -44,15 +45,15 @@ package struct Neighbours: Hashable, Sendable {
     }
 }
 
-/// One object that a transaction changed, whole before and whole after.
-package struct TouchedObject: Sendable {
+/// One object that a transaction changed: its whole row before and after.
+package struct ChangedRow: Sendable {
     package var entity: EntityNumber
     package var id: ObjectID
     /// `nil`: inserted.
     package var before: ObjectRow?
     /// `nil`: deleted.
     package var after: ObjectRow?
-    /// By `EntityLayout.placedSlots`: for places the object had before and has left.
+    /// By `EntityLayout.placedSlots`: the neighbours at the positions that the object left.
     package var neighbours: [Neighbours?]
 
     package init(
@@ -70,8 +71,8 @@ package struct TouchedObject: Sendable {
     }
 }
 
-/// A sparse position that changed because its neighbourhood ran out of gaps. Not an edit: only live results and catching
-/// up read it.
+/// A change of a sparse position because there was no gap left between neighbours. Not an edit: only live results and
+/// catching up read it.
 package struct Reposition: Hashable, Sendable {
     package var entity: EntityNumber
     package var property: PropertyNumber
@@ -97,14 +98,14 @@ package struct Reposition: Hashable, Sendable {
     }
 }
 
-/// The effect of one committed transaction: the same value drives live queries, undo, and catching up.
+/// The effect of one committed transaction. Live queries, undo and catching up all use it.
 package struct ChangeSet: Sendable {
     package var revision: Revision
-    /// Each object at most once. A bulk write keeps only its first objects here; the rest is in journal blocks.
-    package var touched: [TouchedObject]
-    /// How many journal blocks hold the objects of a bulk write, in order.
+    /// Each object at most once. For a bulk write only the first objects; journal blocks contain the others.
+    package var changedRows: [ChangedRow]
+    /// The number of journal blocks with the objects of a bulk write, in order.
     package var blockCount: Int
-    /// Those of them with objects that the writer's `isConcerned` asked for; see `Store.forEachChangedObject`.
+    /// The blocks with objects that the writer's `isConcerned` selected; see `Store.forEachChangedObject`.
     package var concernedBlocks: [Int] = []
     package var repositions: [Reposition]
     package var insertedCount: Int
@@ -113,7 +114,7 @@ package struct ChangeSet: Sendable {
 
     package init(revision: Revision) {
         self.revision = revision
-        self.touched = []
+        self.changedRows = []
         self.blockCount = 0
         self.repositions = []
         self.insertedCount = 0

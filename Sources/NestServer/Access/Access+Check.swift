@@ -7,11 +7,11 @@ extension Access {
         guard self.role >= request.role else {
             throw NestError(
                 .notPermitted,
-                "this needs a token of role \(request.role); the role of this one is \(self.role)"
+                "this request needs a token with the role \(request.role); this token has the role \(self.role)"
             )
         }
         guard self.confinement == nil || !request.isWhole else {
-            throw NestError(.notPermitted, "a token that is confined to a sub-tree does not allow this")
+            throw NestError(.notPermitted, "a token that is confined to a sub-tree does not allow this request")
         }
     }
 }

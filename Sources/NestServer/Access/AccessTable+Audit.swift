@@ -3,7 +3,7 @@ import NestEngine
 import NestModel
 import NestStore
 
-/// Applies the engine's changes of tokens to the table, and logs which token made them. Logs no secret.
+/// Applies the engine's token changes to the table, and logs each change with the token that made it. Logs no secret.
 extension AccessTable {
     func take(_ effects: [EngineEffect], _ logger: Logger) {
         for case .tokensChanged(let change, let by) in effects {

@@ -6,9 +6,9 @@ import NestSecrets
 import NestStore
 import NestProtocol
 
-/// What a connection may do.
+/// The rights and limits of a connection.
 package struct Access: Sendable {
-    /// The token that it logged in with.
+    /// The number of the token that the client logged in with; `nil` without a token.
     package var token: UInt64?
     package var role = AccessRole.admin
     package var confinement: AccessConfinement?
@@ -31,23 +31,25 @@ package struct Access: Sendable {
     var subscriptionsMax: Int { TokenLimits.smaller(self.limits.subscriptions, Limits.subscriptionsPerConnectionMax) }
 }
 
-/// Decides who may connect. The event loops have the tokens here, so that a login attempt costs the engine nothing.
+/// Decides whether a client may log in. The event loops check tokens here, so that a login attempt costs the engine
+/// nothing.
 package final class AccessTable: Sendable {
     /// When a client needs a token.
     package enum Policy: Sendable {
         /// Always.
         case required
-        /// As soon as there is one.
+        /// If the store has at least one token.
         case ifTokens
-        /// Never; but a token that is presented must be valid.
+        /// Never. But a token that a client presents must be valid.
         case open
     }
 
-    package enum Judgement: Sendable {
+    package enum Decision: Sendable {
         case granted(Access)
-        /// The same whatever was wrong. The penalty is `nil` when no token was presented: that is no guess.
+        /// The token is missing or wrong; the client does not learn which. The penalty is `nil` when the client
+        /// presented no token, because that is not a guess.
         case refused(LoginPenalties.Penalty?)
-        /// The token is valid, but has as many connections as it may.
+        /// The token is valid, but already has its maximum number of connections.
         case full
     }
 
@@ -88,12 +90,12 @@ package final class AccessTable: Sendable {
         }
     }
 
-    /// Judges the token of a HELLO. A connection that is granted access counts until `left`.
-    package func judge(_ token: AccessToken?, from address: String, now: NIODeadline) -> Judgement {
+    /// Checks the token of a HELLO. A connection that is granted access counts until `left`.
+    package func authenticate(_ token: AccessToken?, from address: String, now: NIODeadline) -> Decision {
         let hash = token?.secret.sha256
         return self.state.withLockedValue { state in
             guard let token, let hash else { return self.isTokenRequired(state) ? .refused(nil) : .granted(Access()) }
-            // A token that does not exist is compared too, so that the answer takes as long.
+            // Also compare when the token does not exist, so that the check takes the same time.
             let known = state.tokens[token.number]
             let expected = known?.secretHash ?? Self.unknownHash
             guard hash.isEqualInConstantTime(to: expected), let known else {
@@ -108,10 +110,10 @@ package final class AccessTable: Sendable {
         }
     }
 
-    /// The hash of a secret that nobody knows.
+    /// The hash of a random secret, which no token has.
     private static let unknownHash = TokenSecret.random().sha256
 
-    /// A connection that was granted access is gone.
+    /// Stops counting a connection that was granted access.
     package func left(_ access: Access) {
         guard let token = access.token else { return }
         self.state.withLockedValue { state in

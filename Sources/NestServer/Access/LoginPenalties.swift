@@ -3,15 +3,15 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// Delays the answers to wrong tokens. Each further wrong token from an address waits twice as long, up to a limit,
-/// however many wait at the same time. It knows no clock.
+/// Delays the answers to wrong tokens. The delay doubles with each further wrong token from an address, up to a limit,
+/// even while earlier answers are still waiting. The caller passes the time.
 ///
-/// A valid token is let in at once, even while others guess from the same address: otherwise one user of an address
-/// could lock out the others. A guesser therefore need not wait to learn that a guess was wrong, and the delay protects
-/// no secret. The secret's size does: nobody finds 256 random bits at any rate of guesses that a server can take. The
-/// delay makes guesses expensive. A program that waits for its answer makes one guess in four seconds; meanwhile it
-/// holds a connection, which counts for its address and can be evicted. A program that does not wait pays a connection
-/// and a handshake for each guess.
+/// A valid token is accepted at once, even while another client guesses from the same address: otherwise one user of an
+/// address could lock out the others. An attacker therefore need not wait for the answer to learn that a guess was
+/// wrong, and the delay does not protect the secret. Its size does: 256 random bits cannot be found at any rate of
+/// guesses that a server can handle. The delay makes guesses expensive. A program that waits for its answer makes one
+/// guess in four seconds; meanwhile it holds a connection, which counts for its address and can be evicted. A program
+/// that does not wait pays for a connection and a handshake with each guess.
 ///
 /// Wrong tokens are counted by address alone. Token numbers are public and small: counting by number would let a
 /// guesser delay the holder of the valid token, and an answer that depended on the number would reveal which numbers
@@ -21,7 +21,7 @@ package struct LoginPenalties: Sendable {
     package struct Penalty: Equatable, Sendable {
         /// How long the answer waits.
         package let delay: TimeAmount
-        /// Whether to log it: one line for each address and delay, however many attempts come.
+        /// Whether to log it. One line is logged for each address and delay, however many attempts arrive.
         package let isLogged: Bool
     }
 
@@ -35,10 +35,10 @@ package struct LoginPenalties: Sendable {
 
     package init() {}
 
-    /// Addresses remembered.
+    /// The number of remembered addresses.
     package var count: Int { self.entries.count }
 
-    /// A token was wrong.
+    /// Records a wrong token from `address` and returns its penalty.
     package mutating func failed(_ address: String, now: NIODeadline) -> Penalty {
         if self.entries[address] == nil { self.makeRoom(now: now) }
         var entry = self.entries[address] ?? Entry(last: now)
@@ -65,14 +65,15 @@ package struct LoginPenalties: Sendable {
         now - entry.last > .seconds(Int64(Limits.loginMemorySeconds))
     }
 
-    /// The key for counting: an IPv4 address, or the first half of an IPv6 address, since one host has a whole network.
+    /// Returns the key that attempts are counted by: an IPv4 address, or the first 64 bits of an IPv6 address, because
+    /// one host has a whole network.
     package static func key(_ address: SocketAddress?) -> String {
         guard let address, let text = address.ipAddress else { return "local" }
         guard address.protocol == .inet6 else { return text }
         var bytes = [UInt8](repeating: 0, count: 16)
         // A link-local address may end with the name of its interface.
         guard inet_pton(AF_INET6, String(text.prefix { $0 != "%" }), &bytes) == 1 else { return text }
-        // An IPv4 address in the form of IPv6.
+        // An IPv4 address that is mapped into IPv6.
         let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
         return (isMapped ? bytes : Array(bytes.prefix(8))).map { String($0, radix: 16) }.joined(separator: ":")
     }

@@ -6,16 +6,16 @@ import NestFraming
 
 /// The client's login.
 extension ClientConnection {
-    /// The answer to every client that may not log in, whatever the reason.
+    /// The error for every client that may not log in. It does not reveal the reason.
     static let unauthenticated = EngineTokens.revoked
 
     var access: Access { self.session.access }
 
-    /// Judges HELLO's token. The connection reads nothing more before it is let in.
+    /// Checks HELLO's token. The connection reads nothing more until the client is logged in.
     func admit(_ hello: Hello) {
         self.session.clientName = LogText.printable(hello.clientName)
         let address = LoginPenalties.key(self.context?.remoteAddress)
-        switch self.server.access.judge(hello.token, from: address, now: .now()) {
+        switch self.server.access.authenticate(hello.token, from: address, now: .now()) {
         case .granted(let access):
             self.session.access = access
             self.outbox.register(
@@ -31,18 +31,18 @@ extension ClientConnection {
         case .refused(let penalty):
             self.logRefused(hello.token, "unauthenticated", isNotable: penalty?.isLogged != false)
             guard let penalty else { return self.fail(Self.unauthenticated) }
-            // Nothing that came with the token is ever handled.
+            // Bytes that arrived with a wrong token are never handled.
             self.inbound.removeAll()
             self.session.refusal = self.loop.eventLoop.assumeIsolated().scheduleTask(in: penalty.delay) {
                 self.fail(Self.unauthenticated)
             }
         case .full:
             self.logRefused(hello.token, "connections")
-            self.fail(NestError(.limitExceeded, "the token has as many connections as it may"))
+            self.fail(NestError(.limitExceeded, "the token already has its maximum number of connections"))
         }
     }
 
-    /// The engine has answered HELLO.
+    /// Handles the engine's answer to HELLO.
     func welcome(_ welcome: EngineWelcome) {
         switch self.machine.welcomed(historyID: welcome.historyID, modelHash: welcome.modelHash) {
         case .ignore:

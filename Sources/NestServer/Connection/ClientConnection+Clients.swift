@@ -5,7 +5,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// What operators see of a connection, and their requests, which the I/O layer answers.
+/// The state of a connection that operators can list, and the requests of operators that the I/O layer answers.
 extension ClientConnection {
     var isReady: Bool { self.machine.phase == .ready }
 
@@ -38,7 +38,7 @@ extension ClientConnection {
 
     func kickClient(id: UInt32, _ message: Kick) throws(NestError) {
         guard message.number != self.id.rawValue else {
-            throw NestError(.invalid, "\(self.id) is this connection; it ends by itself")
+            throw NestError(.invalid, "\(self.id) is this connection: close it instead")
         }
         let kicked = ConnectionID(message.number)
         self.answer(id, self.server.clients.kick(kicked, on: self.loop.eventLoop)) { connection, isKicked in
@@ -53,7 +53,7 @@ extension ClientConnection {
         }
     }
 
-    /// Counts a request as in flight, and answers it when the future completes, if the connection still serves.
+    /// Counts a request as in flight, and answers it when the future completes, if the connection is still open.
     private func answer<Value: Sendable>(
         _ id: UInt32,
         _ future: EventLoopFuture<Value>,

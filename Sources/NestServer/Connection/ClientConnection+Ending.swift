@@ -4,19 +4,19 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// The ways in which the server ends a connection.
+/// The ways to end a connection.
 extension ClientConnection {
-    /// Ends the connection with an error, which the client gets.
+    /// Sends the client an error and ends the connection.
     func fail(_ error: NestError, _ reason: CloseReason? = nil) {
         self.finish(reason ?? .error(error.code), last: ErrorMessage(error).frame(id: 0))
     }
 
-    /// Ends the connection after `last` has gone out: shuts the output, and reads on until the peer closes or the time
-    /// to linger is over, because closing with bytes unread would make the kernel throw `last` away.
+    /// Sends `last` and ends the connection. Shuts the output, and keeps reading until the peer closes or the time to
+    /// linger is over: closing a socket with unread bytes would make the kernel discard `last`.
     func finish(_ reason: CloseReason, last: ByteBuffer? = nil) {
         guard self.closing == nil, self.context != nil else { return }
         let waiting = self.output.queue.takeAll()
-        // Whatever the server sends, its preface comes first.
+        // The preface must be the first thing that the server sends.
         let needsPreface = self.machine.phase == .preface
         self.end(reason)
         self.writeLast(waiting, last, needsPreface: needsPreface)
@@ -29,13 +29,13 @@ extension ClientConnection {
         self.context?.close(promise: nil)
     }
 
-    /// The token was revoked: drops what waits to be sent.
+    /// Ends the connection because its token was revoked. Drops the queued output.
     func expel(_ error: NestError) {
         self.output.queue.removeAll()
         self.fail(error)
     }
 
-    /// The server requires tokens from now on: ends the connection of a client that logged in without one.
+    /// Ends the connection if its client logged in without a token. Called when the server starts to require tokens.
     func expelAnonymous() {
         guard self.outbox.isRegistered, self.access.token == nil else { return }
         self.fail(Self.unauthenticated)
@@ -45,27 +45,27 @@ extension ClientConnection {
         self.finishNow(
             .slowConsumer,
             .slowConsumer,
-            "the connection does not take what is sent to it: connect again and resume"
+            "the client reads too slowly: connect again and resume"
         )
     }
 
-    /// The client sends too many control frames.
+    /// Ends the connection because the client sends too many control frames.
     func finishFlood() {
         self.loop.count { $0.floods += 1 }
         let rate = self.server.configuration.controlFrames.perSecond
-        self.finishNow(.limitExceeded, .flood, "more than \(rate) frames a second that ask for nothing")
+        self.finishNow(.limitExceeded, .flood, "the client sends more than \(rate) control frames a second")
     }
 
-    /// All connections together hold too much, and this one most.
+    /// Ends the connection because all connections together hold too much memory, and this one holds the most.
     func finishShed() {
         self.finishNow(
             .busy,
             .shed,
-            "the server's connections hold too much, and this one most: connect again and resume"
+            "the server's connections hold too much memory, and this one holds the most: connect again and resume"
         )
     }
 
-    /// Ends the connection at once by GOAWAY, or by ERROR before WELCOME; drops what waits to be sent.
+    /// Ends the connection with GOAWAY, or with ERROR before WELCOME. Drops the queued output.
     private func finishNow(_ code: ErrorCode, _ reason: CloseReason, _ message: String) {
         self.output.queue.removeAll()
         guard self.machine.phase == .ready || self.machine.phase == .draining else {
@@ -75,13 +75,13 @@ extension ClientConnection {
         self.finish(reason, last: self.goAway(code, message).frame(id: 0))
     }
 
-    /// The connection is one too many: it gets no slot.
+    /// Ends the connection because no slot is free.
     func finishBusy(_ message: String) {
         let error = ErrorMessage(NestError(.busy, message), retryAfterMilliseconds: 1_000)
         self.finish(.busy, last: error.frame(id: 0))
     }
 
-    /// An operator ends the connection, whatever is in flight.
+    /// Ends the connection for an operator, even with requests in flight.
     func kick() {
         self.finish(.kicked, last: self.goAway(.shuttingDown, "an operator has ended the connection").frame(id: 0))
     }
@@ -97,11 +97,12 @@ extension ClientConnection {
 
     // MARK: Draining
 
-    /// The server stops: the connection takes no new request, and closes when those taken are answered.
+    /// Starts to end the connection because the server stops. The connection accepts no new request, and closes when
+    /// all accepted requests are answered.
     func drain() {
         guard self.closing == nil else { return }
         guard self.machine.drain() else { return self.finish(.shutdown) }
-        // Spread, so that not all clients meet a restarted server at once.
+        // Random, so that the clients do not all connect to a restarted server at once.
         let retry = 500 + Int.random(in: 0..<1_500)
         self.send(self.goAway(.shuttingDown, "the server is stopping", retryAfterMilliseconds: retry).frame(id: 0))
         self.settle()
@@ -111,7 +112,7 @@ extension ClientConnection {
         if self.machine.phase == .draining, self.isIdle { self.finish(.shutdown) }
     }
 
-    /// Whether the client waits for nothing any more.
+    /// Whether no request, transfer or output is left.
     private var isIdle: Bool {
         self.quota.inFlight == 0 && self.transfers.isEmpty && self.output.queue.isEmpty
     }

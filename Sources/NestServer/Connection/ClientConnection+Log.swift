@@ -3,7 +3,7 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// What the log says about a connection.
+/// The log events of a connection.
 extension ClientConnection {
     func logOpened() {
         self.server.logger.info(
@@ -44,7 +44,7 @@ extension ClientConnection {
     func logClosed() {
         self.reportBytes()
         self.server.logger.log(
-            // Connections that never were clients can be very many: the loop logs one line for all of them.
+            // There can be very many connections that end before WELCOME: the loop logs one line for all of them.
             level: self.session.wasWelcomed ? .info : .debug,
             "connection.closed",
             metadata: [
@@ -58,7 +58,7 @@ extension ClientConnection {
         )
     }
 
-    /// Logs that this connection and `count - 1` others ended before they were clients.
+    /// Logs that this connection and `count - 1` others ended before WELCOME.
     func logRejected(count: Int, _ logger: Logger) {
         logger.info(
             "connections.rejected",
@@ -68,7 +68,7 @@ extension ClientConnection {
         )
     }
 
-    /// Adds the bytes written since the last call to the server's metrics: once a second, not at every write.
+    /// Adds the bytes written since the last call to the server's metrics. Called once a second, not at every write.
     func reportBytes() {
         let bytes = self.output.takeUnreported()
         if bytes > 0 { self.loop.count { $0.bytesOut += bytes } }

@@ -4,9 +4,9 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// What the connection sends: everything goes through here, in order, and never faster than the socket takes it.
+/// The connection's output. All of it passes through here, in order, and never faster than the socket accepts it.
 extension ClientConnection {
-    /// Writes, or queues while the socket is full. Nothing leaves before the next `settle`.
+    /// Writes `buffer`, or queues it while the socket is full. The next `settle` flushes.
     func send(_ buffer: ByteBuffer) {
         guard self.closing == nil, self.context != nil else { return }
         if self.output.mayWriteAtOnce {
@@ -16,8 +16,8 @@ extension ClientConnection {
         }
     }
 
-    /// Queues a frame that is compressed if the client supports it. `pump` compresses it, so that no delivery takes the
-    /// event loop for long.
+    /// Queues a frame that is compressed if the client supports it. `pump` compresses it, so that one delivery does not
+    /// occupy the event loop for long.
     func send(_ frame: CompressibleFrame) {
         guard self.closing == nil, self.context != nil else { return }
         self.output.queue.append(.frame(frame))
@@ -30,17 +30,18 @@ extension ClientConnection {
         self.send(ErrorMessage(error, retryAfterMilliseconds: error.code.retry == .later ? 1_000 : 0).frame(id: id))
     }
 
-    /// Whether a stream may send its next chunk: only when everything else is out.
+    /// Whether a stream may send its next chunk: only when no other output is queued and the socket is not full.
     var isWritable: Bool {
         self.closing == nil && self.output.queue.isEmpty && self.context?.channel.isWritable == true
     }
 
-    /// Moves what waits to the socket as long as it takes it, and notifies the engine when that changes.
+    /// Writes queued output until the socket is full, and notifies the engine when the connection becomes blocked or
+    /// drained.
     func pump() {
         guard let context = self.context, !self.output.isPumpPaused else { return }
         self.output.queue.beginTurn()
         while self.closing == nil, !self.output.queue.isEmpty {
-            // A flush writes at once what the kernel takes, so the channel may be writable again after it.
+            // A flush passes bytes to the kernel, so the channel may be writable again after it.
             if !context.channel.isWritable { self.flushIfDue() }
             guard context.channel.isWritable, let content = self.output.queue.popFirst() else { break }
             self.write(content)
@@ -58,7 +59,7 @@ extension ClientConnection {
         }
     }
 
-    /// Leaves the event loop to other connections before more large frames are made.
+    /// Lets other connections use the event loop before this one makes more large frames.
     private func pausePump() {
         guard let context = self.context, self.closing == nil else { return }
         self.output.isPumpPaused = true
@@ -88,12 +89,13 @@ extension ClientConnection {
         if self.output.takeFlush() { self.context?.flush() }
     }
 
-    /// Writes everything that waits and then `last`, and shuts the output. `needsPreface`: the client got none yet.
+    /// Writes the waiting output and then `last`, and shuts the output. `needsPreface`: whether the server's preface
+    /// has not been sent yet.
     func writeLast(_ waiting: some Sequence<OutputQueue.Content>, _ last: ByteBuffer?, needsPreface: Bool) {
         for content in waiting {
             switch content {
             case .bytes(let buffer): self.write(buffer)
-            // Not compressed: there is no later turn.
+            // Not compressed: this is the last turn, and compressing everything in it could take long.
             case .frame(let frame): self.write(frame.buffer(nil))
             }
         }

@@ -3,9 +3,9 @@ import NestEngine
 import NestModel
 import NestProtocol
 
-/// What the engine delivers.
+/// The engine's deliveries.
 extension ClientConnection {
-    /// Takes one item of a delivery. Returns whether this is the first since the last `settle`.
+    /// Handles one item of a delivery. Returns whether it is the first since the last `settle`.
     func deliver(_ content: Delivery.Content) -> Bool {
         switch content {
         case .welcome(let welcome):
@@ -42,7 +42,7 @@ extension ClientConnection {
         TokenLimits.smaller(self.session.access.limits.outputBytes, self.loop.outputBytesMax)
     }
 
-    /// The engine has answered these requests.
+    /// Stops counting requests that the engine has answered.
     private func answered(_ requests: [UInt32]) {
         guard !requests.isEmpty else { return }
         self.quota.answered(requests)

@@ -4,9 +4,9 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// What the client sends: turns bytes into frames, and passes each frame to what acts on it.
+/// The connection's input: turns bytes into frames, and passes each frame to its handler.
 extension ClientConnection {
-    /// Handles received frames, one by one, until the connection has enough to do.
+    /// Handles received frames, one by one, while `mayHandle` allows it.
     func handleInbound() {
         guard self.inbound.beginHandling() else { return }
         do throws(WireError) {
@@ -28,8 +28,7 @@ extension ClientConnection {
         if self.quota.mustPause() { self.pause() }
     }
 
-    /// Leaves the event loop to other connections for a moment. A task without delay would run before they have their
-    /// turn.
+    /// Lets other connections use the event loop for a moment. A task without delay would run before their turn.
     private func pause() {
         guard let context = self.context else { return }
         context.eventLoop.assumeIsolated().scheduleTask(in: Self.turnPause) {
@@ -64,7 +63,11 @@ extension ClientConnection {
                 self.countControlFrame()
             }
             guard self.closing == nil else { return }
-            self.perform(id: id) { () throws(NestError) in try self.take(part: type, id: id, body: frame.body) }
+            do throws(NestError) {
+                try self.take(part: type, id: id, body: frame.body)
+            } catch {
+                self.refusePart(id: id, error)
+            }
         case .control(let type):
             self.countControlFrame()
             guard self.closing == nil else { return }
@@ -72,6 +75,8 @@ extension ClientConnection {
         case .refuse(let id, let error):
             self.countControlFrame()
             self.refuse(id: id, error)
+        case .refusePart(let id, let error):
+            self.refusePart(id: id, error)
         case .close(let error):
             self.fail(error)
         }
@@ -86,14 +91,22 @@ extension ClientConnection {
         }
     }
 
-    /// Counts a control frame, which asks the engine for nothing, and ends the connection when there are too many: each
-    /// costs little, but no other limit holds them back.
+    /// Refuses a part that cannot be decoded: ends its transfer, and otherwise the connection, because a request that
+    /// is answered, or that the engine has, gets no second reply.
+    private func refusePart(id: UInt32, _ error: NestError) {
+        self.countControlFrame()
+        guard self.closing == nil else { return }
+        if self.transfers.cancel(id) { self.refuse(id: id, error) } else { self.fail(error) }
+    }
+
+    /// Counts a control frame, and ends the connection if the client sends too many. A control frame has no work for
+    /// the engine and costs little, but no other limit applies to it.
     private func countControlFrame() {
         guard self.closing == nil, self.machine.phase != .hello else { return }
         if !self.quota.takeControlFrame() { self.finishFlood() }
     }
 
-    /// Gives the engine a request, which it answers by exactly one reply.
+    /// Passes a request to the engine, which answers it with exactly one reply.
     func submit(_ request: EngineRequest, id: UInt32, byteCount: Int = 0) {
         self.quota.begin(id, byteCount: byteCount, isResult: request.asksForResult)
         self.outbox.append(.request(self.id, requestID: id, request))
@@ -101,7 +114,7 @@ extension ClientConnection {
 
     private func take(_ type: MessageType, id: UInt32, body: ByteBuffer) throws(NestError) {
         // The state machine lets only requests through.
-        guard let kind = type.request else { preconditionFailure("\(type) is no request") }
+        guard let kind = type.request else { preconditionFailure("\(type) is not a request") }
         try self.access.check(kind)
         do throws(WireError) {
             switch type {
@@ -141,7 +154,7 @@ extension ClientConnection {
             case .subtreeChunk: self.received(chunk: try SubtreeChunk(body: body).bytes, id: id)
             case .subtreeEnd: self.received(try SubtreeEnd(body: body), id: id)
             // The state machine lets only these four through as parts.
-            default: preconditionFailure("\(type) is no part of a request")
+            default: preconditionFailure("\(type) is not a part of a request")
             }
         } catch {
             throw error.nestError

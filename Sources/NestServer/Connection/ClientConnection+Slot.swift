@@ -2,10 +2,10 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// The connection's slot among those that the server serves.
+/// The connection's slot in the connection limiter.
 extension ClientConnection {
-    /// Takes a slot, evicts the oldest connection that is no client yet when there is none, or refuses the client. An
-    /// address that has used up its slots evicts one of its own.
+    /// Takes a slot. If none is free, evicts the oldest connection that has not logged in yet; if there is none,
+    /// refuses the client. If only the client's address has used up its slots, evicts a connection from that address.
     func takeSlot(_ peer: SocketAddress?) {
         self.slot.opened(by: peer)
         var entry = self.slot.take(from: self.server.limiter)
@@ -15,14 +15,14 @@ extension ClientConnection {
         }
         switch entry {
         case .served: break
-        case .full: self.finishBusy("the server has as many connections as it may: try again later")
+        case .full: self.finishBusy("the server has its maximum number of connections: try again later")
         case .addressFull:
-            self.finishBusy("the server has as many connections from your address as it may: try again later")
+            self.finishBusy("the server has its maximum number of connections from your address: try again later")
         }
     }
 
-    /// Whether a new connection may evict this one: HELLO has not come, or came with a wrong token, or the connection
-    /// ends without having been a client. `address`: only if it is from there.
+    /// Whether a new connection may evict this one: its HELLO has not arrived or had a wrong token, or the connection
+    /// is ending before WELCOME. `address`: only if the connection is from there.
     func isEvictable(of address: AddressKey? = nil) -> Bool {
         guard self.slot.isHeld, !self.session.wasWelcomed, address == nil || address == self.slot.address else {
             return false

@@ -32,7 +32,7 @@ extension ClientConnection {
     private func checkOutput(now: NIODeadline, _ timing: ServerConfiguration.Timing) {
         guard let channel = self.context?.channel else { return }
         let isWaiting = !self.output.queue.isEmpty || !channel.isWritable
-        // What the channel holds back does not count as written.
+        // Bytes that the channel still buffers do not count as written.
         let held = isWaiting ? self.bufferedByteCount : 0
         let isStalled = self.liveness.isStalled(
             now: now,
@@ -51,12 +51,12 @@ extension ClientConnection {
             frame: isArriving ? self.inbound.frameCount : nil,
             limit: timing.frame + .seconds(Int64(self.inbound.awaitedByteCount / Limits.frameBytesPerSecondMin))
         )
-        if isLate { self.fail(NestError(.timedOut, "a frame came too slowly"), .slowFrame) }
+        if isLate { self.fail(NestError(.timedOut, "a frame arrived too slowly"), .slowFrame) }
     }
 
     private func checkSilence(now: NIODeadline, _ timing: ServerConfiguration.Timing) {
         guard self.closing == nil else { return }
-        // A connection that is not being read cannot be heard.
+        // While the server does not read, silence means nothing.
         if self.liveness.takeHeard() || self.inbound.isReadHeld { return self.liveness.heard(now: now) }
         switch self.liveness.check(now: now, interval: timing.pingInterval, timeout: timing.pingTimeout) {
         case .none:

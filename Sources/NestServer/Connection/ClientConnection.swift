@@ -3,13 +3,12 @@ import NestEngine
 import NestModel
 import NestProtocol
 
-/// One client's connection: turns bytes into frames, passes their requests to the engine, and turns its answers into
-/// bytes.
+/// One client's connection: turns bytes into frames, passes requests to the engine, and turns its answers into bytes.
 ///
-/// The connection conducts values that own their state: each decides one thing and knows no channel, and the connection
-/// does what they decide. `SessionStateMachine` decides what a frame may do.
+/// The connection consists of values that own their state. Each value decides one thing and has no access to the
+/// channel; the connection carries out the decisions. `SessionStateMachine` decides how to handle a frame.
 ///
-/// A connection lives on its event loop and is called on it only. Every method is synchronous: a frame is handled
+/// A connection belongs to its event loop: call it only there. Every method is synchronous: a frame is handled
 /// completely, in order, before the next one is read.
 final class ClientConnection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
@@ -20,11 +19,11 @@ final class ClientConnection: ChannelDuplexHandler {
     let server: ServerContext
     let loop: ConnectionLoop
 
-    // A push to a thousand connections reads all of this and nothing else. It takes the time to load it from memory, so
-    // it stands together.
+    // A push to a thousand connections reads these fields and no others, and loading them from memory takes most of the
+    // time. So they are next to each other.
     var context: ChannelHandlerContext?
     var output = ConnectionOutput()
-    /// Why the connection ends; `nil` while it serves.
+    /// Why the connection ends; `nil` while it is open.
     private(set) var closing: CloseReason?
     var outbox = EngineOutbox()
     /// Bytes that the loop counts for this connection.
@@ -76,7 +75,7 @@ final class ClientConnection: ChannelDuplexHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Holds reads back while the connection has enough to do: the peer then feels TCP's own backpressure.
+    /// Holds reads back while `mayHandle` is false: TCP then applies backpressure to the peer.
     func read(context: ChannelHandlerContext) {
         if self.closing != nil || self.mayHandle {
             context.read()
@@ -108,15 +107,15 @@ final class ClientConnection: ChannelDuplexHandler {
 
     // MARK: After every event
 
-    /// Whether another frame may be taken.
+    /// Whether another frame may be handled.
     var mayHandle: Bool {
         self.machine.phase != .greeting
             && self.quota.mayTakeFrame(inFlightMax: self.session.access.requestsInFlightMax)
             && self.output.queue.byteCount <= Limits.outputBytesUnreadMax
     }
 
-    /// Follows every event: handles received frames that had to wait, writes what the socket takes, passes inputs to
-    /// the engine, and ends the connection when it is done.
+    /// Called after every event. Handles received frames that had to wait, writes what the socket accepts, passes
+    /// inputs to the engine, and ends a draining connection that is idle.
     func settle() {
         self.output.endDelivery()
         if self.closing == nil {
@@ -131,7 +130,8 @@ final class ClientConnection: ChannelDuplexHandler {
         if self.closing != nil || self.mayHandle { self.releaseRead() }
     }
 
-    /// Does the same after a delivery with pushes only: these change nothing about what the client has sent.
+    /// Does the same after a delivery of pushes only. Pushes do not affect received frames, so most of the work is
+    /// skipped.
     func settlePushes() {
         self.output.endDelivery()
         self.pump()
@@ -146,11 +146,11 @@ final class ClientConnection: ChannelDuplexHandler {
 
     // MARK: Memory
 
-    /// Bytes that the channel has taken and the kernel has not.
+    /// The bytes that the channel has accepted and not yet passed to the kernel.
     var bufferedByteCount: Int { (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 
-    /// What the server holds for the connection: input, requests in flight, and output up to what the kernel has not
-    /// taken.
+    /// Returns the bytes that the server holds for the connection: input, requests in flight, transfers, and output
+    /// that the kernel has not accepted.
     private func measureHeld(isExact: Bool = false) -> Int {
         var buffered = 0
         let uncounted = self.output.uncountedByteCount
@@ -169,15 +169,14 @@ final class ClientConnection: ChannelDuplexHandler {
         self.loop.holds(difference)
     }
 
-    /// Measures what the connection holds, to the last byte.
+    /// Measures exactly how many bytes the connection holds.
     func recount() {
         if self.closing == nil { self.hold(self.measureHeld(isExact: true)) }
     }
 
     // MARK: The end
 
-    /// Drops everything that is still to be done for the client, and reports the end to the engine. Later calls do
-    /// nothing.
+    /// Drops all remaining work for the client, and notifies the engine of the end. Later calls do nothing.
     func end(_ reason: CloseReason) {
         guard self.closing == nil else { return }
         self.closing = reason

@@ -2,18 +2,18 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// Who the client is, and what it may do.
+/// The identity of a connection's client, and its rights.
 struct ClientSession {
-    /// As HELLO names it, printable.
+    /// The client's name in HELLO, made printable.
     var clientName = ""
-    /// What the client may do; nothing of it counts before it is let in.
+    /// The client's rights. They apply only after the login.
     var access = Access()
-    /// The answer to a wrong token, while it is delayed.
+    /// The delayed answer to a wrong token.
     var refusal: Scheduled<Void>?
 
     // After WELCOME.
     private(set) var wasWelcomed = false
-    /// What both sides support.
+    /// The features that both sides support.
     private(set) var features: Features = []
     private(set) var number: UInt64 = 0
 

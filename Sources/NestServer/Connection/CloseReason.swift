@@ -8,19 +8,19 @@ enum CloseReason: Equatable, CustomStringConvertible {
     case notNest
     case noCommonVersion
     case handshakeTimeout
-    /// A new connection took the slot that it held without being a client.
+    /// A new connection took its slot before the client had logged in.
     case evicted
     /// A frame took too long to arrive.
     case slowFrame
     /// The client sent too many control frames.
     case flood
-    /// All connections together held too much, and this one most.
+    /// All connections together held too much memory, and this one held the most.
     case shed
     case silent
     case slowConsumer
     case busy
     case shutdown
-    /// An operator has ended it.
+    /// An operator ended it.
     case kicked
     case storeFailed
     case error(ErrorCode)

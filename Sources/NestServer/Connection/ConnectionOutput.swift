@@ -1,19 +1,20 @@
 import NestModel
 import NestProtocol
 
-/// What a connection sends: what waits in its queue, what it has written, and how much of that is not flushed yet.
+/// A connection's output: the queue, and counts of the bytes written, flushed and passed on to the kernel.
 package struct ConnectionOutput: Sendable {
-    /// The channel is asked for what it holds when more than this may be there. To ask after every small write would
-    /// take longer than the rest of `settle`; the sweep asks for smaller amounts.
+    /// The connection asks the channel how many bytes it holds when more than this may be there. Asking after every
+    /// small write would take longer than the rest of `settle`; the sweep counts smaller amounts.
     package static let uncountedBytesMax = 16 << 10
 
     package var queue = OutputQueue()
-    /// Large frames wait for the next turn.
+    /// Whether large frames wait for the next turn.
     package var isPumpPaused = false
     private var isFlushDue = false
-    /// A delivery has added something since the last `settle`.
+    /// Whether a delivery has added something since the last `settle`.
     package private(set) var isInDelivery = false
-    /// The channel's last word. Asking it would load it into the processor's cache as well.
+    /// Whether the channel is writable, as it last reported. Asking it would load it into the processor's cache as
+    /// well.
     package var isChannelWritable = true
     private var unflushedByteCount = 0
     /// Bytes written since the connection opened.
@@ -31,8 +32,8 @@ package struct ConnectionOutput: Sendable {
     /// Written bytes that the channel may still hold.
     package var uncountedByteCount: Int { self.writtenByteCount - self.passedOnByteCount }
 
-    /// Counts a write. Returns whether to flush now: TLS keeps what is not flushed from the socket's queue, which then
-    /// would never report that it is full.
+    /// Counts a write. Returns whether to flush now: TLS keeps bytes that are not flushed out of the socket's queue,
+    /// which then would never report that it is full.
     package mutating func wrote(_ byteCount: Int) -> Bool {
         self.writtenByteCount += byteCount
         self.unflushedByteCount += byteCount
@@ -40,7 +41,7 @@ package struct ConnectionOutput: Sendable {
         return self.unflushedByteCount >= Limits.socketBytesHigh
     }
 
-    /// Returns whether there is something to flush, which the caller now does.
+    /// Returns whether there is something to flush. If so, the caller must flush.
     package mutating func takeFlush() -> Bool {
         guard self.isFlushDue else { return false }
         self.isFlushDue = false
@@ -48,10 +49,10 @@ package struct ConnectionOutput: Sendable {
         return true
     }
 
-    /// The channel holds nothing: only later writes can be in it.
+    /// Records that the channel has passed on all bytes written so far.
     package mutating func notePassedOn() { self.passedOnByteCount = self.writtenByteCount }
 
-    /// The bytes written since the last call.
+    /// Returns the number of bytes written since the last call.
     package mutating func takeUnreported() -> Int {
         defer { self.reportedByteCount = self.writtenByteCount }
         return self.writtenByteCount - self.reportedByteCount

@@ -5,12 +5,12 @@ package struct ConnectionSlot: Sendable {
     package private(set) var address: AddressKey?
     /// For the log.
     package private(set) var addressText = ""
-    /// The connection is one of those that are served.
+    /// Whether the connection holds a slot.
     package private(set) var isHeld = false
 
     package init() {}
 
-    /// The connection is open, to this peer.
+    /// Records the peer of a connection that has opened.
     package mutating func opened(by peer: SocketAddress?) {
         self.address = AddressKey(peer)
         self.addressText = LogText.address(peer)
@@ -22,7 +22,7 @@ package struct ConnectionSlot: Sendable {
         return entry
     }
 
-    /// Gives the slot back, once.
+    /// Releases the slot. Later calls do nothing.
     package mutating func leave(_ limiter: ConnectionLimiter) {
         guard self.isHeld else { return }
         self.isHeld = false

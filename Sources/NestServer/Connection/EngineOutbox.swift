@@ -1,14 +1,14 @@
 import NestEngine
 
-/// What a connection has for the engine. It goes there once for each `settle`, in order.
+/// The inputs that a connection has for the engine. Each `settle` submits them, in order.
 struct EngineOutbox {
     private var inputs: [EngineInput] = []
-    /// The engine knows the connection.
+    /// Whether the engine knows the connection.
     private(set) var isRegistered = false
 
     var isEmpty: Bool { self.inputs.isEmpty }
 
-    /// The client logged in: `input` introduces the connection to the engine.
+    /// Adds `input`, which registers the connection with the engine after the login.
     mutating func register(_ input: EngineInput) {
         self.isRegistered = true
         self.inputs.append(input)
@@ -16,12 +16,12 @@ struct EngineOutbox {
 
     mutating func append(_ input: EngineInput) { self.inputs.append(input) }
 
-    /// Adds something that concerns the engine only if it knows the connection.
+    /// Adds `input` only if the engine knows the connection.
     mutating func appendIfRegistered(_ input: EngineInput) {
         if self.isRegistered { self.inputs.append(input) }
     }
 
-    /// The connection ends.
+    /// Notifies the engine of the connection's end, if the engine knows the connection.
     mutating func deregister(_ id: ConnectionID) {
         self.appendIfRegistered(.disconnected(id))
         self.isRegistered = false

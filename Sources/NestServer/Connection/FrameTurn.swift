@@ -1,7 +1,7 @@
-/// Limits the control frames that a connection handles in one turn. After these it pauses until the other connections
-/// of its event loop had their turn.
+/// Limits the control frames that a connection handles in one turn. After the last one it pauses until the other
+/// connections of its event loop have had their turn.
 ///
-///     reading ──the last of them──▶ over, to be paused ──▶ over ──begin──▶ reading
+///     reading ──last frame──▶ over ──mustPause──▶ pausing ──begin──▶ reading
 package struct FrameTurn: Sendable {
     private let max: Int
     private var taken = 0
@@ -9,25 +9,25 @@ package struct FrameTurn: Sendable {
 
     package init(max: Int) { self.max = max }
 
-    /// The connection takes no more frames until its next turn.
+    /// Whether the connection must handle no more frames before its next turn.
     package var isOver: Bool { self.taken >= self.max }
 
     package mutating func take() { self.taken += 1 }
 
-    /// Returns whether the pause must begin now: once a turn.
+    /// Returns whether the pause must begin now. Returns true once for each turn.
     package mutating func mustPause() -> Bool {
         guard self.isOver, !self.isPausing else { return false }
         self.isPausing = true
         return true
     }
 
-    /// The socket has no more, and other connections have their turn before it is read again: a new turn begins, except
-    /// in a pause.
+    /// Begins a new turn, except in a pause: the socket has no more bytes, and other connections have their turn before
+    /// it is read again.
     package mutating func endRead() {
         if !self.isPausing { self.taken = 0 }
     }
 
-    /// The pause is over.
+    /// Ends the pause and begins a new turn.
     package mutating func begin() {
         self.isPausing = false
         self.taken = 0

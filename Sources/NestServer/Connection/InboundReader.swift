@@ -3,14 +3,14 @@ import NestFraming
 import NestModel
 import NestProtocol
 
-/// The bytes that a connection has received and not handled yet, cut into frames.
+/// Cuts the bytes that a connection has received into frames.
 ///
-/// It counts what arrives, and remembers a read that the connection held back.
+/// It also counts what arrives, and remembers a read that the connection held back.
 package struct InboundReader: Sendable {
     private var buffer = ByteBuffer()
     private var decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesBeforeWelcomeMax)
     private var isHandling = false
-    /// The channel wanted to read while the connection had enough to do.
+    /// Whether the channel wanted to read while the connection could not handle more frames.
     package private(set) var isReadHeld = false
     /// Bytes received since the connection opened.
     package private(set) var totalByteCount = 0
@@ -22,7 +22,7 @@ package struct InboundReader: Sendable {
     /// Bytes received and not handled yet.
     package var byteCount: Int { self.buffer.readableBytes }
 
-    /// The length of the frame that has begun to arrive: of its header alone while that is incomplete.
+    /// The length of the frame that is arriving, or of its header while that is incomplete.
     package var awaitedByteCount: Int { self.decoder.awaitedBytes(self.buffer) }
 
     package mutating func count(_ byteCount: Int) { self.totalByteCount += byteCount }
@@ -35,15 +35,16 @@ package struct InboundReader: Sendable {
         }
     }
 
-    /// Drops what was received and not handled.
+    /// Drops the bytes that are not handled yet.
     package mutating func removeAll() { self.buffer = ByteBuffer() }
 
-    /// From now on frames may be as large as the protocol allows.
+    /// Accepts frames as large as the protocol allows from now on.
     package mutating func acceptLargeFrames() { self.decoder.bodyBytesMax = Limits.frameBytesMax }
 
     // MARK: Handling
 
-    /// Returns `true` when there are bytes to handle and no call up the stack handles them already. If so, `endHandling` must follow.
+    /// Returns whether there are bytes to handle that no call up the stack is already handling. If so, `endHandling`
+    /// must follow.
     package mutating func beginHandling() -> Bool {
         guard !self.isHandling, self.buffer.readableBytes > 0 else { return false }
         self.isHandling = true
@@ -55,10 +56,10 @@ package struct InboundReader: Sendable {
         if self.buffer.readableBytes == 0 { self.buffer = ByteBuffer() } else { self.buffer.discardReadBytes() }
     }
 
-    /// The client's preface, or `nil` while it is incomplete.
+    /// Returns the client's preface, or `nil` while it is incomplete.
     package mutating func nextPreface() throws(WireError) -> Preface? { try Preface.read(from: &self.buffer) }
 
-    /// The next frame, or `nil` while it is incomplete.
+    /// Returns the next frame, or `nil` while it is incomplete.
     package mutating func nextFrame() throws(WireError) -> Frame? {
         guard let frame = try self.decoder.next(from: &self.buffer) else { return nil }
         self.frameCount += 1
@@ -69,7 +70,7 @@ package struct InboundReader: Sendable {
 
     package mutating func holdRead() { self.isReadHeld = true }
 
-    /// Returns whether a read was held back, which the caller now does.
+    /// Returns whether a read was held back. If so, the caller must read.
     package mutating func releaseRead() -> Bool {
         defer { self.isReadHeld = false }
         return self.isReadHeld

@@ -1,20 +1,20 @@
 import NIOCore
 
-/// When a connection must end because time has passed: its peer is gone without a word, its output makes no progress,
-/// its handshake or a frame takes too long, or it does not close. It knows no clock.
+/// Decides when a connection must end because time has passed: its peer is silent, its output makes no progress, its
+/// handshake or a frame takes too long, or the peer does not close it. The caller passes the time.
 package struct Liveness: Sendable {
     package enum Action: Equatable, Sendable {
         case none, ping, silent
     }
 
     package let openedAt: NIODeadline
-    /// Something was received since the last `takeHeard`: cheaper to note for each read than the time.
+    /// Whether something was received since the last `takeHeard`. A flag is cheaper to set for each read than the time.
     private var hasHeard = false
     private var lastHeard: NIODeadline
     private var pingedAt: NIODeadline?
     private var lastProgress: NIODeadline
     private var bytesWritten = 0
-    /// The frame that is arriving, by the number of those before it, and since when it is awaited.
+    /// The frame that is arriving: the number of frames before it, and the time since when the connection waits for it.
     private var arrivingFrame: (number: Int, since: NIODeadline)?
     private var endedAt: NIODeadline?
 
@@ -39,7 +39,7 @@ package struct Liveness: Sendable {
         self.pingedAt = nil
     }
 
-    /// After `interval` of silence a PING is due; `timeout` after that the peer counts as gone.
+    /// Returns `ping` after `interval` of silence, and `silent` when `timeout` has passed after that.
     package mutating func check(now: NIODeadline, interval: TimeAmount, timeout: TimeAmount) -> Action {
         if let pingedAt = self.pingedAt { return now >= pingedAt + timeout ? .silent : .none }
         guard now >= self.lastHeard + interval else { return .none }
@@ -49,8 +49,8 @@ package struct Liveness: Sendable {
 
     // MARK: Slowness
 
-    /// Whether bytes have waited for longer than `limit` while none went out. `bytesWritten`: what the socket took so
-    /// far.
+    /// Whether output has waited for `limit` while the socket accepted none. `bytesWritten`: the bytes that the socket
+    /// has accepted so far.
     package mutating func isStalled(
         now: NIODeadline,
         isWaiting: Bool,
@@ -65,8 +65,8 @@ package struct Liveness: Sendable {
         return now >= self.lastProgress + limit
     }
 
-    /// Whether a frame takes longer than `limit` to arrive: a peer that trickles bytes does not stay connected for
-    /// ever. `frame`: how many frames came before the one that is arriving; `nil` when none is.
+    /// Whether a frame takes longer than `limit` to arrive, so that a peer that trickles bytes does not stay connected
+    /// for ever. `frame`: the number of frames before the one that is arriving; `nil` when none is arriving.
     package mutating func isFrameLate(now: NIODeadline, frame: Int?, limit: @autoclosure () -> TimeAmount) -> Bool {
         guard let frame else {
             self.arrivingFrame = nil
@@ -85,7 +85,7 @@ package struct Liveness: Sendable {
 
     package mutating func ended(now: NIODeadline) { self.endedAt = now }
 
-    /// Whether the peer had `limit` to close the connection after it ended.
+    /// Whether the peer has not closed the connection within `limit` after its end.
     package func isLingerOver(now: NIODeadline, limit: TimeAmount) -> Bool {
         self.endedAt.map { now >= $0 + limit } ?? false
     }

@@ -1,9 +1,9 @@
 import DequeModule
 import NIOCore
 
-/// What waits for a connection because its socket takes no more, and whether the engine knows.
+/// The output that waits until a connection's socket accepts more, and whether the engine knows that it waits.
 ///
-///     flowing ──bytes stay──▶ blocked ──queue empty, socket takes more──▶ flowing
+///     flowing ──output remains──▶ blocked ──queue empty, socket writable──▶ flowing
 package struct OutputQueue: Sendable {
     package enum Change: Equatable, Sendable {
         case none, blocked, drained
@@ -12,7 +12,8 @@ package struct OutputQueue: Sendable {
     /// Something to write.
     package enum Content: Sendable {
         case bytes(ByteBuffer)
-        /// A large frame, which takes time to frame and compress: what waits is the body that it shares with others.
+        /// A large frame, which takes time to frame and compress. The queue holds only its body, which other
+        /// connections share.
         case frame(CompressibleFrame)
 
         fileprivate var byteCount: Int {
@@ -23,18 +24,18 @@ package struct OutputQueue: Sendable {
         }
     }
 
-    /// Bytes of large frames that one turn takes: about 10 ms of compressing. The other connections of the event loop
-    /// have their turn before the next one.
+    /// The bytes of large frames that one turn may write: compressing them takes about 10 ms. The other connections of
+    /// the event loop have their turn before the next one.
     package static let turnBytesMax = 2 << 20
 
     private var contents: Deque<Content> = []
-    /// Bytes of large frames taken in this turn.
+    /// The bytes of large frames written in this turn.
     private var turnByteCount = 0
     package private(set) var byteCount = 0
     package private(set) var isBlocked = false
-    /// The engine waits for `drained`, though it may not know of a block.
+    /// Whether the engine waits for `drained`, even if the connection is not blocked.
     private var isDrainAsked = false
-    /// Bytes added by deliveries that found the queue over its maximum.
+    /// The bytes that deliveries added while the queue was over its maximum.
     private var overflowByteCount = 0
     private var isOverflowing = false
 
@@ -48,10 +49,10 @@ package struct OutputQueue: Sendable {
         if self.isOverflowing { self.overflowByteCount += content.byteCount }
     }
 
-    /// A delivery of the engine begins. Returns whether it may be added.
+    /// Begins a delivery of the engine. Returns whether it may be added.
     ///
-    /// One delivery may be larger than `max`, as the snapshot of a large result is. Only what is added while the queue
-    /// is over `max` counts against the connection.
+    /// One delivery may be larger than `max`, for example the snapshot of a large result. Only the bytes that are added
+    /// while the queue is over `max` count against the connection.
     package mutating func mayBeginDelivery(max: @autoclosure () -> Int) -> Bool {
         let max = self.byteCount > 0 ? max() : 0
         self.isOverflowing = self.byteCount > max
@@ -63,10 +64,10 @@ package struct OutputQueue: Sendable {
         self.turnByteCount = 0
     }
 
-    /// This turn has taken all it may, and more waits for the next one.
+    /// Whether this turn has written all that it may while more output waits.
     package var isTurnOver: Bool { !self.isEmpty && self.turnByteCount >= Self.turnBytesMax }
 
-    /// The next to write; `nil` when nothing is left, or the turn is over.
+    /// Removes and returns the next content to write; `nil` when nothing is left, or the turn is over.
     package mutating func popFirst() -> Content? {
         guard !self.isTurnOver, let content = self.contents.popFirst() else { return nil }
         self.byteCount -= content.byteCount
@@ -74,25 +75,25 @@ package struct OutputQueue: Sendable {
         return content
     }
 
-    /// Takes everything that waits, whatever the turn has left: the connection ends.
+    /// Removes and returns everything that waits, without regard to the turn, because the connection ends.
     package mutating func takeAll() -> Deque<Content> {
         defer { self.removeAll() }
         return self.contents
     }
 
-    /// The engine sends something page by page, and goes on when the connection has written everything before: it wants
-    /// `drained` then, at once when nothing waits.
+    /// Requests `drained`: the engine sends something page by page, and continues when the connection has written
+    /// everything before. `settle` returns it at once when nothing waits.
     package mutating func askForDrain() {
         self.isDrainAsked = true
     }
 
-    /// Drops everything that waits: the connection ends.
+    /// Drops everything that waits, because the connection ends.
     package mutating func removeAll() {
         self.contents = []
         self.byteCount = 0
     }
 
-    /// After as much as possible was written: what the engine must know now.
+    /// Returns the change to report to the engine. Called after as much as possible was written.
     package mutating func settle(isWritable: @autoclosure () -> Bool) -> Change {
         if !self.isBlocked, !self.isEmpty {
             self.isBlocked = true

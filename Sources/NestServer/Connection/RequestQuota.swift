@@ -2,15 +2,15 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// What one client may have the server do at a time: requests in flight, large results and request bytes among them,
-/// and frames that ask the engine for nothing.
+/// Limits the work of one client that the server does at a time: requests in flight, large results and request bytes
+/// among them, and control frames.
 package struct RequestQuota: Sendable {
-    /// Requests with fewer bytes than this are not counted by bytes: their number is limited.
+    /// Smaller requests are not counted by bytes, because their number is limited.
     package static let smallRequestBytes = 1 << 10
 
-    /// Requests without an answer yet.
+    /// The number of requests that are not answered yet.
     package private(set) var inFlight = 0
-    /// Requests taken since the connection opened.
+    /// The number of requests received since the connection opened.
     package private(set) var total = 0
     /// Requests in flight whose answers may be large.
     private var results: Set<UInt32> = []
@@ -30,7 +30,7 @@ package struct RequestQuota: Sendable {
         self.turn = FrameTurn(max: controlFramesPerTurnMax)
     }
 
-    /// Whether the connection may take another frame.
+    /// Whether the connection may handle another frame.
     package func mayTakeFrame(inFlightMax: Int) -> Bool {
         !self.turn.isOver
             && self.inFlight < inFlightMax
@@ -40,13 +40,13 @@ package struct RequestQuota: Sendable {
 
     // MARK: Requests
 
-    /// Counts a request of a client, whether or not it gets as far as `begin`.
+    /// Counts a request, whether or not `begin` follows.
     package mutating func received() { self.total += 1 }
 
-    /// A request that the I/O layer answers is in flight.
+    /// Counts a request in flight that the I/O layer answers.
     package mutating func begin() { self.inFlight += 1 }
 
-    /// A request that the engine answers is in flight. `isResult`: its answer may be large.
+    /// Counts a request in flight that the engine answers. `isResult`: whether its answer may be large.
     package mutating func begin(_ id: UInt32, byteCount: Int, isResult: Bool) {
         self.inFlight += 1
         if byteCount >= Self.smallRequestBytes {
@@ -56,7 +56,7 @@ package struct RequestQuota: Sendable {
         if isResult { self.results.insert(id) }
     }
 
-    /// These requests have their answers.
+    /// Stops counting requests that are answered.
     package mutating func answered(_ requests: [UInt32]) {
         guard !requests.isEmpty else { return }
         self.inFlight -= requests.count
@@ -67,7 +67,7 @@ package struct RequestQuota: Sendable {
         }
     }
 
-    /// The connection ends: its requests hold nothing any more.
+    /// Releases the bytes of all requests, because the connection ends.
     package mutating func releaseBytes() {
         self.byteCounts = [:]
         self.byteCount = 0
@@ -75,18 +75,19 @@ package struct RequestQuota: Sendable {
 
     // MARK: Control frames
 
-    /// Counts a frame that asks the engine for nothing. Returns whether the client may send it.
+    /// Counts a control frame. Returns whether the client may send it.
     package mutating func takeControlFrame(now: () -> NIODeadline = { .now() }) -> Bool {
         self.turn.take()
         return self.controlFrames.take(now: now)
     }
 
-    /// Whether the connection must pause now, once a turn, so that others on its event loop have their turn.
+    /// Returns whether the connection must pause now, so that others on its event loop have their turn. Returns true
+    /// once for each turn.
     package mutating func mustPause() -> Bool { self.turn.mustPause() }
 
-    /// The pause is over.
+    /// Ends the pause.
     package mutating func endPause() { self.turn.begin() }
 
-    /// The socket has no more for now.
+    /// Begins a new turn, except in a pause: the socket has no more bytes for now.
     package mutating func endRead() { self.turn.endRead() }
 }

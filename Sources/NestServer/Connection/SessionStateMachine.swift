@@ -2,21 +2,21 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Decides what a frame may do in the conversation with one client. It decodes no body but HELLO's, and knows no
-/// channel and no clock; the connection does what it decides.
+/// Decides how to handle each frame of one client. It decodes no body but HELLO's, and has no access to the channel or
+/// a clock; the connection carries out the decisions.
 ///
 ///     preface ──preface──▶ hello ──HELLO──▶ greeting ──welcome──▶ ready ──GOAWAY sent──▶ draining
 ///        any ──fatal, or the connection's end──▶ closed
 package struct SessionStateMachine: Sendable {
     package enum Phase: Equatable, Sendable {
         case preface, hello
-        /// The engine has HELLO; until it answers the connection reads nothing more.
+        /// The engine has HELLO. The connection reads nothing more until the engine answers.
         case greeting
         case ready, draining, closed
     }
 
     package enum PrefaceAction: Equatable, Sendable {
-        /// Both speak this version.
+        /// Both sides support this version.
         case answer(version: UInt8)
         /// No version in common: answer with version 0, then close.
         case reject
@@ -25,13 +25,15 @@ package struct SessionStateMachine: Sendable {
     package enum FrameAction: Equatable, Sendable {
         case ignore
         case hello(Hello)
-        /// A new request, counted as taken.
+        /// A new request; its id is now `lastRequestID`.
         case request(MessageType, id: UInt32)
-        /// A frame that belongs to a request taken earlier.
+        /// A frame that belongs to an earlier request.
         case part(MessageType, id: UInt32)
+        /// A part of a request that the connection cannot accept.
+        case refusePart(id: UInt32, NestError)
         /// PING, PONG, GOAWAY.
         case control(MessageType)
-        /// Answer the request of this id with an error; the connection stays.
+        /// Answer the request of this id with an error; the connection stays open.
         case refuse(id: UInt32, NestError)
         /// The connection ends with this error.
         case close(NestError)
@@ -44,17 +46,17 @@ package struct SessionStateMachine: Sendable {
     }
 
     package private(set) var phase = Phase.preface
-    /// The highest request id seen, whether or not it was taken.
+    /// The highest id of a request that was accepted, or refused for its type or flags.
     package private(set) var lastRequestID: UInt32 = 0
     private var hello: Hello?
-    /// Bytes that came before HELLO.
+    /// The bytes received before HELLO.
     private var bytesBeforeHello = Preface.byteCount
 
     package init() {}
 
     package mutating func received(_ preface: Preface) -> PrefaceAction {
         // `ClientConnection.handleInbound` reads a preface in this phase only, and no frame before it.
-        precondition(self.phase == .preface, "the preface comes once")
+        precondition(self.phase == .preface, "a client sends one preface")
         guard let version = Preface.version(clientHighest: preface.bytes[4], clientLowest: preface.bytes[5]) else {
             self.phase = .closed
             return .reject
@@ -65,7 +67,7 @@ package struct SessionStateMachine: Sendable {
 
     package mutating func received(_ frame: Frame) -> FrameAction {
         switch self.phase {
-        // `ClientConnection.mayHandle` leaves frames unread until the engine has greeted.
+        // `ClientConnection.mayHandle` leaves frames unread until the engine has answered HELLO.
         case .preface, .greeting: preconditionFailure("no frame is read in the phase \(self.phase)")
         case .closed: return .ignore
         case .hello: return self.receivedFirst(frame)
@@ -110,10 +112,11 @@ package struct SessionStateMachine: Sendable {
             return .control(type!)
         case .cancel, .credit, .subtreeChunk, .subtreeEnd:
             guard frame.id > 0, frame.id <= self.lastRequestID else {
-                return self.close(NestError(.protocolViolation, "request \(frame.id) was never made"))
+                let text = "the client has not sent a request with the id \(frame.id)"
+                return self.close(NestError(.protocolViolation, text))
             }
             guard frame.flags.isSubset(of: .skippable) else {
-                return .refuse(id: frame.id, WireError.unsupportedFlag(frame.flags.rawValue).nestError)
+                return .refusePart(id: frame.id, WireError.unsupportedFlag(frame.flags.rawValue).nestError)
             }
             return .part(type!, id: frame.id)
         case .hello:
@@ -128,7 +131,7 @@ package struct SessionStateMachine: Sendable {
             return self.close(NestError(.protocolViolation, "a request needs an id above 0"))
         }
         guard frame.id > self.lastRequestID else {
-            let text = "request ids increase: \(frame.id) after \(self.lastRequestID)"
+            let text = "request ids must increase: \(frame.id) follows \(self.lastRequestID)"
             return .refuse(id: frame.id, NestError(.requestID, text))
         }
         guard frame.id <= Limits.requestIDMax else {
@@ -148,24 +151,25 @@ package struct SessionStateMachine: Sendable {
         return .request(type, id: frame.id)
     }
 
-    /// The engine has answered HELLO.
+    /// Handles the engine's answer to HELLO.
     package mutating func welcomed(historyID: Identifier128, modelHash: UInt64) -> WelcomeAction {
         guard self.phase == .greeting, let hello = self.hello else { return .ignore }
         if let expected = hello.expectedHistory, expected != historyID {
             let text =
-                "this store has the history \(historyID), not \(expected): what the client holds is of another store"
+                "this store has the history id \(historyID), not \(expected): the client's data is from another store"
             self.phase = .closed
             return .close(NestError(.conflict, text))
         }
         if let expected = hello.expectedModelHash, expected != modelHash {
             self.phase = .closed
-            return .close(NestError(.schemaChanged, "the server has another model than the client expects: ask for it"))
+            let text = "the server's model is not the one that the client expects: get it with GET_MODEL"
+            return .close(NestError(.schemaChanged, text))
         }
         self.phase = .ready
         return .welcome(hello.features.intersection(.all))
     }
 
-    /// Takes no new requests from now on. Returns whether to send GOAWAY: not to a client that never got WELCOME.
+    /// Accepts no new requests from now on. Returns whether to send GOAWAY, which is not sent before WELCOME.
     package mutating func drain() -> Bool {
         guard self.phase == .ready else { return false }
         self.phase = .draining

@@ -14,7 +14,7 @@ package final class CompressibleFrame: Sendable {
     private let buffers = NIOLockedValueBox<(compressed: ByteBuffer?, plain: ByteBuffer?)>((nil, nil))
 
     package init(type: MessageType, flags: Frame.Flags, id: UInt32, body: SharedBytes) {
-        precondition(type.mayBeCompressed, "\(type) is never compressed")
+        precondition(type.mayBeCompressed, "frames of type \(type) are never compressed")
         self.type = type
         self.flags = flags
         self.id = id
@@ -24,8 +24,8 @@ package final class CompressibleFrame: Sendable {
     /// The size of the frame without compression.
     package var byteCount: Int { Frame.headerBytes + self.body.bytes.count }
 
-    /// The whole frame. `compressor`: `nil` when the receiver does not support compressed frames. Compressing takes
-    /// some milliseconds for each megabyte, the first time.
+    /// Returns the whole frame. `compressor`: `nil` when the receiver does not support compressed frames. The first
+    /// call takes some milliseconds of compressing for each megabyte.
     package func buffer(_ compressor: Zstandard.Compressor?) -> ByteBuffer {
         self.buffers.withLockedValue { buffers in
             if let compressor {

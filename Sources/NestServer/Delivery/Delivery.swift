@@ -7,8 +7,8 @@ import NestFraming
 /// The effects of one batch as buffers to write, for the connections of one event loop. Each body is framed once, and
 /// frames for the same connections are joined, so that a connection gets few writes and one flush.
 ///
-/// A connection gets its items in their order here, which is the order of its effects. The event loop makes deliveries,
-/// so that the one engine thread spends no time on frames.
+/// A connection gets its items in this order, which is the order of its effects. The event loop makes deliveries, so
+/// that the one engine thread spends no time on frames.
 package struct Delivery: Sendable {
     package struct Item: Sendable {
         package var content: Content
@@ -17,22 +17,23 @@ package struct Delivery: Sendable {
 
     package enum Content: Sendable {
         case welcome(EngineWelcome)
-        /// Whole frames, and the requests that end with them.
+        /// Whole frames, and the requests that they complete.
         case frames(ByteBuffer, answered: [UInt32])
-        /// One large frame, and the request that ends with it.
+        /// One large frame, and the request that it completes.
         case compressible(CompressibleFrame, answered: UInt32?)
-        /// The connection ends.
+        /// End the connection with this error.
         case end(NestError)
-        /// The engine wants `drained` when the connection has written everything before.
+        /// Report `drained` to the engine when the connection has written everything before this item.
         case whenDrained
     }
 
     package private(set) var items: [Item] = []
-    /// For each connection, its last item, if that is for it alone: more frames may be added to it.
+    /// For each connection, the index of its last item, if no other connection receives that item: more frames may be
+    /// added to it.
     private var openItems: [ConnectionID: Int] = [:]
     private let allocator = ByteBufferAllocator()
 
-    /// `owns`: whether a connection is on the loop; `nil`: all are.
+    /// `owns`: returns whether a connection is on the loop; `nil` means that all are.
     package init(
         _ effects: [EngineEffect],
         of owns: ((ConnectionID) -> Bool)? = nil,
@@ -126,8 +127,8 @@ package struct Delivery: Sendable {
         self.items.append(Item(content: content, recipients: recipients))
     }
 
-    /// The item that a frame for these connections can join without overtaking another of theirs, and without making a
-    /// buffer too large to be paced.
+    /// Returns the item that a frame for these connections can be added to, if there is one. The frame must not
+    /// overtake an earlier frame of theirs, and the buffer must not become too large for backpressure.
     private func openItem(for recipients: [ConnectionID], byteCount: Int) -> Int? {
         let index: Int
         if recipients.count == 1 {

@@ -10,7 +10,7 @@ struct EffectFrame {
     var body: Body
 
     enum Body {
-        /// Written as it is.
+        /// Never compressed.
         case plain([UInt8])
         /// Large enough to be compressed for clients that support it.
         case compressible(SharedBytes)
@@ -35,7 +35,7 @@ struct EffectFrame {
         self.body = isCompressible ? .compressible(body) : .plain(body.bytes)
     }
 
-    /// Not compressed.
+    /// The size of the body without compression.
     var bodyByteCount: Int {
         switch self.body {
         case .plain(let bytes): bytes.count
@@ -45,9 +45,9 @@ struct EffectFrame {
 }
 
 extension EngineReply {
-    /// Calls `write` with each frame of the reply, in order; `isLast` with the one that ends it.
+    /// Calls `write` with each frame of the reply, in order. `isLast`: whether it is the last one.
     ///
-    /// `serverStatistics` are what the I/O layer adds to the engine's own.
+    /// `serverStatistics` returns the statistics that the I/O layer adds to the engine's own.
     func forEachFrame(
         serverStatistics: () -> [Statistic],
         _ write: (EffectFrame, _ isLast: Bool) -> Void

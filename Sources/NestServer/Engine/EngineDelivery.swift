@@ -3,11 +3,11 @@ import NestEngine
 /// The effects of one batch, on their way to the connections.
 package struct EngineDelivery: Sendable {
     package let effects: [EngineEffect]
-    /// The inputs of the batch. They stay alive until the effects are with their connections, so that the event loops
-    /// that made them free them, and not the engine's thread.
+    /// The inputs of the batch. They stay alive until the connections have the effects, so that the event loops that
+    /// made them free them, and not the engine's thread.
     let inputs: [EngineInput]
-    /// The memory that the answers take until then.
+    /// The memory that the answers hold until then.
     let share: AnswerShare
-    /// There may be changes of tokens among the effects.
+    /// Whether the effects may contain token changes.
     let hasTokenChanges: Bool
 }

@@ -7,7 +7,7 @@ package struct EngineMemory: Sendable {
     package let answers: AnswerMemory
     package let liveResultBytesMax: Int
 
-    /// The most that connections may hold.
+    /// The maximum number of bytes that connections may hold.
     let connectionBytesMax: Int
 
     /// Divides the total in the proportions of the limits' defaults.

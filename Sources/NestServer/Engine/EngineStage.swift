@@ -1,4 +1,4 @@
-/// How far the engine's thread is with a batch.
+/// The progress of the engine's thread with a batch.
 package enum EngineStage: Sendable {
     /// Taken out of the mailbox.
     case begun

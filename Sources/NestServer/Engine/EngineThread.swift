@@ -14,10 +14,10 @@ import NestProtocol
 /// Store and engine are created on that thread and never leave it, so they need neither lock nor `Sendable`. The inputs
 /// that arrive while the engine works become its next batch, so that batches grow with the load.
 package final class EngineThread: Sendable {
-    /// What the rest of the server gets from the open store.
+    /// The parts of the opened store that the rest of the server uses.
     package struct Opened: Sendable {
         package let reader: StoreReader
-        package let watch: StoreHealth
+        package let health: StoreHealth
         package let model: ManagedObjectModel
         package let historyID: Identifier128
         package let revision: Revision
@@ -37,7 +37,7 @@ package final class EngineThread: Sendable {
     private let closing = NIOLockedValueBox<Result<Void, StoreError>>(.success(()))
     private let stopSignal = StopSignal()
     private let questions = NIOLockedValueBox<[@Sendable (Engine) -> Void]>([])
-    /// The time of batches with requests: the many with timer inputs only would hide these.
+    /// Measures batches with requests. The far more frequent batches with timer inputs only would hide these.
     private let batchTime = Timer(label: "nest.engine.batch")
 
     /// `onStage`: called on the engine's thread, which waits for it. For tests.
@@ -50,8 +50,8 @@ package final class EngineThread: Sendable {
 
     /// Opens the store on the engine's thread and begins to serve.
     ///
-    /// It calls `deliver` on that thread, and the standby does on its own. It calls `failed` at most once, on its
-    /// thread, when the store can no longer be used.
+    /// The engine calls `deliver` on its thread, and the standby calls it on its own threads. The engine calls `failed`
+    /// at most once, on its thread, when the store can no longer be used.
     package func start(
         _ configuration: Store.Configuration,
         limits: EngineLimits,
@@ -87,21 +87,21 @@ package final class EngineThread: Sendable {
         if isSlow { self.standby.call() }
     }
 
-    /// Calls `question` on the engine's thread, between two batches; never, when the thread has ended.
+    /// Calls `question` on the engine's thread, between two batches. Does not call it if the thread has ended.
     package func ask(_ question: @escaping @Sendable (Engine) -> Void) {
         self.questions.withLockedValue { $0.append(question) }
         if self.mailbox.withLockedValue({ $0.append(EmptyCollection()) }) { self.wake.signal() }
     }
 
-    /// Interrupts the batch that runs and drops those after it: the engine acknowledges nothing of them, and rolls back
-    /// a transaction that is not durable. `stop` then ends soon.
+    /// Interrupts the running batch and drops those after it. The engine acknowledges none of their requests, and rolls
+    /// back a transaction that is not durable. `stop` then returns soon.
     package func interrupt() {
         let mustWake = self.mailbox.withLockedValue { $0.drop() }
         self.stopSignal.raise()
         if mustWake { self.wake.signal() }
     }
 
-    /// Takes nothing more, finishes what is in the mailbox, closes the store and ends the thread.
+    /// Accepts no more inputs, finishes those in the mailbox, closes the store and ends the thread.
     package func stop() async throws(StoreError) {
         if self.mailbox.withLockedValue({ $0.stop() }) { self.wake.signal() }
         // The standby's read transaction would keep the write-ahead log from being emptied.
@@ -145,7 +145,7 @@ package final class EngineThread: Sendable {
                 .success(
                     Opened(
                         reader: store.reader,
-                        watch: store.health,
+                        health: store.health,
                         model: engine.model,
                         historyID: store.historyID,
                         revision: store.head,
@@ -207,7 +207,7 @@ package final class EngineThread: Sendable {
             self.onStage?(.handedOut, batch.inputs)
             engine.checkpointIfDue()
             if let failure = engine.failure {
-                // Requests still in the mailbox may not be acknowledged; their connections close.
+                // Requests still in the mailbox must not be acknowledged; their connections close.
                 _ = self.mailbox.withLockedValue { $0.stop() }
                 return failed(failure)
             }
@@ -217,7 +217,7 @@ package final class EngineThread: Sendable {
         }
     }
 
-    /// Reads a large result on a thread of its own.
+    /// Reads a large result on another thread.
     private func begin(
         _ read: BackgroundRead,
         _ reader: StoreReader,
@@ -226,12 +226,12 @@ package final class EngineThread: Sendable {
     ) {
         self.readers.submit { state in
             guard case .active = state else { return }
-            ThreadPriority.giveWay()
+            ThreadPriority.lower()
             let watch = ReadDeadline(for: readTransaction) { self.stopSignal.isRaised }
             let outcome = read.run(reader, memory: memory, watch: watch) { work in
                 self.readers.submit { state in
                     guard case .active = state else { return }
-                    ThreadPriority.giveWay()
+                    ThreadPriority.lower()
                     work()
                 }
             }
@@ -239,7 +239,8 @@ package final class EngineThread: Sendable {
         }
     }
 
-    /// The next batch: an empty one, without waiting, when the engine has more to do. Answers questions first.
+    /// Returns the next batch. Does not wait when the engine has a backlog; the batch may then be empty. Answers
+    /// questions first.
     private func nextBatch(_ engine: Engine, _ spin: inout SpinThenPark) -> Mailbox.Batch? {
         let isBusy = engine.hasBacklog
         while true {

@@ -5,10 +5,10 @@ import NestModel
 /// An input in the mailbox that a standby may answer.
 package struct StandbyClaim: Sendable {
     fileprivate enum Source: Sendable {
-        /// In the batch that the engine has.
+        /// In the batch that the engine performs.
         case running
-        /// In a batch that waits; it was moved to the desk.
-        case desk(Int)
+        /// Taken out of a waiting batch; the index in `StandbyClaims.ready`.
+        case waiting(Int)
     }
 
     package let input: EngineInput
@@ -19,17 +19,17 @@ package struct StandbyClaim: Sendable {
 
 /// Decides which inputs a standby may answer while the engine is in one turn.
 ///
-/// The standby asks for new inputs and gets claims to those that it may answer. It begins a claim before it delivers
-/// the answer: from then on the engine does not answer it. Claims that were not begun when the turn ends go back to the
-/// engine.
-struct StandbyDesk: Sendable {
+/// The standby requests new inputs and gets claims to those that it may answer. It begins a claim before it delivers
+/// the answer; from then on the engine does not answer that input. When the turn ends, the claims that were not begun
+/// return to the engine.
+struct StandbyClaims: Sendable {
     /// The state of the standby's thread.
     private enum Phase {
-        /// It sleeps until it is called.
+        /// It sleeps until a call wakes it.
         case asleep
-        /// It looks again soon by itself.
+        /// It looks for inputs again soon, without a call.
         case watching
-        /// The turn is a long one: it wants a call for every new input.
+        /// It serves a long turn, and must be called for every new input.
         case listening
     }
 
@@ -38,56 +38,57 @@ struct StandbyDesk: Sendable {
     // The turn.
     private var writers: [ConnectionID] = []
     var hasWriters: Bool { !self.writers.isEmpty }
-    /// The inputs of the turn if there are writes and reads among them, until the engine comes to the reads.
+    /// The inputs of the turn if they contain both writes and reads, until the engine starts with the reads.
     private var running: [EngineInput] = []
-    private var aside = AnsweredByStandby()
+    private var answered = AnsweredByStandby()
 
     // Found in this turn.
     private(set) var isInUse = false
     private var isDelivered = false
-    /// Connections with an earlier input that an answer would have to show, or would overtake.
+    /// Connections with an earlier input that an answer would have to show, or must not overtake.
     private var barred: Set<ConnectionID> = []
-    /// Connections that do not drain or are gone.
+    /// Connections that became blocked or drained, or disconnected, which the engine has not handled yet.
     private var stopped: Set<ConnectionID> = []
-    /// Connections with subscriptions to begin, change or end: fetches keep their order among these.
+    /// Connections with an earlier request that begins, changes or ends a subscription: a fetch must not overtake it.
     private var subscribing: Set<ConnectionID> = []
     /// The next input to look at in the waiting batches.
     private var nextBatch = 0
     private var nextInput = 0
-    /// Inputs moved here from the waiting batches; `nil`: begun.
+    /// Inputs taken out of the waiting batches; `nil` after the standby has begun the claim.
     private var ready: [EngineInput?] = []
-    /// Handshakes that the standby has answered: the engine registers these connections next.
+    /// Handshakes that the standby has answered: the engine must still register these connections.
     private var welcomed: [EngineInput] = []
     private var fresh: [StandbyClaim] = []
 
-    /// Inputs on the desk that the engine gets back.
+    /// The number of inputs that return to the engine at the end of the turn.
     var count: Int { self.welcomed.count + self.ready.count { $0 != nil } }
 
     // MARK: The engine's side
 
-    /// A turn begins. `inputs` is empty unless there are both writes and reads among them.
+    /// Begins a turn. `inputs` is empty unless it contains both writes and reads.
     mutating func begin(writers: [ConnectionID], inputs: [EngineInput]) {
         self.writers = writers
         self.running = inputs
     }
 
-    /// The engine has finished its writes and comes to the reads. Returns what the standby has answered of them.
+    /// Called when the engine has finished its writes and starts with the reads. Returns what the standby has answered
+    /// of the batch.
     mutating func closeRunning() -> AnsweredByStandby {
         self.running = []
-        defer { self.aside = AnsweredByStandby() }
-        return self.aside
+        defer { self.answered = AnsweredByStandby() }
+        return self.answered
     }
 
-    /// The turn is over. Returns the inputs that the engine still has to handle.
+    /// Ends the turn. Returns the inputs that the engine still has to handle.
     mutating func takeUnanswered() -> [EngineInput] {
         let inputs = self.welcomed + self.ready.compactMap { $0 }
-        var desk = StandbyDesk()
-        desk.phase = self.phase
-        self = desk
+        var next = StandbyClaims()
+        next.phase = self.phase
+        self = next
         return inputs
     }
 
-    /// An input has come while the engine is in a turn. Returns whether to wake the standby's thread.
+    /// Called for an input that arrives during a turn. Returns whether to wake the standby's thread.
     mutating func call() -> Bool {
         guard self.phase != .watching else { return false }
         self.phase = .watching
@@ -100,7 +101,7 @@ struct StandbyDesk: Sendable {
 
     mutating func sleep() { self.phase = .asleep }
 
-    /// Whether the standby has seen all inputs; if so, it is called for new ones.
+    /// Returns whether the standby has seen all inputs. If so, it is called for each new one.
     mutating func listen(_ batches: Deque<Mailbox.Batch>) -> Bool {
         guard self.fresh.isEmpty, self.isAtEnd(of: batches) else { return false }
         self.phase = .listening
@@ -117,8 +118,8 @@ struct StandbyDesk: Sendable {
         return self.fresh
     }
 
-    /// Looks at the inputs that came since the last time. `isDelivered`: the effects of the engine's turn were
-    /// delivered, so that reads show its writes.
+    /// Makes claims to the inputs that arrived since the last call. `isDelivered`: whether the effects of the engine's
+    /// turn were delivered, so that reads may show its writes.
     mutating func look(_ batches: inout Deque<Mailbox.Batch>, isDelivered: Bool) {
         if !self.isInUse {
             self.isInUse = true
@@ -136,21 +137,21 @@ struct StandbyDesk: Sendable {
             if self.nextInput < batches[self.nextBatch].inputs.count {
                 batches[self.nextBatch].take(from: self.nextInput) { input in
                     guard self.mayAnswer(input, isRunning: false) else { return false }
-                    self.fresh.append(StandbyClaim(input: input, source: .desk(self.ready.count)))
+                    self.fresh.append(StandbyClaim(input: input, source: .waiting(self.ready.count)))
                     self.ready.append(input)
                     return true
                 }
             }
             self.nextInput = batches[self.nextBatch].inputs.count
-            // More may come into the last one.
+            // The last batch may still grow.
             guard self.nextBatch < batches.count - 1 else { return }
             self.nextBatch += 1
             self.nextInput = 0
         }
     }
 
-    /// Whether the standby may answer an input. Inputs are judged in the mailbox's order; in the batch that the engine
-    /// has, all writes come before all reads.
+    /// Returns whether the standby may answer an input. Inputs are checked in the mailbox's order; in the batch that
+    /// the engine performs, all writes precede all reads.
     private mutating func mayAnswer(_ input: EngineInput, isRunning: Bool) -> Bool {
         switch input {
         case .connected(_, _, _, _, _, _, let isWelcomed):
@@ -175,16 +176,16 @@ struct StandbyDesk: Sendable {
         }
     }
 
-    /// Takes a claim away from the engine. Returns false when the engine answers it, or must see another input first.
+    /// Takes a claim from the engine. Returns false when the engine answers it, or must handle another input first.
     mutating func begin(_ claim: StandbyClaim) -> Bool {
         switch claim.source {
         case .running where self.running.isEmpty: return false
-        case .desk(let index) where index >= self.ready.count || self.ready[index] == nil: return false
-        case .running, .desk: break
+        case .waiting(let index) where index >= self.ready.count || self.ready[index] == nil: return false
+        case .running, .waiting: break
         }
         switch claim.input {
         case .connected(let id, let session, let scope, let takesCompressed, let token, let subscriptionsMax, _):
-            guard case .desk = claim.source else { return self.aside.welcomed.insert(id).inserted }
+            guard case .waiting = claim.source else { return self.answered.welcomed.insert(id).inserted }
             self.welcomed.append(
                 .connected(
                     id,
@@ -198,53 +199,56 @@ struct StandbyDesk: Sendable {
             )
         case .request(let id, let requestID, _):
             guard !self.stopped.contains(id) else { return false }
-            if claim.isRunning { return self.aside.requests.insert(.init(id, requestID)).inserted }
+            if claim.isRunning { return self.answered.requests.insert(.init(id, requestID)).inserted }
         case .disconnected, .blocked, .drained, .read, .healthSample, .tick, .positionTimer:
-            preconditionFailure("nothing else is claimed")
+            preconditionFailure("only handshakes and requests are claimed")
         }
-        if case .desk(let index) = claim.source { self.ready[index] = nil }
+        if case .waiting(let index) = claim.source { self.ready[index] = nil }
         return true
     }
 }
 
-/// What a standby does with the mailbox. Everything but `standbyMustWake` happens while the engine is in a long turn.
+/// The standby's use of the mailbox.
 extension Mailbox {
-    /// After `append`: returns whether to wake the standby's thread. Never while the engine sleeps, or works for timers
-    /// and only timer inputs come. During a write always, since it may become a long one.
+    /// Returns whether to wake the standby's thread after `append`: only while the engine works, and only for a
+    /// client's input, or during a write, which may become long.
     package mutating func standbyMustWake() -> Bool {
-        self.isWorking && (self.hasClientInput || self.desk.hasWriters) && self.desk.call()
+        self.isWorking && (self.hasClientInput || self.standbyClaims.hasWriters) && self.standbyClaims.call()
     }
 
-    /// The turn that the engine is in. `nil` when it is in none: then the standby sleeps.
+    /// Returns the turn that the engine is in, or `nil` when it is in none: then the standby sleeps.
     package mutating func watch() -> UInt64? {
         guard self.isWorking, !self.isStopped else {
-            self.desk.sleep()
+            self.standbyClaims.sleep()
             return nil
         }
-        self.desk.watch()
+        self.standbyClaims.watch()
         return self.turn
     }
 
     private func isIn(_ turn: UInt64) -> Bool { self.isWorking && !self.isStopped && self.turn == turn }
 
-    /// New claims since the last call; `nil` when the turn is over. `isDelivered`: its effects were delivered.
+    /// Returns the new claims since the last call, or `nil` when the turn is over. `isDelivered`: whether the turn's
+    /// effects were delivered.
     package mutating func claims(turn: UInt64, isDelivered: Bool) -> [StandbyClaim]? {
         guard self.isIn(turn) else { return nil }
-        self.desk.look(&self.batches, isDelivered: isDelivered)
-        return self.desk.takeFresh()
+        self.standbyClaims.look(&self.batches, isDelivered: isDelivered)
+        return self.standbyClaims.takeFresh()
     }
 
-    /// Takes a claim away from the engine: the standby must answer it now, or give it back by `append`. Returns false
-    /// when the engine answers it.
+    /// Takes a claim from the engine: the standby must answer it now, or return it with `append`. Returns false when
+    /// the engine answers it.
     package mutating func begin(_ claim: StandbyClaim, turn: UInt64, isDelivered: Bool) -> Bool {
         guard self.isIn(turn) else { return false }
-        self.desk.look(&self.batches, isDelivered: isDelivered)
-        return self.desk.begin(claim)
+        self.standbyClaims.look(&self.batches, isDelivered: isDelivered)
+        return self.standbyClaims.begin(claim)
     }
 
-    /// Whether no input has come since the last look; from now on the standby is called when one does.
-    package mutating func listen(turn: UInt64) -> Bool { !self.isIn(turn) || self.desk.listen(self.batches) }
+    /// Returns whether no input has arrived since the last call of `claims`, or the turn is over. If it returns true
+    /// during the turn, the standby is called for each new input.
+    package mutating func listen(turn: UInt64) -> Bool { !self.isIn(turn) || self.standbyClaims.listen(self.batches) }
 
-    /// The engine has finished the writes of its batch. It answers the reads now, except those that this returns.
-    package mutating func closeRunning() -> AnsweredByStandby { self.desk.closeRunning() }
+    /// Called when the engine has finished the writes of its batch. Returns what the engine must not answer again,
+    /// because the standby has.
+    package mutating func closeRunning() -> AnsweredByStandby { self.standbyClaims.closeRunning() }
 }

@@ -3,22 +3,22 @@ import NestEngine
 import NestModel
 import NestProtocol
 
-/// The inputs that wait for the engine, in order, cut into batches that each become at most one commit. It hands out a
-/// batch as it was filled: no input is copied.
+/// The inputs that wait for the engine, in order, divided into batches that each become at most one commit. `next`
+/// returns a batch as it was filled: no input is copied.
 ///
 /// It needs no bound of its own: a connection has at most `Limits.requestsInFlightPerConnectionMax` requests in it.
 package struct Mailbox: Sendable {
-    /// The inputs that the engine takes at a time.
+    /// The inputs that the engine performs together.
     package struct Batch: Sendable {
         package var inputs: [EngineInput] = []
         package var requestCount = 0
         package fileprivate(set) var writeCount = 0
         /// The engine's turn in which it performs the batch.
         package fileprivate(set) var turn: UInt64 = 0
-        /// Connections with writes in it. A connection with several writes in a row is listed once for them.
+        /// The connections with writes in the batch. Consecutive writes of a connection are listed once.
         fileprivate(set) var writers: [ConnectionID] = []
-        /// It has requests that a standby may answer while writes run: those of this batch, or those that the engine
-        /// has kept for this turn.
+        /// Whether the batch has requests that a standby may answer while writes run: writes of this batch, or writes
+        /// that the engine has kept for this turn.
         package fileprivate(set) var isMixed = false
         fileprivate var hasReads = false
 
@@ -42,7 +42,7 @@ package struct Mailbox: Sendable {
             self.inputs.append(input)
         }
 
-        /// Removes the inputs for which `isTaken` is true, from an index on.
+        /// Removes the inputs from index `start` on for which `isTaken` returns true.
         mutating func take(from start: Int, _ isTaken: (EngineInput) -> Bool) {
             var left: [EngineInput] = []
             for input in self.inputs[start...] {
@@ -59,24 +59,24 @@ package struct Mailbox: Sendable {
 
     private let writesMax: Int
     var batches: Deque<Batch> = []
-    /// The engine's thread sleeps.
+    /// Whether the engine's thread sleeps.
     private var isAsleep = false
     package private(set) var isStopped = false
     /// The number of the turn that the engine is in, or was in last.
     private(set) var turn: UInt64 = 0
-    /// The engine is in a turn: from the time that it takes a batch to the time that it asks for the next.
+    /// Whether the engine is in a turn: from the call of `next` that returns a batch to the next call.
     private(set) var isWorking = false
-    /// The inputs added last were not from timers only.
+    /// Whether the inputs added last were not from timers only.
     private(set) var hasClientInput = false
     /// For a standby: see Mailbox+Standby.swift.
-    var desk = StandbyDesk()
+    var standbyClaims = StandbyClaims()
 
-    /// `writesMax`: in one batch.
+    /// `writesMax`: the maximum number of writes in one batch.
     package init(writesMax: Int = Limits.requestsPerCommitMax) {
         self.writesMax = writesMax
     }
 
-    package var count: Int { self.batches.reduce(self.desk.count) { $0 + $1.inputs.count } }
+    package var count: Int { self.batches.reduce(self.standbyClaims.count) { $0 + $1.inputs.count } }
 
     /// Adds inputs to the end. Returns whether to wake the engine's thread.
     package mutating func append(_ inputs: some Sequence<EngineInput>) -> Bool {
@@ -97,13 +97,13 @@ package struct Mailbox: Sendable {
         return self.wake()
     }
 
-    /// Takes no more inputs, but hands out those that it has. Returns whether to wake the engine's thread.
+    /// Accepts no more inputs, but still returns those that it has. Returns whether to wake the engine's thread.
     package mutating func stop() -> Bool {
         self.isStopped = true
         return self.wake()
     }
 
-    /// Takes no more inputs, and drops those that it has. Returns whether to wake the engine's thread.
+    /// Accepts no more inputs, and drops those that it has. Returns whether to wake the engine's thread.
     package mutating func drop() -> Bool {
         self.batches.removeAll()
         return self.stop()
@@ -115,11 +115,11 @@ package struct Mailbox: Sendable {
         case end
     }
 
-    /// The next batch, with which the engine's next turn begins. `isBusy`: the engine's thread does not sleep when
-    /// there is none. `hasBacklog`: the engine works without inputs, too, and gets an empty batch.
+    /// Begins the engine's next turn with the next batch. `isBusy`: whether the engine's thread stays awake when there
+    /// is none. `hasBacklog`: whether the engine has work without inputs; it then gets an empty batch.
     package mutating func next(isBusy: Bool = false, hasBacklog: Bool = false) -> Next {
         self.isWorking = false
-        if self.desk.isInUse { self.putBack() }
+        if self.standbyClaims.isInUse { self.putBack() }
         if let batch = self.batches.popFirst() ?? (hasBacklog && !self.isStopped ? Batch() : nil) {
             return .batch(self.begin(batch, hasBacklog: hasBacklog))
         }
@@ -133,14 +133,14 @@ package struct Mailbox: Sendable {
         var batch = batch
         batch.turn = self.turn
         batch.isMixed = batch.hasReads && (batch.writeCount > 0 || hasBacklog)
-        self.desk.begin(writers: batch.writers, inputs: batch.isMixed ? batch.inputs : [])
+        self.standbyClaims.begin(writers: batch.writers, inputs: batch.isMixed ? batch.inputs : [])
         return batch
     }
 
-    /// The claims that the standby has not begun come first in the engine's next turn.
+    /// Returns the claims that the standby has not begun to the front of the mailbox.
     private mutating func putBack() {
         var batch = Batch()
-        for input in self.desk.takeUnanswered() { batch.append(input) }
+        for input in self.standbyClaims.takeUnanswered() { batch.append(input) }
         if !batch.inputs.isEmpty { self.batches.prepend(batch) }
     }
 

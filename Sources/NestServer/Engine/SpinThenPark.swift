@@ -1,16 +1,17 @@
-/// Decides whether the engine's thread spins for a moment before it parks: waking it would take a fifth of the time of
-/// an answer to a client that sends one request at a time.
+/// Decides whether the engine's thread spins for a moment before it parks. For a client that sends one request at a
+/// time, waking the thread would take a fifth of the time of an answer.
 ///
-/// When the next batch hardly ever comes so soon the thread stops spinning, and tries again now and then, so that an
-/// idle processor stays idle.
+/// When the next batch rarely arrives that soon, the thread stops spinning and tries again only now and then, so that
+/// an idle processor stays idle.
 package struct SpinThenPark: Sendable {
-    /// Larger batches come from many clients, or from one that does not wait for answers: waking costs these little.
+    /// The largest batch after which to spin. Larger batches come from many clients, or from one that does not wait for
+    /// answers: for these the cost of waking is small.
     package static let requestsMax = 8
-    /// How long to spin: about as long as an answer takes to its client and the next request back.
+    /// How long to spin: about the time in which an answer reaches its client and the next request arrives.
     package static let nanoseconds: UInt64 = 150_000
-    /// After so many spins in vain the thread stops spinning.
+    /// The thread stops spinning after this many spins in a row without a new batch.
     package static let missesMax = 8
-    /// After so many batches without a spin it tries once.
+    /// After this many batches without a spin the thread tries once.
     package static let retryBatches = 256
 
     private let isUseful: Bool
@@ -18,10 +19,10 @@ package struct SpinThenPark: Sendable {
     private var misses = 0
     private var skipped = 0
 
-    /// With one processor spinning would delay the very thread it waits for.
+    /// With one processor, spinning would delay the thread that it waits for.
     package init(processors: Int) { self.isUseful = processors > 1 }
 
-    /// The engine has answered a batch with so many requests.
+    /// Begins to spin, if that is useful after a batch with `requestCount` requests.
     package mutating func begin(after requestCount: Int, now: UInt64) {
         guard self.isUseful, (1...Self.requestsMax).contains(requestCount) else { return }
         if self.misses == Self.missesMax {
@@ -32,7 +33,7 @@ package struct SpinThenPark: Sendable {
         self.until = now + Self.nanoseconds
     }
 
-    /// Whether to look for a batch again, when there is none yet.
+    /// Returns whether to look for a batch again when there is none yet.
     package mutating func spins(now: UInt64) -> Bool {
         guard let until = self.until else { return false }
         if now < until { return true }
@@ -41,7 +42,7 @@ package struct SpinThenPark: Sendable {
         return false
     }
 
-    /// A batch has come.
+    /// Ends the spin, because a batch has arrived.
     package mutating func end() {
         guard self.until != nil else { return }
         self.until = nil

@@ -10,17 +10,17 @@ import NestProtocol
 
 /// Answers handshakes and reads while the engine is in one long turn: a bulk write, its fsync, a checkpoint.
 ///
-/// Its thread sleeps while the engine's turns are short. An input that comes while the engine is in a turn wakes it;
-/// then it checks every few milliseconds whether the engine is still in the same turn. Only then it takes from the
-/// mailbox the inputs that it may answer.
+/// Its thread sleeps while the engine's turns are short. An input that arrives during a turn wakes it. It then checks
+/// at intervals of `patience` whether the engine is still in the same turn. Only if so does it take the inputs that it
+/// may answer from the mailbox.
 final class Standby: Sendable {
-    /// A turn that lasts from one check to the next is a long one.
+    /// The time from one check to the next. A turn that lasts that long is a long one.
     static let patience = DispatchTimeInterval.milliseconds(20)
     /// How long the engine waits for a read to end before a checkpoint. A checkpoint during a read only leaves a longer
     /// log.
     private static let yieldSeconds = 0.1
 
-    /// What is known once the store is open.
+    /// The standby's access to the open store.
     struct Context: Sendable {
         let share: EngineShare
         let reader: StoreReader
@@ -29,7 +29,7 @@ final class Standby: Sendable {
         let readTransaction: TimeAmount
         let stopSignal: StopSignal
         let memory: AnswerMemory
-        /// Delivers effects, with the memory that they take until they are with their connections.
+        /// Delivers effects, with the memory that they hold until the connections have them.
         let deliver: @Sendable ([EngineEffect], AnswerShare) -> Void
     }
 
@@ -38,7 +38,7 @@ final class Standby: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private let isStopped = NIOLockedValueBox(false)
-    /// The standby keeps a read transaction open over a pause.
+    /// Whether the standby keeps a read transaction open over a pause.
     private let isPinned = ConditionLock(value: false)
     /// Connections with a large read in progress.
     private let largeReads = NIOLockedValueBox<Set<ConnectionID>>([])
@@ -68,8 +68,8 @@ final class Standby: Sendable {
 
     func call() { self.wake.signal() }
 
-    /// The engine is about to checkpoint: ends a transaction that was kept open for the state before. Returns soon in
-    /// any case.
+    /// Ends a read transaction that the standby keeps open on the state before the engine's commit. Called before a
+    /// checkpoint; waits at most `yieldSeconds`.
     func yieldSnapshot() {
         guard self.isPinned.value else { return }
         self.wake.signal()
@@ -100,12 +100,13 @@ final class Standby: Sendable {
 
     func countAnswer() { self.answers.increment() }
 
-    /// Has the engine answer it after all.
+    /// Returns an input to the engine, which then answers it.
     func giveBack(_ input: EngineInput) {
         if self.mailbox.withLockedValue({ $0.append(CollectionOfOne(input)) }) { self.engineWake.signal() }
     }
 
-    /// Whether a large read may begin: one for each connection, and no more than there are threads.
+    /// Returns whether a large read may begin, and counts it if so. There may be one for each connection, and no more
+    /// than there are threads.
     func takeLargeRead(_ id: ConnectionID) -> Bool {
         self.largeReads.withLockedValue { $0.count < Limits.transferThreads && $0.insert(id).inserted }
     }
@@ -114,8 +115,8 @@ final class Standby: Sendable {
         self.largeReads.withLockedValue { _ = $0.remove(id) }
     }
 
-    /// Reads a large result on a thread of its own. Delivers it if the engine has delivered every revision that it
-    /// shows; otherwise the engine answers. Comes after `takeLargeRead`, and calls `endLargeRead`.
+    /// Reads a large result on another thread. Delivers it if the engine has delivered every revision that it shows;
+    /// otherwise the engine answers. Called after `takeLargeRead`; calls `endLargeRead`.
     func begin(
         _ read: BackgroundRead,
         _ input: EngineInput,
@@ -126,7 +127,7 @@ final class Standby: Sendable {
         context.readers.submit { state in
             defer { self.endLargeRead(id) }
             guard case .active = state else { return }
-            ThreadPriority.giveWay()
+            ThreadPriority.lower()
             let reply: EngineReply
             var revision = Revision(0)
             var share = context.memory.share()

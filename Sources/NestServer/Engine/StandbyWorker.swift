@@ -7,9 +7,9 @@ import NestProtocol
 
 /// Answers reads and handshakes on the standby's thread while the engine is in one turn. Not Sendable.
 ///
-/// An answer shows the revision that clients know: their subscriptions have shown all of it, and nothing newer was
-/// delivered. So the worker begins its transaction before the engine commits, if it can, and keeps it until the engine
-/// has delivered what it committed. From then on a transaction is as short as the reads in it.
+/// An answer shows the last revision that the engine has delivered, because that is the one that clients know. So the
+/// worker begins its transaction before the engine commits, if it can, and keeps it until the engine has delivered what
+/// it committed. From then on a transaction is as short as the reads in it.
 final class StandbyWorker {
     /// How many reads to answer before looking for handshakes again.
     private static let readsInRow = 32
@@ -23,7 +23,8 @@ final class StandbyWorker {
     private var pending: [StandbyClaim] = []
     /// Reads that cannot be answered before the engine has delivered its effects.
     private var deferred: [StandbyClaim] = []
-    /// Bytes sent to each connection since the last pause. In a pause a connection reports whether it takes them.
+    /// The bytes sent to each connection since the last pause. During a pause a connection can report that it is
+    /// blocked.
     private var bytesSent: [ConnectionID: Int] = [:]
 
     init(_ standby: Standby, _ context: Standby.Context) {
@@ -31,7 +32,7 @@ final class StandbyWorker {
         self.context = context
     }
 
-    /// The watched turn is over.
+    /// Drops the state of the watched turn, which is over.
     func rest() {
         self.unpin()
         self.isDelivered = false
@@ -39,13 +40,13 @@ final class StandbyWorker {
         self.deferred = []
     }
 
-    /// The engine sleeps: the worker keeps nothing meanwhile.
+    /// Closes the reader too, because the engine sleeps.
     func close() {
         self.rest()
         self.closeReader()
     }
 
-    /// Answers what it may in a long turn. Called again after every pause.
+    /// Answers the inputs that it may during a long turn. Called again after every pause.
     func serve(_ turn: UInt64) {
         self.bytesSent = [:]
         repeat {
@@ -71,20 +72,20 @@ final class StandbyWorker {
 
     // MARK: Handshakes
 
-    /// Returns whether it was a handshake. The engine answers one that is not answered here.
+    /// Answers a handshake, or leaves it to the engine. Returns whether the claim is a handshake.
     private func welcome(_ claim: StandbyClaim, _ turn: UInt64) -> Bool {
         guard case .connected(let id, let session, let scope, let takesCompressed, let token, _, _) = claim.input else {
             return false
         }
         let share = self.context.share
-        // The token was valid at login; only the engine refuses it later.
+        // The token was valid at login. Only the engine can refuse it later.
         guard share.isGood(token: token) else { return true }
         let number = share.sessions.hold(session)
         guard self.begin(claim, turn) else {
             share.sessions.release(number)
             return true
         }
-        // The engine has registered the connection already, and keeps the session's number for it.
+        // The engine registers the connection itself, and keeps the session's number for it.
         if claim.isRunning { share.sessions.release(number) }
         share.welcome(id, .init(scope: scope, takesCompressed: takesCompressed), sessionNumber: number) { welcome in
             self.context.deliver([.welcome(id, welcome)], self.context.memory.share())
@@ -95,10 +96,10 @@ final class StandbyWorker {
 
     // MARK: Reads
 
-    /// Answers some pending reads. Returns whether to go on at once.
+    /// Answers some pending reads. Returns whether to continue at once.
     private func answer(_ turn: UInt64) -> Bool {
-        // Before the engine delivers its effects, begin a transaction even without a pending read: later would be too
-        // late.
+        // Until the engine delivers its effects, begin a transaction even without a pending read: after the commit it
+        // would show a newer revision.
         guard !self.isDelivered || !self.pending.isEmpty else { return true }
         guard self.pin() else { return false }
         defer { if self.isDelivered { self.unpin() } }
@@ -120,9 +121,10 @@ final class StandbyWorker {
     private enum Outcome {
         /// Answered, or left to the engine.
         case done
-        /// Not before the engine has delivered its effects.
+        /// To be answered after the engine has delivered its effects.
         case deferred
-        /// After the next pause: much was sent to the connection already.
+        /// To be answered after the next pause, because much was sent to the connection already, or too many large
+        /// reads run.
         case busy
     }
 
@@ -136,7 +138,7 @@ final class StandbyWorker {
         do {
             answer = try StandbyAnswer(request, client, reader)
         } catch {
-            // The engine meets the same error, and reports it.
+            // The engine will get the same error and report it.
             self.closeReader()
             return .done
         }
@@ -168,7 +170,7 @@ final class StandbyWorker {
 
     // MARK: The transaction
 
-    /// Whether a transaction is open at the revision that clients know.
+    /// Returns whether a transaction is open at the revision that clients know. Begins one if necessary.
     private func pin() -> Bool {
         let head = self.context.share.progress.head
         if let revision = self.reader?.revision {

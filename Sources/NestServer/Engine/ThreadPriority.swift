@@ -1,12 +1,12 @@
 import Glibc
 
-/// A thread's share of the processor when there is not enough for all.
+/// The scheduling priority of threads.
 enum ThreadPriority {
-    /// For threads that make large reads while the engine commits.
+    /// The nice value of threads that make large reads while the engine commits.
     private static let background: Int32 = 15
 
     /// Lowers the priority of the calling thread. On Linux priorities belong to threads, and lowering one cannot fail.
-    static func giveWay() {
+    static func lower() {
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.background)
     }
 }

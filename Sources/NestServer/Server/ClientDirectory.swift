@@ -3,7 +3,7 @@ import NestEngine
 import NestModel
 import NestProtocol
 
-/// Lists the connected clients, from the event loops and the engine.
+/// Lists the connected clients with data from the event loops and the engine, and ends connections.
 final class ClientDirectory: Sendable {
     private let loops: [ConnectionLoop]
     private let engine: EngineThread
@@ -13,8 +13,8 @@ final class ClientDirectory: Sendable {
         self.engine = engine
     }
 
-    /// At most `limit` clients with numbers above `after`, in order. The future never completes when the engine's
-    /// thread has ended.
+    /// Returns at most `limit` clients with numbers above `after`, in order. The future never completes when the
+    /// engine's thread has ended.
     func clients(above after: UInt64, limit: Int, on eventLoop: any EventLoop) -> EventLoopFuture<[ConnectedClient]> {
         let counts = eventLoop.makePromise(of: [ConnectionID: Int].self)
         self.engine.ask { counts.succeed($0.subscriptionCounts) }
@@ -31,7 +31,7 @@ final class ClientDirectory: Sendable {
         }
     }
 
-    /// Ends a client's connection. The result is whether there was one.
+    /// Ends a client's connection. The result is whether there was such a client.
     func kick(_ id: ConnectionID, on eventLoop: any EventLoop) -> EventLoopFuture<Bool> {
         guard let loop = self.loops.first(where: { $0.owns(id) }) else { return eventLoop.makeSucceededFuture(false) }
         return loop.eventLoop.submit {

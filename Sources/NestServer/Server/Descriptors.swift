@@ -4,7 +4,7 @@ import NestProtocol
 
 /// The files and sockets that the process may have open.
 package enum Descriptors {
-    /// The connections that these are enough for.
+    /// The numbers of connections that the descriptors are enough for.
     package struct Slots: Equatable, Sendable {
         /// Connections that are served.
         package var served: Int
@@ -17,7 +17,7 @@ package enum Descriptors {
         }
     }
 
-    /// How many connections the process has descriptors for. Raises its soft limit as far as it may be raised.
+    /// Returns how many connections the process has descriptors for. Raises its soft limit as far as allowed.
     static func slots(wanted: Int) -> Slots {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {

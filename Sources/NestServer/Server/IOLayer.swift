@@ -5,7 +5,7 @@ import NestEngine
 import NestModel
 import NestProtocol
 
-/// The event loops of a server, and everything that they limit and count together.
+/// The event loops of a server, with the limits and counters that they share.
 final class IOLayer: Sendable {
     let group: MultiThreadedEventLoopGroup
     let loops: [ConnectionLoop]
@@ -45,7 +45,7 @@ final class IOLayer: Sendable {
         self.access = AccessTable(configuration.authentication)
     }
 
-    /// What all connections share, once the store is open.
+    /// Returns the objects that all connections share, once the store is open.
     func context(_ engine: EngineThread, _ opened: EngineThread.Opened) -> ServerContext {
         ServerContext(
             configuration: self.configuration,
@@ -74,8 +74,8 @@ final class IOLayer: Sendable {
         )
     }
 
-    /// Passes a delivery on to the loops with connections that it is for, one hop to each. Called on the engine's
-    /// thread, and on those that answer while the engine is in a long turn.
+    /// Passes a delivery to the loops that have its recipients, in one hop to each. Called on the engine's thread, and
+    /// on the threads of the standby.
     func deliver(_ delivery: EngineDelivery) {
         let mustExpelAnonymous = delivery.hasTokenChanges && self.takeTokenChanges(delivery.effects)
         let concerned = ConnectionLoop.concerned(by: delivery.effects, self.loops)
@@ -94,7 +94,7 @@ final class IOLayer: Sendable {
         self.metrics.add(counts)
     }
 
-    /// Returns whether the server requires tokens since these changes.
+    /// Applies token changes. Returns whether the server requires tokens because of them.
     private func takeTokenChanges(_ effects: [EngineEffect]) -> Bool {
         let wasTokenRequired = self.access.isTokenRequired
         self.access.take(effects, self.logger)

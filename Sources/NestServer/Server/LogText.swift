@@ -4,13 +4,13 @@ import NIOSSL
 
 /// Text for the log.
 package enum LogText {
-    /// An address as people write it.
+    /// Returns an address as `host:port`; an IPv6 host is in brackets.
     static func address(_ address: SocketAddress?) -> String {
         guard let address, let host = address.ipAddress, let port = address.port else { return "unknown" }
         return address.protocol == .inet6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// Why the system or TLS refused something.
+    /// Returns the reason of an error of the system or of TLS.
     package static func reason(_ error: any Error) -> String {
         if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
         let text = "\(error)"
@@ -19,7 +19,7 @@ package enum LogText {
         return text.firstMatch(of: /OPENSSL_internal:([A-Z0-9_]+)/).map { "TLS: \($0.1)" } ?? "TLS: \(text)"
     }
 
-    /// The beginning of a text, at most so many bytes.
+    /// Returns the beginning of a text: at most `bytesMax` bytes.
     static func cut(_ text: String, bytesMax: Int) -> String {
         guard text.utf8.count > bytesMax else { return text }
         var count = 0
@@ -30,7 +30,8 @@ package enum LogText {
         return String(scalars)
     }
 
-    /// A peer's text without control characters, so that an event stays on one line and cannot control a terminal.
+    /// Returns a peer's text with control characters replaced, so that an event stays on one line and cannot control a
+    /// terminal.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -1,13 +1,13 @@
 import CMalloc
 
-/// Returns freed memory to the system: the allocator would keep it for later.
+/// Returns freed memory to the system, which the allocator would keep otherwise.
 struct MemoryTrim {
-    /// Trimming is worth it when so much was freed.
+    /// Trim when at least this much was freed.
     private static let bytesMin = 64 << 20
 
     private var peak = 0
 
-    /// Notes how much is held now. Returns whether to call `run`.
+    /// Records how much is held now. Returns whether to call `run`.
     mutating func isDue(heldBytes: Int) -> Bool {
         self.peak = max(self.peak, heldBytes)
         guard self.peak - heldBytes >= Self.bytesMin else { return false }

@@ -2,7 +2,7 @@ import NIOCore
 import NestEngine
 import NestModel
 
-/// What operators' tools ask of a running server. While it does not run these calls do nothing, and get no answer.
+/// Calls for operators' tools. While the server does not run, they do nothing and call nothing back.
 extension Server {
     /// Limits that can be changed while the server runs.
     package struct LiveLimits: Equatable, Sendable {
@@ -17,7 +17,7 @@ extension Server {
         }
     }
 
-    /// Goes through every event loop and then to the engine's thread, which calls `answered`.
+    /// Visits every event loop and then the engine's thread, which calls `answered`.
     package func beat(_ answered: @escaping @Sendable () -> Void) {
         self.withRunning { loops, server in
             let visits = loops.map { $0.eventLoop.submit {} }
@@ -27,14 +27,14 @@ extension Server {
         }
     }
 
-    /// The engine's own statistics; `answer` is called on its thread.
+    /// Calls `answer` with the engine's own statistics, on the engine's thread.
     package func engineStatistics(_ answer: @escaping @Sendable ([Statistic]) -> Void) {
         self.withRunning { _, server in
             server.engine.ask { answer($0.statistics) }
         }
     }
 
-    /// Sets new limits. What exceeds one already stays; a limit holds for what comes after.
+    /// Sets new limits. They apply to later connections, output and transfers; what already exceeds a limit stays.
     package func apply(_ limits: LiveLimits) {
         self.withRunning { loops, server in
             server.limiter.max = Descriptors.slots(wanted: limits.connectionsMax).served

@@ -8,12 +8,12 @@ import NestModel
 import NestStore
 import ServiceLifecycle
 
-/// The whole server: the engine on its thread, connections on the event loops, and their beginning and end.
+/// The whole server: the engine on its thread, connections on the event loops, and their start and stop.
 ///
 /// Two hops carry a batch of requests: from the event loops into the engine's mailbox, and from its thread once to each
-/// event loop that has to write. As a `Service`, `run` lives as long as the server does.
+/// event loop that has to write. As a `Service`, `run` returns when the server has stopped.
 package final class Server: Service {
-    /// What is known once the server listens.
+    /// The address and the store of a server that listens.
     package struct Listening: Sendable {
         package let address: SocketAddress
         package let historyID: Identifier128
@@ -38,8 +38,8 @@ package final class Server: Service {
     private let stopRequest: AsyncStream<Void>
     private let stopRequested: AsyncStream<Void>.Continuation
 
-    /// Calls `onListening` once, before the first connection can be answered; `onStopping` once, when it accepts
-    /// nothing more, with the failure when there was one.
+    /// Calls `onListening` once, before the first connection can be answered. Calls `onStopping` once, when it begins
+    /// to stop, with the store's failure if there was one.
     package init(
         _ configuration: ServerConfiguration,
         logger: Logger,
@@ -50,11 +50,11 @@ package final class Server: Service {
         self.logger = logger
         self.onListening = onListening
         self.onStopping = onStopping
-        // One request to stop is as good as many.
+        // One request to stop is enough.
         (self.stopRequest, self.stopRequested) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Serves until the group shuts down, the task is cancelled, or the store fails.
+    /// Serves until the service group shuts down, the task is cancelled, or the store fails.
     package func run() async throws {
         _ = try await self.start()
         await withTaskCancellationOrGracefulShutdownHandler {
@@ -67,7 +67,7 @@ package final class Server: Service {
 
     // MARK: Starting
 
-    /// Opens the store and listens. `run` is this, then waiting, then `stop`.
+    /// Opens the store and listens. `run` calls this, waits, and calls `stop`.
     package func start() async throws(ServerError) -> Listening {
         let io = IOLayer(self.configuration, logger: self.logger)
         let engine = EngineThread(onStage: self.configuration.onEngineStage)
@@ -137,11 +137,11 @@ package final class Server: Service {
         return listening
     }
 
-    /// A store in memory has no file to sample.
+    /// Returns `nil` for a store in memory, which has no file to sample.
     private func healthMonitor(_ opened: EngineThread.Opened, _ server: ServerContext) -> StoreHealthMonitor? {
         guard self.configuration.store.location != .memory else { return nil }
         return StoreHealthMonitor(
-            opened.watch,
+            opened.health,
             freeBytesMin: self.configuration.diskFreeBytesMin,
             engine: server.engine,
             files: server.files,
@@ -161,8 +161,8 @@ package final class Server: Service {
 
     // MARK: Running
 
-    /// Reads certificate and key again. Returns a closure that has new connections use them; throws if they cannot be
-    /// used, and then the old ones stay in use.
+    /// Reads the certificate and the key again. Returns a closure that makes new connections use them. Throws if they
+    /// cannot be used; the old ones then stay in use.
     package func preparedCertificates() throws(ServerTLS.Failure) -> @Sendable () -> Void {
         guard let tls = self.configuration.tls else { return {} }
         do throws(ServerTLS.Failure) {
@@ -174,13 +174,13 @@ package final class Server: Service {
         } catch {
             self.logger.error(
                 "tls.kept",
-                metadata: ["reason": "\(error)", "note": "the certificate before stays in use"]
+                metadata: ["reason": "\(error)", "note": "the previous certificate stays in use"]
             )
             throw error
         }
     }
 
-    /// Calls `body` while the server runs.
+    /// Calls `body` if the server runs.
     func withRunning(_ body: ([ConnectionLoop], ServerContext) -> Void) {
         guard let running = self.running.withLockedValue({ $0 }) else { return }
         body(running.io.loops, running.server)
@@ -188,10 +188,10 @@ package final class Server: Service {
 
     // MARK: Stopping
 
-    /// The part of the time to stop that is kept for closing the store.
+    /// One part in this many of the shutdown time is for closing the store.
     private static let closingShare: Int64 = 5
 
-    /// Stops accepting, notifies the clients, finishes what is in flight, closes the store. Later calls do nothing.
+    /// Stops accepting, notifies the clients, finishes what is in flight, and closes the store. Later calls do nothing.
     package func stop() async throws(ServerError) {
         let running = self.running.withLockedValue { running in
             defer { running = nil }
@@ -202,7 +202,7 @@ package final class Server: Service {
         let failure = self.failure.withLockedValue { $0 }
         self.onStopping(failure)
         running.timers.cancel()
-        // The engine interrupts a batch that takes longer: the rest of the time is for closing.
+        // Interrupt a batch that takes longer: the rest of the time is for closing.
         let time = self.configuration.timing.shutdown.nanoseconds
         let patience = TimeAmount.nanoseconds(time - time / Self.closingShare)
         let interruption = running.io.loops[0].eventLoop.scheduleTask(in: patience) {
@@ -229,7 +229,7 @@ package final class Server: Service {
         for loop in loops { loop.eventLoop.execute { loop.stopSweeping() } }
     }
 
-    /// Closes the engine, then ends the threads. Returns why the store could not be closed.
+    /// Closes the engine, then ends the threads. Returns the error if the store could not be closed.
     @discardableResult
     private func close(
         _ server: ServerContext,

@@ -7,30 +7,30 @@ import NestProtocol
 /// The settings of a server.
 package struct ServerConfiguration: Sendable {
     package var host: String
-    /// 0 for any free one.
+    /// 0: any free port.
     package var port: Int
     package var store: Store.Configuration
     /// When a client needs a token.
     package var authentication = AccessTable.Policy.ifTokens
     /// `nil`: nothing is encrypted.
     package var tls: ServerTLS?
-    /// How WELCOME names the server.
+    /// The server's name in WELCOME.
     package var serverName: String
     package var timing = Timing()
     package var connectionsMax = Limits.connectionsMax
     package var spoolBytesMax = Limits.spoolBytesMax
     package var outputBytesMax = Limits.outputBytesMax
-    /// Free bytes on the store's disk; below this the server takes no writes.
+    /// The minimum of free bytes on the store's disk. Below it the server refuses writes.
     package var diskFreeBytesMin = Limits.diskFreeBytesMin
-    /// The most steps that one write may take.
+    /// The maximum number of steps of one write.
     package var writeStepsMax = Limits.writeStepsMax
-    /// The same for a token that is confined to a sub-tree.
+    /// The same for a confined token.
     package var confinedWriteStepsMax = Limits.confinedWriteStepsMax
-    /// All memory that is held for clients.
+    /// The maximum memory that is held for clients.
     package var memoryBytesMax = Limits.memoryBytesMax
     /// The part of it that connections may hold; `nil`: a quarter.
     package var connectionBytesMax: Int?
-    /// The most frames that ask the engine for nothing a client may send.
+    /// The maximum rate of control frames of one client.
     package var controlFrames = TokenBucket.Rate(
         perSecond: Limits.lightFramesPerSecondMax,
         burst: Limits.lightFramesBurstMax
@@ -57,10 +57,10 @@ package struct ServerConfiguration: Sendable {
         package var pingTimeout = TimeAmount.seconds(Int64(Limits.pingTimeoutSeconds))
         package var outputStall = TimeAmount.seconds(Int64(Limits.outputStallSeconds))
         package var linger = TimeAmount.seconds(Int64(Limits.lingerSeconds))
-        /// For one read transaction: while it lasts the write-ahead log cannot be reset.
+        /// The maximum time of one read transaction: while it lasts, the write-ahead log cannot be reset.
         package var readTransaction = TimeAmount.seconds(Int64(Limits.readTransactionSecondsMax))
         package var shutdown = TimeAmount.seconds(Int64(Limits.shutdownSeconds))
-        /// How often the time-outs of connections are checked.
+        /// The interval at which the time-outs of connections are checked.
         package var sweep = TimeAmount.seconds(1)
 
         package init() {}

@@ -6,7 +6,7 @@ import NestEngine
 import NestModel
 import NestStore
 
-/// What all connections share. It is immutable, and each part guards its own state.
+/// The objects that all connections share. It is immutable, and each part guards its own state.
 struct ServerContext: Sendable {
     let configuration: ServerConfiguration
     let engine: EngineThread

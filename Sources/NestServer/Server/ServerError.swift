@@ -1,12 +1,12 @@
 import NestStore
 
-/// Why a server did not start, or had to stop.
+/// The reason why a server did not start, or stopped.
 package enum ServerError: Error, Sendable, CustomStringConvertible {
     /// The store cannot be served.
     case store(StoreError)
     case addressInUse(host: String, port: Int)
     case cannotListen(host: String, port: Int, reason: String)
-    /// The store failed while the server ran: it may acknowledge nothing more.
+    /// The store failed while the server ran, so that the server may acknowledge nothing more.
     case engine(StoreError)
     /// The last checkpoint failed. Acknowledged writes are in the write-ahead log, which the next start reads.
     case closing(StoreError)
@@ -16,7 +16,7 @@ package enum ServerError: Error, Sendable, CustomStringConvertible {
         case .store(let error):
             error.description
         case .addressInUse(let host, let port):
-            "port \(port) of \(host) is in use: stop what listens there, or give --port another number"
+            "port \(port) of \(host) is in use: stop the program that listens there, or specify another --port"
         case .cannotListen(let host, let port, let reason):
             "cannot listen on \(host), port \(port): \(reason)"
         case .engine(let error):

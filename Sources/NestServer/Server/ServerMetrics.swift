@@ -2,9 +2,9 @@ import Metrics
 import NIOConcurrencyHelpers
 import NestModel
 
-/// What the I/O layer counts: for the metrics system, and for GET_STATISTICS.
+/// The counters of the I/O layer, for the metrics system and for GET_STATISTICS.
 package final class ServerMetrics: Sendable {
-    /// What an event loop or the engine's thread counts on its own, and adds to the total from time to time.
+    /// Counts that an event loop or the engine's thread keeps on its own, and adds to the total from time to time.
     package struct Counts: Equatable, Sendable {
         package var connections = 0
         package var requests = 0
@@ -18,7 +18,7 @@ package final class ServerMetrics: Sendable {
         package var rejected = 0
         /// Connections ended because they sent too many control frames.
         package var floods = 0
-        /// Connections ended because they held most when all together held too much.
+        /// Connections ended because they held the most memory when all connections together held too much.
         package var shed = 0
         /// How often the listener paused.
         package var acceptPauses = 0
@@ -97,7 +97,7 @@ package final class ServerMetrics: Sendable {
         self.connectionBytes.record(levels.connectionBytes)
     }
 
-    /// The server's own statistics, as counted up to the last sweep. Their names differ from those of the engine.
+    /// Returns the server's own statistics, as of the last sweep. Their names differ from those of the engine.
     package func statistics(_ levels: Levels) -> [Statistic] {
         let total = self.total.withLockedValue { $0 }
         return [

@@ -4,7 +4,7 @@ import NIOPosix
 import NestEngine
 import NestModel
 
-/// What a running server does periodically.
+/// The periodic work of a running server.
 struct ServerTimers: Sendable {
     private let tasks: [RepeatedTask]
 
@@ -18,12 +18,12 @@ struct ServerTimers: Sendable {
         self.tasks = tasks
     }
 
-    /// Stops all but the loops' sweeping, which goes on until their connections are gone.
+    /// Stops all timers except the loops' sweeps, which continue until their connections are closed.
     func cancel() {
         for task in self.tasks { task.cancel() }
     }
 
-    /// Once a second: the engine's clock, memory for the system, metrics.
+    /// Once a second: advances the engine's clock, returns memory to the system, and records metrics.
     private static func tick(_ eventLoop: any EventLoop, _ io: IOLayer, _ server: ServerContext) -> RepeatedTask {
         let trim = NIOLockedValueBox(MemoryTrim())
         return eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
@@ -38,7 +38,7 @@ struct ServerTimers: Sendable {
         }
     }
 
-    /// Ten times a second: the engine then sends window positions that have changed.
+    /// Ten times a second: lets the engine send changed window positions.
     private static func positionTimer(_ eventLoop: any EventLoop, _ engine: EngineThread) -> RepeatedTask {
         eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(100), delay: .milliseconds(100)) { _ in
             engine.submit(CollectionOfOne(.positionTimer))

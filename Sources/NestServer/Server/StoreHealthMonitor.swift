@@ -7,25 +7,25 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// Takes a health sample of the store every second, on a thread that may block, and gives it to the engine: whether the
-/// file is still there, and how much room is left on its disk.
+/// Takes a health sample of the store every second, on a thread that may block, and passes it to the engine: whether
+/// the file still exists, and how much space is free on its disk.
 final class StoreHealthMonitor: Sendable {
     private struct State {
-        /// A sample is being taken: a disk that does not answer is asked once, not once a second.
+        /// Whether a sample is being taken: a disk that does not answer is sampled once, not once a second.
         var isSampling = false
-        /// The last sample found too little free space.
+        /// Whether the last sample found too little free space.
         var isShort = false
     }
 
-    private let watch: StoreHealth
+    private let health: StoreHealth
     private let engine: EngineThread
     private let files: NIOThreadPool
     private let logger: Logger
     private let state = NIOLockedValueBox(State())
     private let freeBytesMin: Int
 
-    init(_ watch: StoreHealth, freeBytesMin: Int, engine: EngineThread, files: NIOThreadPool, logger: Logger) {
-        self.watch = watch
+    init(_ health: StoreHealth, freeBytesMin: Int, engine: EngineThread, files: NIOThreadPool, logger: Logger) {
+        self.health = health
         self.freeBytesMin = freeBytesMin
         self.engine = engine
         self.files = files
@@ -46,7 +46,7 @@ final class StoreHealthMonitor: Sendable {
         self.files.submit { pool in
             defer { self.state.withLockedValue { $0.isSampling = false } }
             guard case .active = pool else { return }
-            let sample = self.watch.sample()
+            let sample = self.health.sample()
             self.logChange(sample)
             self.engine.submit(CollectionOfOne(.healthSample(sample)))
         }

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOTLS
 
-/// Passes nothing on before the TLS handshake has agreed on nest's protocol, and closes the connection if it agrees on
-/// another or on none. So a web page cannot make a browser talk to this port.
+/// Drops received bytes until the TLS handshake has negotiated nest's protocol. Closes the connection if it negotiates
+/// another protocol or none, so that a web page cannot make a browser talk to this port.
 final class ProtocolGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

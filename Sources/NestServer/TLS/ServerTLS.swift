@@ -10,7 +10,7 @@ package final class ServerTLS: Sendable {
         /// The server's certificate, followed by intermediate certificates.
         package var certificate: String
         package var key: String
-        /// The authorities that sign clients' certificates; `nil`: clients need no certificate.
+        /// The authorities that sign clients' certificates; `nil` if clients need no certificate.
         package var clientAuthority: String?
 
         package init(certificate: String, key: String, clientAuthority: String? = nil) {
@@ -20,12 +20,12 @@ package final class ServerTLS: Sendable {
         }
     }
 
-    /// Why the certificates cannot be used.
+    /// The reason why the certificates cannot be used.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// As ALPN names the protocol.
+    /// The protocol's name in ALPN.
     package static let applicationProtocol = "nest/1"
 
     private let files: Files
@@ -37,14 +37,14 @@ package final class ServerTLS: Sendable {
         self.context = NIOLockedValueBox(try Self.context(files))
     }
 
-    /// Reads the files again. Returns a closure that has new connections use them; throws if they cannot be used, and
-    /// then nothing changes. Blocks.
+    /// Reads the files again. Returns a closure that makes new connections use them. Throws, and changes nothing, if
+    /// they cannot be used. Blocks.
     package func prepared() throws(Failure) -> @Sendable () -> Void {
         let context = try Self.context(self.files)
         return { self.context.withLockedValue { $0 = context } }
     }
 
-    /// The first handler of a connection.
+    /// Returns the first handler of a connection.
     func makeHandler() -> NIOSSLServerHandler { NIOSSLServerHandler(context: self.context.withLockedValue { $0 }) }
 
     private static func context(_ files: Files) throws(Failure) -> NIOSSLContext {
@@ -58,7 +58,7 @@ package final class ServerTLS: Sendable {
         do {
             key = try NIOSSLPrivateKey(file: files.key, format: .pem)
         } catch {
-            throw Failure(description: "\(files.key) holds no private key that can be read")
+            throw Failure(description: "cannot read a private key from \(files.key)")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
@@ -68,13 +68,13 @@ package final class ServerTLS: Sendable {
         configuration.applicationProtocols = [self.applicationProtocol]
         if let authority = files.clientAuthority {
             configuration.trustRoots = .certificates(try self.certificates(authority))
-            // Clients must have a certificate; the names in it are no addresses.
+            // Clients must have a certificate. The names in it are not host names, so they are not verified.
             configuration.certificateVerification = .noHostnameVerification
         }
         do {
             return try NIOSSLContext(configuration: configuration)
         } catch {
-            throw Failure(description: "the key in \(files.key) is not that of the certificate in \(files.certificate)")
+            throw Failure(description: "the key in \(files.key) does not match the certificate in \(files.certificate)")
         }
     }
 
@@ -84,7 +84,7 @@ package final class ServerTLS: Sendable {
             guard !certificates.isEmpty else { throw Failure(description: "") }
             return certificates
         } catch {
-            throw Failure(description: "\(path) holds no certificate that can be read")
+            throw Failure(description: "cannot read a certificate from \(path)")
         }
     }
 }

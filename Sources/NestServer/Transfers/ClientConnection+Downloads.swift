@@ -5,12 +5,13 @@ import NestProtocol
 import NestFraming
 
 /// FETCH_SUBTREE, BACKUP and CHECK. A sub-tree or a backup is read into a spool file at the store's speed, then sent at
-/// the client's.
+/// the client's speed.
 extension ClientConnection {
     func startDownload(id: UInt32, _ message: FetchSubtree) {
         guard let download = self.addDownload(id: id) else { return }
         guard self.access.confinement != nil else { return self.export(message, id: id, download) }
-        // The token's scope is checked by the engine: an object outside takes as long to refuse as one that never was.
+        // The engine checks the token's scope, so that refusing an object outside the scope takes as long as refusing
+        // one that does not exist.
         let scope = self.access.scope
         let connection = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.server.engine.ask { engine in
@@ -69,7 +70,7 @@ extension ClientConnection {
         self.settle()
     }
 
-    /// Refuses the request when the connection has no room for one more transfer.
+    /// Adds a download. Refuses the request and returns `nil` when the connection has its maximum number of transfers.
     private func addDownload(id: UInt32) -> Download? {
         guard self.mayStartTransfer(id: id) else { return nil }
         let download = Download(reservation: SpoolReservation(self.server.spool))
@@ -82,7 +83,7 @@ extension ClientConnection {
         self.refuse(id: id, error)
     }
 
-    /// Goes on with a download when its work is done, or fails it. Does nothing when it is gone.
+    /// Continues a download when its work is done, or fails it. Does nothing if the download was removed meanwhile.
     private func whenDone<Value>(_ work: EventLoopFuture<Value>, id: UInt32, _ body: @escaping (Value) -> Void) {
         work.assumeIsolated().whenComplete { result in
             guard self.transfers.hasDownload(id) else { return }
@@ -96,7 +97,7 @@ extension ClientConnection {
 
     // MARK: Sending
 
-    /// Lets each download take one step at a time, in turn, as long as the socket takes what they send.
+    /// Advances each download by one step at a time, in turn, until the socket is full.
     func proceedWithDownloads() {
         guard self.transfers.hasDownloads else { return }
         var isMoving = true

@@ -4,7 +4,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// IMPORT_SUBTREE: chunks are checked and spooled off the event loop, then become one request to the engine.
+/// IMPORT_SUBTREE: another thread checks and spools the chunks, which then become one request to the engine.
 extension ClientConnection {
     func startUpload(id: UInt32, _ request: SubtreeImport) {
         guard self.mayStartTransfer(id: id) else { return }
@@ -12,7 +12,7 @@ extension ClientConnection {
         self.transfers.add(Upload(request, stage: stage), id: id)
     }
 
-    /// Each row takes a step at least.
+    /// The maximum number of rows of an import: each row takes at least one step.
     private var importRowsMax: Int {
         let configuration = self.server.configuration
         let steps =
@@ -20,7 +20,7 @@ extension ClientConnection {
         return min(Limits.importRowsMax, steps)
     }
 
-    /// Whether the connection has room for one more transfer; refuses the request if not.
+    /// Returns whether the connection may have one more transfer. Refuses the request if not.
     func mayStartTransfer(id: UInt32) -> Bool {
         do throws(NestError) {
             try self.transfers.checkRoom()
@@ -45,6 +45,8 @@ extension ClientConnection {
             self.submit(.importSubtree(staged), id: id)
         case .fail(let error):
             self.refuse(id: id, error)
+        case .close(let error):
+            self.fail(error)
         }
     }
 
@@ -64,7 +66,7 @@ extension ClientConnection {
         error as? NestError ?? NestError(.internalError, "\(error)")
     }
 
-    /// CANCEL: ends a transfer. Other requests are answered as if it had not come.
+    /// CANCEL: ends a transfer. It does not affect other requests.
     func cancelTransfer(id: UInt32) {
         guard self.transfers.cancel(id) else { return }
         self.refuse(id: id, NestError(.cancelled, "cancelled"))

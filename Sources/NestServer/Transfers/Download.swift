@@ -14,22 +14,22 @@ package struct SpooledChunk: Sendable {
     }
 }
 
-/// Decides how one FETCH_SUBTREE or BACKUP goes on.
+/// Decides the next step of one FETCH_SUBTREE or BACKUP.
 ///
-///     reading (the sub-tree or store, into a spool file) ──opened──▶ sending ──all chunks out──▶ (gone)
-///         any ──failure, CANCEL──▶ (gone)
+///     reading (the sub-tree or store, into a spool file) ──opened──▶ sending ──all chunks sent──▶ (removed)
+///         any ──failure, CANCEL──▶ (removed)
 ///
 /// While sending it keeps at most one chunk in memory, which waits for credit and for the socket.
 package struct Download: Sendable {
     package enum Action {
         case none
-        /// Have a thread that may block read the chunk at this offset, and come back with `read`.
+        /// Have a thread that may block read the chunk at this offset, then call `read`.
         case read(SpooledChunks, offset: Int)
         case send(chunk: [UInt8], of: Content)
         case end(Content)
     }
 
-    /// What is sent, and what its end says.
+    /// The content to send, and the values of its end frame.
     package struct Content: Sendable {
         package enum Kind: Sendable {
             case subtree
@@ -38,7 +38,7 @@ package struct Download: Sendable {
 
         package let kind: Kind
         package let chunks: SpooledChunks
-        /// Rows of a sub-tree, bytes of a file.
+        /// The number of rows of a sub-tree, or of bytes of a file.
         package let count: Int
         package let checksum: UInt64
 
@@ -57,9 +57,9 @@ package struct Download: Sendable {
         }
     }
 
-    /// The thread that reads the sub-tree or store asks this.
+    /// Set by `cancel`; the thread that reads the sub-tree or store checks it.
     package let isCancelled = NIOLockedValueBox(false)
-    /// Keeps its share of the spool budget.
+    /// The download's share of the spool budget.
     package let reservation: SpoolReservation
     private var content: Content?
     private var credit = Limits.creditBytesInitial
@@ -72,7 +72,7 @@ package struct Download: Sendable {
         self.reservation = reservation
     }
 
-    /// Has the thread that reads for it stop soon.
+    /// Makes the thread that reads for the download stop soon.
     package func cancel() { self.isCancelled.withLockedValue { $0 = true } }
 
     package mutating func opened(_ content: Content) { self.content = content }
@@ -81,7 +81,7 @@ package struct Download: Sendable {
         self.credit = min(Limits.creditBytesMax, self.credit + min(bytes, Limits.creditBytesMax))
     }
 
-    /// The chunk has been read; `nil` when there is none at the offset asked for.
+    /// Takes the chunk that was read; `nil` when there is none at the requested offset.
     package mutating func read(_ chunk: SpooledChunk?) {
         self.isReading = false
         if let chunk {
@@ -91,7 +91,7 @@ package struct Download: Sendable {
         }
     }
 
-    /// What to do now; call it again after `send`.
+    /// Returns what to do now. Call it again after `send`.
     package mutating func proceed(isWritable: Bool) -> Action {
         guard let content = self.content, !self.isReading else { return .none }
         if self.isAtEnd { return .end(content) }

@@ -46,6 +46,6 @@ extension BackupStart {
 }
 
 extension SpooledChunks {
-    /// The bytes of the chunks themselves, without the length in four bytes before each.
+    /// The bytes of the chunks, without the four-byte length before each chunk.
     var bodyByteCount: Int { self.byteCount - 4 * self.chunkCount }
 }

@@ -5,7 +5,7 @@ import NestModel
 import NestProtocol
 import NestStore
 
-/// The parts of transfers that block: they run on threads of their own, and commits go on meanwhile.
+/// The blocking parts of transfers. They run on other threads, while commits continue.
 extension ServerContext {
     /// Writes a sub-tree to a spool file.
     func export(
@@ -48,7 +48,7 @@ extension ServerContext {
         }
     }
 
-    /// Checks the whole store. `progress` is called on the thread that does.
+    /// Checks the whole store. Calls `progress` on the thread of the check.
     func check(
         for download: Download,
         on eventLoop: any EventLoop,

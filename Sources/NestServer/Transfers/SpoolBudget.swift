@@ -11,7 +11,7 @@ package final class SpoolBudget: Sendable {
 
     package var byteCount: Int { self.state.withLockedValue { $0.used } }
 
-    /// Bytes that are held already stay held when it becomes smaller.
+    /// The maximum. Lowering it does not release bytes that are held already.
     package var bytesMax: Int {
         get { self.state.withLockedValue { $0.max } }
         set { self.state.withLockedValue { $0.max = newValue } }
@@ -45,7 +45,7 @@ package final class SpoolReservation: Sendable {
 
     package func take(_ bytes: Int) throws(NestError) {
         guard self.budget.take(bytes) else {
-            throw NestError(.busy, "the server's transfers hold as many bytes as they may: try again later")
+            throw NestError(.busy, "the server's transfers hold their maximum number of bytes: try again later")
         }
         self.held.withLockedValue { $0 += bytes }
     }

@@ -5,7 +5,7 @@ import NestProtocol
 /// The uploads and downloads of one connection, by the ids of their requests. CHECK counts as a download without
 /// content.
 ///
-/// A transfer that is not here any more was refused or cancelled: what still arrives for it is skipped.
+/// A transfer that is no longer here was refused or cancelled: frames that still arrive for it are ignored.
 package struct Transfers: Sendable {
     private var uploads: [UInt32: Upload] = [:]
     private var downloads: [UInt32: Download] = [:]
@@ -19,7 +19,7 @@ package struct Transfers: Sendable {
         self.uploads.isEmpty ? 0 : self.uploads.values.reduce(0) { $0 + $1.heldBytes }
     }
 
-    /// Refuses one transfer more than a connection may have.
+    /// Throws if the connection has its maximum number of transfers.
     package func checkRoom() throws(NestError) {
         guard self.uploads.count + self.downloads.count < Limits.transfersPerConnectionMax else {
             let text = "at most \(Limits.transfersPerConnectionMax) transfers at a time on one connection"
@@ -27,7 +27,7 @@ package struct Transfers: Sendable {
         }
     }
 
-    /// CANCEL: drops a transfer. Returns false when there is none, or when the engine has it already.
+    /// CANCEL: drops a transfer. Returns false when there is none, or when the engine already has it.
     package mutating func cancel(_ id: UInt32) -> Bool {
         if let download = self.downloads.removeValue(forKey: id) {
             download.cancel()
@@ -39,14 +39,14 @@ package struct Transfers: Sendable {
         return true
     }
 
-    /// The connection ends.
+    /// Cancels all transfers, because the connection ends.
     package mutating func cancelAll() {
         for download in self.downloads.values { download.cancel() }
         self.downloads = [:]
         self.uploads = [:]
     }
 
-    /// The engine has answered these requests.
+    /// Removes uploads that the engine has answered.
     package mutating func answered(_ requests: [UInt32]) {
         guard !self.uploads.isEmpty else { return }
         for id in requests { self.uploads[id] = nil }
@@ -64,7 +64,8 @@ package struct Transfers: Sendable {
         self.go(on: id, self.uploads[id]?.received(end))
     }
 
-    /// A stage is back from the thread that wrote `byteCount` bytes with it. Returns `nil` when the upload is gone.
+    /// Takes a stage back from the thread that wrote `byteCount` bytes with it. Returns `nil` if the upload was removed
+    /// meanwhile.
     package mutating func staged(
         _ result: Result<UploadStage, NestError>,
         byteCount: Int,
@@ -98,12 +99,12 @@ package struct Transfers: Sendable {
 
     package mutating func opened(_ content: Download.Content, id: UInt32) { self.downloads[id]?.opened(content) }
 
-    /// The receiver allows more bytes of a download. A credit for anything else is stale.
+    /// Adds credit to a download. Credit for anything else is stale and ignored.
     package mutating func granted(_ bytes: Int, id: UInt32) { self.downloads[id]?.granted(bytes) }
 
     package mutating func read(_ chunk: SpooledChunk?, id: UInt32) { self.downloads[id]?.read(chunk) }
 
-    /// What a download does next. One that ends is not here any more.
+    /// Returns the next step of a download. Removes a download that ends.
     package mutating func proceed(_ id: UInt32, isWritable: Bool) -> Download.Action {
         let action = self.downloads[id]?.proceed(isWritable: isWritable) ?? .none
         if case .end = action { self.downloads[id] = nil }

@@ -2,18 +2,21 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// Decides how one IMPORT_SUBTREE goes on.
+/// Decides the next step of one IMPORT_SUBTREE.
 ///
-///     receiving ──end, all staged──▶ committing ──the engine's reply──▶ (gone)
-///         any ──anything wrong, CANCEL──▶ (gone)
+///     receiving ──end, all staged──▶ committing ──the engine's reply──▶ (removed)
+///         any ──failure, CANCEL──▶ (removed)
 package struct Upload: Sendable {
     package enum Action {
         case none
-        /// Have a thread that may block append these to the stage, and come back with `staged`.
+        /// Have a thread that may block append these to the stage, then call `staged`.
         case stage(UploadStage, [[UInt8]])
         /// Everything has arrived and is correct.
         case commit(StagedSubtree)
         case fail(NestError)
+        /// The client broke the protocol after the end of the stream, when the upload may already be committed: close
+        /// the connection, because a request has only one reply.
+        case close(NestError)
     }
 
     package let request: SubtreeImport
@@ -25,7 +28,7 @@ package struct Upload: Sendable {
     /// Bytes that the client may still send.
     private var credit = Limits.creditBytesInitial
     private var end: SubtreeEnd?
-    /// The engine has it: the client can no longer cancel it.
+    /// Whether the engine has the upload, so that the client can no longer cancel it.
     package private(set) var isCommitting = false
 
     package init(_ request: SubtreeImport, stage: UploadStage) {
@@ -34,9 +37,10 @@ package struct Upload: Sendable {
     }
 
     package mutating func received(chunk: [UInt8]) -> Action {
-        guard self.end == nil else { return .fail(NestError(.protocolViolation, "a chunk after the stream's end")) }
+        guard self.end == nil else { return .close(NestError(.protocolViolation, "a chunk after the stream's end")) }
         guard chunk.count <= self.credit else {
-            return .fail(NestError(.flowControl, "a chunk of \(chunk.count) bytes; \(self.credit) are granted"))
+            let text = "a chunk has \(chunk.count) bytes, but only \(self.credit) bytes of credit are left"
+            return .fail(NestError(.flowControl, text))
         }
         self.credit -= chunk.count
         self.heldBytes += chunk.count
@@ -45,12 +49,12 @@ package struct Upload: Sendable {
     }
 
     package mutating func received(_ end: SubtreeEnd) -> Action {
-        guard self.end == nil else { return .fail(NestError(.protocolViolation, "the stream ends twice")) }
+        guard self.end == nil else { return .close(NestError(.protocolViolation, "the stream ends twice")) }
         self.end = end
         return self.next()
     }
 
-    /// The stage is back after `byteCount` bytes were appended: the client may send as many again.
+    /// Takes the stage back after `byteCount` bytes were appended. The client may send as many bytes again.
     package mutating func staged(_ stage: UploadStage, byteCount: Int) -> Action {
         self.stage = stage
         self.credit += byteCount

@@ -2,8 +2,8 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// Checks the chunks of an upload and writes them to its spool file. It goes to a thread that may block and comes back;
-/// it is never at both ends.
+/// Checks the chunks of an upload and writes them to its spool file. It is passed to a thread that may block and back:
+/// only one thread has it at a time.
 package struct UploadStage: Sendable {
     private let directory: String
     private let reservation: SpoolReservation
@@ -13,7 +13,7 @@ package struct UploadStage: Sendable {
     private var rowsChecksum = SubtreeRowsChecksum()
     private var chunks: SpooledChunks?
 
-    /// `rowsMax` is needed because very many rows can be few bytes.
+    /// `rowsMax`: the maximum number of rows, because very many rows can have few bytes.
     package init(
         _ request: SubtreeImport,
         directory: String,
@@ -53,31 +53,33 @@ package struct UploadStage: Sendable {
         guard rows.count <= Limits.chunkRowsPerByteMax * body.count else {
             throw NestError(
                 .limitExceeded,
-                "a chunk of \(body.count) bytes has \(rows.count) rows; at most \(Limits.chunkRowsPerByteMax) for each "
-                    + "byte are taken: send it uncompressed"
+                "a chunk of \(body.count) bytes has \(rows.count) rows; at most \(Limits.chunkRowsPerByteMax) rows "
+                    + "for each byte are accepted: send it uncompressed"
             )
         }
         guard self.reader.rowCount <= self.rowsMax else {
             throw NestError(
                 .limitExceeded,
-                "an import has at most \(self.rowsMax) rows here: import it in parts"
+                "an import may have at most \(self.rowsMax) rows: import it in parts"
             )
         }
-        guard rows.first?.id == nil else { throw NestError(.invalid, "an import gives no ids: the server does") }
+        guard rows.first?.id == nil else {
+            throw NestError(.invalid, "an import must not contain ids: the server assigns them")
+        }
         self.rowsChecksum.add(rows)
         return chunk
     }
 
-    /// The whole upload, if it is what the stream's end announces.
+    /// Returns the whole upload. Throws if it does not match the row count and checksum of the stream's end.
     package func finish(_ request: SubtreeImport, rowCount: Int, checksum: UInt64) throws(NestError) -> StagedSubtree {
         guard let chunks = self.chunks, self.reader.rowCount > 0 else {
             throw NestError(.invalid, "the import has no rows")
         }
         guard rowCount == self.reader.rowCount else {
-            throw NestError(.checksum, "the import has \(self.reader.rowCount) rows; its end says \(rowCount)")
+            throw NestError(.checksum, "the import has \(self.reader.rowCount) rows, but its end states \(rowCount)")
         }
         guard checksum == self.checksum.value else {
-            throw NestError(.checksum, "the import's checksum differs from that of its end")
+            throw NestError(.checksum, "the import's checksum differs from the one in its end")
         }
         return StagedSubtree(request: request, chunks: chunks, rowCount: rowCount, checksum: self.rowsChecksum.value)
     }

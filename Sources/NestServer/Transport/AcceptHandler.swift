@@ -4,8 +4,8 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// Accepts connections while the connection limiter has room. It pauses when the system has no descriptor or memory for
-/// another connection, and while most connections end before they are clients.
+/// Accepts connections while the connection limiter allows it. Pauses when the system has no descriptor or memory for
+/// another connection, and while most connections end before WELCOME.
 ///
 /// Without the pause the listener would spin: a socket that cannot be accepted stays readable.
 final class AcceptHandler: ChannelDuplexHandler {
@@ -38,8 +38,8 @@ final class AcceptHandler: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
-    /// The few connections that were ready have been accepted. When most of them end before they are clients, the other
-    /// connections of the event loop have their turn before more are accepted.
+    /// Called when the few connections that were ready have been accepted. When most connections end before WELCOME,
+    /// lets the other connections of the event loop have their turn before more are accepted.
     func channelReadComplete(context: ChannelHandlerContext) {
         if self.limiter.mustPace() {
             self.pause(context: context, for: .milliseconds(Int64(Limits.acceptPaceMilliseconds)))
@@ -70,7 +70,7 @@ final class AcceptHandler: ChannelDuplexHandler {
     private func pause(context: ChannelHandlerContext, for time: TimeAmount) {
         guard !self.isPaused else { return }
         self.isPaused = true
-        // Only this makes the event loop forget the socket; holding back `read` does not.
+        // Only this stops the event loop from watching the socket; holding back `read` does not.
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         let channel = context.channel
         context.eventLoop.assumeIsolated().scheduleTask(in: time) {

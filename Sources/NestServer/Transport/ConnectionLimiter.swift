@@ -3,10 +3,10 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// Counts connections, so that descriptors never run out: a listener that cannot accept for want of them would spin.
+/// Counts connections, so that descriptors never run out: a listener without a free descriptor would spin.
 ///
-/// It gives slots to up to `max` connections, and to up to `perAddressMax` from one address. The listener accepts a few
-/// more only to refuse them as busy, and waits once there are as many as there are descriptors for.
+/// It gives slots to up to `max` connections, and to up to `perAddressMax` from one address. The listener accepts up to
+/// `refusedMax` more, only to refuse them as busy, and then waits.
 package final class ConnectionLimiter: Sendable {
     private struct State {
         /// Accepted and not yet closed.
@@ -16,7 +16,7 @@ package final class ConnectionLimiter: Sendable {
         /// Called once when the listener may accept again.
         var resume: (@Sendable () -> Void)?
         var max: Int
-        /// Connections that may end before they are clients.
+        /// Limits the rate of connections that end before WELCOME.
         var rejections: TokenBucket
     }
 
@@ -25,7 +25,7 @@ package final class ConnectionLimiter: Sendable {
         case served
         /// No slot is free.
         case full
-        /// Its address has as many slots as one may have.
+        /// Its address has its maximum number of slots.
         case addressFull
     }
 
@@ -45,21 +45,21 @@ package final class ConnectionLimiter: Sendable {
         self.state = NIOLockedValueBox(State(max: max, rejections: TokenBucket(rate, now: now)))
     }
 
-    /// The number of slots. Connections that are served already stay when it becomes smaller.
+    /// The number of slots. Lowering it does not end connections that hold one.
     package var max: Int {
         get { self.state.withLockedValue { $0.max } }
         set { self.state.withLockedValue { $0.max = newValue } }
     }
 
-    /// Connections that are served.
+    /// The number of connections that hold a slot.
     package var count: Int { self.state.withLockedValue { $0.served } }
 
-    /// Gives a new connection a slot if there is one. If so, `leave` must follow.
+    /// Gives a new connection a slot if one is free. If so, `leave` must follow.
     package func enter(_ address: AddressKey?) -> Entry {
         self.state.withLockedValue { state in
             guard state.served < state.max else { return .full }
             if let address {
-                // However few slots there are, a tenth is left to other addresses.
+                // A tenth of the slots is always left to other addresses.
                 let perAddressMax = Swift.min(self.perAddressMax, state.max - state.max / 10)
                 guard state.byAddress[address, default: 0] < perAddressMax else { return .addressFull }
                 state.byAddress[address, default: 0] += 1
@@ -78,7 +78,7 @@ package final class ConnectionLimiter: Sendable {
         }
     }
 
-    /// The listener has accepted a connection, which holds a descriptor until `closed`.
+    /// Counts a connection that the listener has accepted. It holds a descriptor until `closed`.
     package func accepted() {
         self.state.withLockedValue { $0.open += 1 }
     }
@@ -93,12 +93,12 @@ package final class ConnectionLimiter: Sendable {
         resume?()
     }
 
-    /// A connection has ended before it was a client.
+    /// Counts a connection that ended before WELCOME.
     package func rejected(now: NIODeadline = .now()) {
         self.state.withLockedValue { _ = $0.rejections.take { now } }
     }
 
-    /// Whether so many connections end before they are clients that the listener must leave time for the clients.
+    /// Whether so many connections end before WELCOME that the listener must leave time for the clients.
     package func mustPace(now: NIODeadline = .now()) -> Bool {
         self.state.withLockedValue { $0.rejections.isEmpty(now: now) }
     }

@@ -22,16 +22,16 @@ final class ConnectionLoop: Sendable {
         var outputBytesMax: Int
         /// Set while the server stops: completed when no connection is left.
         var emptied: EventLoopPromise<Void>?
-        /// Connections that may be evicted, the oldest first; some of them may have become clients meanwhile.
+        /// Connections that may be evicted, the oldest first; some of them may have logged in meanwhile.
         var evictable: Deque<ConnectionID> = []
-        /// The bytes that the connections hold, and those last reported.
+        /// The bytes that the connections hold, and the number last reported.
         var heldBytes = 0
         var reportedBytes = 0
         /// The last of the connections that ended before WELCOME since the last sweep.
         var lastRejected: ClientConnection?
     }
 
-    /// A change of what is held that is worth a report.
+    /// The smallest change of the held bytes that is reported between sweeps.
     private static let reportBytes = 64 << 10
 
     init(
@@ -48,12 +48,12 @@ final class ConnectionLoop: Sendable {
         self.state = .makeBoxSendingValue(State(outputBytesMax: outputBytesMax), eventLoop: eventLoop)
     }
 
-    /// Whether the connection is on this loop: its number tells, without a table.
+    /// Whether the connection is on this loop. Its number determines the loop, without a table.
     func owns(_ connection: ConnectionID) -> Bool {
         connection.rawValue % self.loopCount == self.index
     }
 
-    /// The loops with a connection that an effect is for. Stops looking when it has found all loops.
+    /// Returns the loops that have a recipient of the effects. Stops looking when it has found all loops.
     static func concerned(by effects: [EngineEffect], _ loops: [ConnectionLoop]) -> [ConnectionLoop] {
         guard loops.count > 1 else { return effects.isEmpty ? [] : loops }
         var isConcerned = [Bool](repeating: false, count: loops.count)
@@ -71,13 +71,13 @@ final class ConnectionLoop: Sendable {
 
     // Everything below is called on the event loop.
 
-    /// A number that was never used before.
+    /// Returns an id that was never used before.
     func makeConnectionID() -> ConnectionID {
         defer { self.state.value.nextNumber += 1 }
         return ConnectionID(self.state.value.nextNumber * self.loopCount + self.index)
     }
 
-    /// The most bytes that may wait for one connection; see `Limits.outputBytesMax`.
+    /// The maximum number of bytes that may wait for one connection; see `Limits.outputBytesMax`.
     var outputBytesMax: Int {
         get { self.state.value.outputBytesMax }
         set { self.state.value.outputBytesMax = newValue }
@@ -93,7 +93,8 @@ final class ConnectionLoop: Sendable {
         self.state.value.evictable.append(connection.id)
     }
 
-    /// The oldest connection that may be evicted, of an address or of any. Returns a connection only once.
+    /// Returns the oldest connection that may be evicted, from `address` or, if that is `nil`, from any. Returns a
+    /// connection only once.
     func takeOldestEvictable(of address: AddressKey?) -> ClientConnection? {
         let connections = self.state.value.connections
         while let id = self.state.value.evictable.first, connections[id]?.isEvictable() != true {
@@ -124,14 +125,14 @@ final class ConnectionLoop: Sendable {
         change(&self.state.value.counts)
     }
 
-    /// Gives each connection of this loop the effects that are for it, and flushes each connection once.
+    /// Delivers the effects to their recipients on this loop, and flushes each connection once.
     func deliver(_ effects: [EngineEffect], serverStatistics: () -> [Statistic]) {
         let owns: ((ConnectionID) -> Bool)? = self.loopCount == 1 ? nil : { self.owns($0) }
         let delivery = Delivery(effects, of: owns, serverStatistics: serverStatistics)
         let connections = self.state.value.connections
         var unsettled: [ClientConnection] = []
-        // The recipients of the last item that many get are settled one by one, while their state is still in the
-        // processor's cache; the others, and those with a later item, at the end.
+        // Settle the recipients of the last shared item one by one, while their state is still in the processor's
+        // cache. Settle the others, and those with a later item, at the end.
         let last = delivery.items.lastIndex { $0.recipients.count > 1 } ?? delivery.items.endIndex
         let later = Set(delivery.items.dropFirst(last + 1).lazy.flatMap(\.recipients))
         for (index, item) in delivery.items.enumerated() {
@@ -148,17 +149,17 @@ final class ConnectionLoop: Sendable {
         for connection in unsettled { connection.settle() }
     }
 
-    /// Checks every connection's time-outs from now on.
+    /// Starts to check every connection's time-outs.
     func startSweeping(every interval: TimeAmount, _ server: ServerContext) {
         self.memory.onShed(loop: Int(self.index)) { [weak self] in
             guard let self else { return }
-            // Not while a connection is in the middle of something.
+            // Later, when no connection is in the middle of an event.
             self.eventLoop.execute { self.shedLargest() }
         }
         self.state.value.sweep = self.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
             let now = NIODeadline.now()
             for connection in self.state.value.connections.values { connection.sweep(now: now) }
-            // Those that ended or became clients since are dropped from the list only here.
+            // Remove the connections that have ended or logged in.
             let connections = self.state.value.connections
             self.state.value.evictable.removeAll { connections[$0]?.isEvictable() != true }
             self.report()
@@ -168,7 +169,7 @@ final class ConnectionLoop: Sendable {
         }
     }
 
-    /// Logs one line for all connections that ended before they were clients.
+    /// Logs one line for all connections that ended before WELCOME.
     private func logRejected(_ logger: Logger) {
         guard let last = self.state.value.lastRejected else { return }
         self.state.value.lastRejected = nil
@@ -177,7 +178,7 @@ final class ConnectionLoop: Sendable {
 
     // MARK: Memory
 
-    /// A connection holds so many bytes more, or fewer.
+    /// Records that a connection holds `difference` bytes more, or fewer if negative.
     func holds(_ difference: Int) {
         self.state.value.heldBytes += difference
         if abs(self.state.value.heldBytes - self.state.value.reportedBytes) >= Self.reportBytes { self.report() }
@@ -200,7 +201,7 @@ final class ConnectionLoop: Sendable {
         self.report()
     }
 
-    /// Has every connection finish. Completes when they are gone, at the latest after `deadline`.
+    /// Makes every connection finish. Completes when all are closed, at the latest after `deadline`.
     func drain(within deadline: TimeAmount) -> EventLoopFuture<Void> {
         let emptied = self.eventLoop.makePromise(of: Void.self)
         self.state.value.emptied = emptied
@@ -216,7 +217,7 @@ final class ConnectionLoop: Sendable {
         return emptied.futureResult
     }
 
-    /// Ends every connection: the store failed, so that no request in flight will be answered.
+    /// Ends every connection, because the store failed and no request in flight will be answered.
     func failAll(_ error: NestError) {
         for connection in self.state.value.connections.values { connection.fail(error, .storeFailed) }
     }

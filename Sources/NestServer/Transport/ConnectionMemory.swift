@@ -1,16 +1,17 @@
 import NIOConcurrencyHelpers
 import NestModel
 
-/// What the connections of all event loops hold together, and which loop has to end its largest when it is too much.
+/// Counts the bytes that the connections of all event loops hold, and chooses the loop that must end its largest
+/// connection when the total is too large.
 ///
-/// A loop reports when its sum has changed by more than a little. A report that finds the total over the maximum asks
-/// the loop with the largest connection, which may be the reporting one, to end it.
+/// A loop reports when its sum has changed enough. A report that finds the total over the maximum has the loop with the
+/// largest connection, which may be the reporting one, end that connection.
 package final class ConnectionMemory: Sendable {
     private struct Share {
         var bytes = 0
         var largest = 0
         var shed: @Sendable () -> Void = {}
-        /// The loop was asked to end its largest connection and has not reported since.
+        /// Whether the loop was asked to end its largest connection and has not reported since.
         var isAsked = false
     }
 
@@ -22,16 +23,16 @@ package final class ConnectionMemory: Sendable {
         self.shares = NIOLockedValueBox(Array(repeating: Share(), count: loopCount))
     }
 
-    /// What all connections hold, as last reported.
+    /// The bytes that all connections hold, as last reported.
     package var byteCount: Int { self.shares.withLockedValue { $0.reduce(0) { $0 + $1.bytes } } }
 
-    /// `shed` ends the largest connection of the loop and then reports; it is called on any thread.
+    /// Sets the closure that ends the largest connection of the loop and then reports. It is called on any thread.
     package func onShed(loop: Int, _ shed: @escaping @Sendable () -> Void) {
         self.shares.withLockedValue { $0[loop].shed = shed }
     }
 
-    /// Reports what the connections of a loop hold now. `largest` is the most that one of them holds; it is called only
-    /// when the total is over half of the maximum.
+    /// Reports the bytes that the connections of a loop hold now. `largest` returns the bytes of the largest one; it is
+    /// called only when the total is over half of the maximum.
     package func report(loop: Int, bytes: Int, largest: () -> Int) {
         let shed = self.shares.withLockedValue { shares -> (@Sendable () -> Void)? in
             shares[loop].bytes = bytes

@@ -60,7 +60,7 @@ struct Listener: Sendable {
     }
 
     func close() async {
-        // A listener that is closed already is as closed as it can be.
+        // This fails only if the listener is closed already.
         try? await self.channel.close().get()
     }
 }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Limits a rate: so many a second in the long run, and a burst at once. It reads the clock only when the burst is used
+/// Limits a rate: `perSecond` on average, with bursts of up to `burst`. It reads the clock only when the burst is used
 /// up.
 package struct TokenBucket: Sendable {
     package struct Rate: Equatable, Sendable {
@@ -18,7 +18,7 @@ package struct TokenBucket: Sendable {
     /// The time up to which tokens were added.
     private var filledAt: NIODeadline
 
-    /// Full.
+    /// Creates a full bucket.
     package init(_ rate: Rate, now: NIODeadline) {
         self.rate = rate
         self.tokens = rate.burst
@@ -44,7 +44,7 @@ package struct TokenBucket: Sendable {
         let due = (now - self.filledAt).nanoseconds / nanosecondsEach
         guard due > 0 else { return }
         self.tokens = min(self.rate.burst, Int(min(due, Int64(self.rate.burst))))
-        // Time beyond a full bucket is lost; a part of a token counts later.
+        // Time beyond a full bucket is lost; the time of a partial token counts later.
         self.filledAt = due < Int64(self.rate.burst) ? self.filledAt + .nanoseconds(due * nanosecondsEach) : now
     }
 }

@@ -1,9 +1,9 @@
-/// How much a bulk write may remember in memory, and where the rest goes.
+/// How many entries a bulk write may keep in memory, and where it stores the others.
 struct BulkMemory {
-    /// Temporary tables are its.
+    /// The connection that owns the temporary tables.
     let connection: Connection
-    /// Where spool files go.
+    /// The directory of the spool files.
     let directory: String
-    /// Objects, numbers or runs of ids that each collection holds in memory.
+    /// The largest number of objects, numbers or runs of ids that one collection keeps in memory.
     let countMax: Int
 }

@@ -1,20 +1,20 @@
 import NestModel
 import NestSchema
 
-/// The objects that a cascade has still to delete: groups of siblings, the last group first, each from its first
-/// sibling to its last. Memory is bounded: past the bound each object takes eight bytes in a file.
+/// The objects that a cascade still has to delete, in groups of siblings: the last group first, each group from its
+/// first sibling to its last. Memory is bounded: beyond the bound each object takes eight bytes in a file.
 final class CascadeQueue {
     struct Next {
-        /// Which of the graph's tables it is in.
+        /// The index of its table in the graph.
         var table: Int
         var id: ObjectID
-        /// The ordered relationship by which the cascade reached it with all its siblings, and its neighbours among
-        /// them.
+        /// The ordered relationship by which the cascade reached the object together with all its siblings, and its
+        /// neighbours among them.
         var reached: (place: Int, neighbours: Neighbours)?
     }
 
-    /// For each group its ids, the first on top, and a header: their count, the sibling before them, the ordered
-    /// relationship and the table.
+    /// For each group its ids, the first id on top, and on top of them a header: their count, the sibling before them,
+    /// the ordered relationship and the table.
     private let stack: SpilledStack
     private static let noSibling: Int64 = 0
     private static let noPlace: Int64 = -1
@@ -28,8 +28,8 @@ final class CascadeQueue {
         try self.pushHeader(count: 1, previous: Self.noSibling, place: Self.noPlace, table: Int64(table))
     }
 
-    /// Adds siblings. `forEachReversed` calls its body with them from the last to the first; `place`: the ordered
-    /// relationship, when they are all its objects.
+    /// Adds siblings. `forEachReversed` calls its body with them from the last to the first. `place`: the ordered
+    /// relationship, if they are all of its objects.
     func push(
         table: Int,
         place: Int?,

@@ -1,36 +1,37 @@
 import NestModel
 import NestSchema
 
-/// Reads and deletes the objects of a cascade in runs of ids that follow one another, as those of an import do and of a
-/// list that was written at once: one statement for many objects.
+/// Reads and deletes the objects of a cascade in runs of consecutive ids, with one statement for many objects. The
+/// objects of an import, or of a list that was written at once, have consecutive ids.
 ///
-/// What has been read ahead stays true only in a cascade that goes down a tree and changes nothing else
-/// (`ModelLayout.cascadesAsTree`). Deletions wait until `flush`: call it before anything else reads the tables.
+/// Rows that were read ahead stay valid only in a cascade that descends a tree and changes nothing else
+/// (`ModelLayout.cascadesAsTree`). Deletions are collected until `flush`: call it before anything else reads the
+/// tables.
 final class CascadeRuns {
-    /// Objects read and deleted at once, and children of theirs read with them.
+    /// The largest number of objects that are read or deleted at once, and of their children that are read with them.
     private static let objectsMax: Int64 = 256
     private static let childrenMax = 1_024
-    /// No more rows are read ahead when they hold so many bytes of texts and data.
+    /// Reading ahead stops when the rows hold this many bytes of text and data.
     private static let bytesMax = 1 << 20
 
     private let tables: [EntityTable]
     private let layout: ModelLayout
     private var table: EntityTable?
     private var previous: Int64 = 0
-    /// How many rows were read last.
+    /// The number of ids in the last read.
     private var ahead: Int64 = 1
-    /// The ids whose rows and children have been read; empty while objects come one by one.
+    /// The ids whose rows and children have been read; empty while objects are read one by one.
     private var ids: Range<Int64> = 0..<0
     private var rows: [ObjectRow?] = []
     private var children: [Children] = []
     private var deleted: (table: EntityTable, ids: ClosedRange<Int64>)?
 
-    /// What one relationship of the objects that were read leads to.
+    /// The children of the read objects in one relationship.
     private struct Children {
-        /// By object: where its children begin among `ids`; one more at the end.
+        /// For each object the index of its first child in `ids`; one more entry at the end.
         var starts: [Int] = []
         var ids: [ObjectID] = []
-        /// There are more from here on: those are not known.
+        /// The children are complete only for owners with ids below this one.
         var knownBelow: Int64
     }
 
@@ -39,7 +40,7 @@ final class CascadeRuns {
         self.layout = layout
     }
 
-    /// The row of an object about to be deleted; `nil` when it is gone.
+    /// Returns the row of an object about to be deleted; `nil` if it no longer exists.
     func row(_ id: ObjectID, _ table: EntityTable) throws(StoreError) -> ObjectRow? {
         let follows = table === self.table && id.rawValue == self.previous + 1
         self.previous = id.rawValue
@@ -103,15 +104,15 @@ final class CascadeRuns {
         return self.tables[index]
     }
 
-    /// What a relationship of the object whose row was asked for last leads to, in order, when it has been read with
-    /// it. `index`: which of its table's `toMany`.
+    /// Returns the children of the object whose row was read last, in order; `nil` if they were not read with it.
+    /// `index`: the index of the relationship in the `toMany` of the table.
     func children(of id: ObjectID, _ index: Int) -> ArraySlice<ObjectID>? {
         guard self.ids.contains(id.rawValue), id.rawValue < self.children[index].knownBelow else { return nil }
         let offset = Int(id.rawValue - self.ids.lowerBound)
         return self.children[index].ids[self.children[index].starts[offset]..<self.children[index].starts[offset + 1]]
     }
 
-    /// Deletes an object, with those that follow it.
+    /// Deletes an object. Consecutive objects are collected and deleted together.
     func delete(_ id: ObjectID, _ table: EntityTable) throws(StoreError) {
         if let deleted, deleted.table === table, id.rawValue == deleted.ids.upperBound + 1,
             deleted.ids.count < Int(Self.objectsMax)
@@ -123,7 +124,7 @@ final class CascadeRuns {
         self.deleted = (table, id.rawValue...id.rawValue)
     }
 
-    /// Does the deletions that wait.
+    /// Performs the collected deletions.
     func flush() throws(StoreError) {
         guard let deleted else { return }
         self.deleted = nil

@@ -2,9 +2,9 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// Whole sub-trees, inserted as one change.
+/// Inserts whole sub-trees, each as one change.
 extension ObjectGraph {
-    /// Inserts a staged sub-tree. Its rows get ids in their order, one after the other.
+    /// Inserts a staged sub-tree. Its rows get consecutive ids in their order.
     package func importSubtree(_ staged: StagedSubtree) throws(StoreError) -> (
         first: ObjectID, count: Int, label: String?
     ) {
@@ -55,7 +55,8 @@ extension ObjectGraph {
     }
 }
 
-/// Inserts rows in preorder: keeps the ids of the row's ancestors, nothing else, and those of many in a file.
+/// Inserts rows in preorder. Keeps only the ids of the current row's ancestors; if they are many, most of them are in a
+/// file.
 private struct SubtreeImporter {
     let graph: ObjectGraph
     let table: EntityTable
@@ -68,14 +69,14 @@ private struct SubtreeImporter {
     let blank: ObjectRow
     let ownerSlot: Int
 
-    /// The last row of each depth: its id, and on top of it the position of its last child.
+    /// The last row of each depth: its id and, on top of it, the position of its last child.
     let path: SpilledStack
     var pathCount = 0
     static let noChild: Int64 = -1
     /// The last row of depth 0.
     var lastTop: ObjectID?
-    /// Where the next row of depth 0 goes, and how far from there the one after it: all have room between their
-    /// neighbours.
+    /// The position of the next row of depth 0, and the distance to the one after it, if there is room for all of them
+    /// between their neighbours.
     var room: (next: Int64, step: Int64)?
     var first: ObjectID?
     var label: String?
@@ -147,7 +148,7 @@ private struct SubtreeImporter {
         try self.graph.recorder.record(row.entity, id, before: nil, after: row, isBulk: true)
         self.graph.recorder.notePlaced(self.table.layout.number, id, owner: parent, place: self.place)
         if source.depth == 0 {
-            // Nothing of what is above comes again.
+            // A new row of depth 0 ends the tree before it.
             try self.leavePath(to: 0)
             self.lastTop = id
         }
@@ -161,12 +162,12 @@ private struct SubtreeImporter {
         self.count += 1
     }
 
-    /// The last row of a depth, which becomes the end of the path, and a position behind all its children.
+    /// Returns the last row of a depth, which becomes the end of the path, and a position after all its children.
     private mutating func nextBelow(_ depth: Int) throws(StoreError) -> (above: ObjectID, position: Int64) {
         try self.leavePath(to: depth + 1)
         // `SubtreeChunkReader` refuses a row more than one level below the row before it.
         guard let last = try self.path.pop(), let above = try self.path.pop() else {
-            preconditionFailure("a row has one above it")
+            preconditionFailure("a row below depth 0 has a parent")
         }
         let position = last == Self.noChild ? 0 : last + self.graph.recorder.orderStep
         try self.path.push(above)
@@ -182,14 +183,15 @@ private struct SubtreeImporter {
         }
     }
 
-    /// The first row of depth 0 goes where the request says, every other right after the one before.
+    /// Returns the position of the next row of depth 0. The first row goes where the request specifies, every other row
+    /// directly after the previous one.
     private mutating func topPlace() throws(StoreError) -> SparsePlace {
         if let (next, step) = self.room {
             self.room = (next + step, step)
             return SparsePlace(position: next, stamp: self.graph.revision.rawValue)
         }
         let previous: Place = self.lastTop.map { .after(.object($0)) } ?? self.at
-        // Appending needs no look for a gap after the one before.
+        // Appending needs no search for a gap after the previous row.
         let place: Place = self.at == .last ? .last : previous
         let found = try self.graph.place(self.table, place: self.place, owner: self.owner, at: place, moving: nil)
         if self.lastTop == nil, place != .last { try self.makeRoom(after: found.position) }
@@ -218,7 +220,7 @@ private struct SubtreeImporter {
 
     private func refuseMissing(_ row: ObjectRow) throws(StoreError) {
         if self.kind.mayBeTooLarge {
-            self.graph.judgeSize(self.kind, nil, row)
+            self.graph.checkSize(self.kind, nil, row)
             if !self.graph.faults.isEmpty { throw ObjectGraph.refusal(self.graph.faults) }
         }
         for slot in self.kind.requiredSlots where row.values[slot].isNull && slot != self.ownerSlot {

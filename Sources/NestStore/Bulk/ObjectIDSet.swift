@@ -1,13 +1,13 @@
 import NestModel
 
-/// A set of object ids in bounded memory: as runs, of which one import or delete mostly makes a few, and in a temporary
-/// table when there are more than `BulkMemory.countMax`.
+/// A set of object ids in bounded memory. It stores runs of consecutive ids, of which one import or delete mostly makes
+/// a few. More than `BulkMemory.countMax` runs go to a temporary table.
 ///
-/// Built and asked inside one transaction: what it has in the table is gone when that is rolled back. A reference type,
-/// so that a plan that is passed on is not copied.
+/// Use it inside one transaction: a rollback deletes its rows of the table. A reference type, so that passing on a plan
+/// does not copy it.
 final class ObjectIDSet {
     private let memory: BulkMemory
-    /// The run that was extended last; not among the others.
+    /// The run that was extended last. It is not in `runs`.
     private var current: Range<Int64> = 0..<0
     private var runs = RangeSet<Int64>()
     private var spilled: SpilledRuns?
@@ -18,16 +18,16 @@ final class ObjectIDSet {
 
     private(set) var isEmpty = true
 
-    /// Runs in memory.
+    /// The number of runs in memory.
     var runCount: Int { self.runs.ranges.count + (self.current.isEmpty ? 0 : 1) }
     var isSpilled: Bool { self.spilled != nil }
 
-    /// O(1) for an id next to the one before.
+    /// Inserts an id. O(1) for an id next to the previous one.
     func insert(_ id: ObjectID) throws(StoreError) {
         self.isEmpty = false
         let value = id.rawValue
         if self.isSpilled, try self.contains(id) {
-            // Rows of the table do not overlap.
+            // Already in the table, whose runs must not overlap.
         } else if value == self.current.upperBound, !self.current.isEmpty {
             self.current = self.current.lowerBound..<(value + 1)
         } else if value + 1 == self.current.lowerBound, !self.current.isEmpty {
@@ -56,14 +56,14 @@ final class ObjectIDSet {
         return self.runs.contains(id.rawValue)
     }
 
-    /// Gives back what it has in the temporary table. The last call.
+    /// Deletes its rows of the temporary table. The last call.
     func discard() throws(StoreError) {
         try self.spilled?.discard()
         (self.spilled, self.runs, self.current, self.isEmpty) = (nil, RangeSet(), 0..<0, true)
     }
 }
 
-/// Runs of numbers in a temporary table, which SQLite keeps in a file of its own. They do not overlap.
+/// Runs of numbers in a temporary table, which SQLite keeps in its own file. The runs do not overlap.
 private final class SpilledRuns {
     private let connection: Connection
     private let number: Int64

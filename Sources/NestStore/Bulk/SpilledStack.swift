@@ -1,11 +1,11 @@
-/// A stack of numbers in bounded memory: what is deeper than `BulkMemory.countMax` waits in a spool file.
+/// A stack of numbers in bounded memory: numbers deeper than `BulkMemory.countMax` are in a spool file.
 final class SpilledStack {
     private let directory: String
-    /// At least two, so that half of them can go.
+    /// At least two, so that half of them can be spilled.
     private let countMax: Int
     private var top: [Int64] = []
     private var file: SpoolFile?
-    /// Numbers in the file.
+    /// The count of numbers in the file.
     private var spilledCount = 0
 
     init(_ memory: BulkMemory) {
@@ -15,7 +15,7 @@ final class SpilledStack {
 
     var count: Int { self.spilledCount + self.top.count }
     var isEmpty: Bool { self.count == 0 }
-    /// Numbers in memory.
+    /// The count of numbers in memory.
     var heldCount: Int { self.top.count }
 
     func push(_ number: Int64) throws(StoreError) {
@@ -23,7 +23,7 @@ final class SpilledStack {
         self.top.append(number)
     }
 
-    /// `nil` when there is none.
+    /// Removes and returns the top number; `nil` if the stack is empty.
     func pop() throws(StoreError) -> Int64? {
         if self.top.isEmpty { try self.refill() }
         return self.top.popLast()
@@ -51,7 +51,7 @@ final class SpilledStack {
 }
 
 extension SpoolFile {
-    /// Writes numbers as if the file held nothing else.
+    /// Writes numbers to a file that holds nothing else. `index` is counted in numbers.
     fileprivate func write(_ numbers: ArraySlice<Int64>, at index: Int) throws(StoreError) {
         let size = MemoryLayout<Int64>.size
         let result = numbers.withUnsafeBytes { buffer -> Result<Void, StoreError> in

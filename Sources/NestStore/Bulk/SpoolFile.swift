@@ -1,7 +1,7 @@
 import Glibc
 
-/// A file that is unlinked as soon as it is created, so that nothing remains however the process ends. Holds what a
-/// transfer reads or stages, in the store's directory.
+/// A file in the store's directory for data that a transfer reads or stages. It is unlinked as soon as it is created,
+/// so that nothing remains however the process ends.
 ///
 /// Sendable without a lock: the descriptor never changes, and every call passes its own offset. One owner writes at a
 /// time.
@@ -63,7 +63,7 @@ package final class SpoolFile: Sendable {
     }
 }
 
-/// A sequence of chunks in a spool file, each behind its length in four bytes.
+/// A sequence of chunks in a spool file, each preceded by its length in four bytes.
 package struct SpooledChunks: Sendable {
     package let file: SpoolFile
     package private(set) var byteCount = 0
@@ -90,7 +90,7 @@ package struct SpooledChunks: Sendable {
         self.chunkCount += 1
     }
 
-    /// The chunk that begins at `offset`, and where the next one does; `nil` at the end. Start with 0.
+    /// Returns the chunk that begins at `offset` and the offset of the next one; `nil` at the end. Start with 0.
     package func chunk(at offset: Int) throws(StoreError) -> (chunk: [UInt8], next: Int)? {
         guard offset < self.byteCount else { return nil }
         let header = try self.file.read(count: 4, at: offset)

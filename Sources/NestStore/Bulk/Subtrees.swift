@@ -1,12 +1,13 @@
 import NestModel
 
-/// A whole upload, checked chunk by chunk and kept in a spool file until the engine makes it one transaction.
+/// A whole upload, checked chunk by chunk and kept in a spool file until the engine imports it in one transaction.
 package struct StagedSubtree: Sendable {
     package let request: SubtreeImport
     /// Not compressed.
     package let chunks: SpooledChunks
     package let rowCount: Int
-    /// Of the rows, see `SubtreeRowsChecksum`: distinguishes a retry from another upload with the same key.
+    /// The checksum of the rows, see `SubtreeRowsChecksum`. It distinguishes a retry from another upload with the same
+    /// key.
     package let checksum: UInt64
 
     package init(request: SubtreeImport, chunks: SpooledChunks, rowCount: Int, checksum: UInt64) {
@@ -17,7 +18,7 @@ package struct StagedSubtree: Sendable {
     }
 }
 
-/// A sub-tree as it was at one revision, read to its end and kept in a spool file: no read transaction is open for it.
+/// A sub-tree at one revision, read completely and kept in a spool file: it needs no open read transaction.
 package struct SubtreeExport: Sendable {
     package let revision: Revision
     package let entity: EntityNumber

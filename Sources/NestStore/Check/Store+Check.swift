@@ -11,7 +11,7 @@ extension Store {
         guard try StoreFile.check(path) != .missing else {
             throw .cannotOpen(path: path, reason: "there is no such file")
         }
-        // A reader leaves an empty log where there was none.
+        // A reader creates an empty log if there was none.
         let hasLog = StoreFile.exists(path + "-wal")
         defer { if !hasLog { StoreFile.removeEmptyLog(path) } }
         do {

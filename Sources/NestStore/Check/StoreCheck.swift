@@ -10,13 +10,13 @@ struct StoreCheck {
     private var problems: [String] = []
     private var problemCount = 0
 
-    /// `connection` is in a read transaction.
+    /// Precondition: `connection` is in a read transaction.
     init(_ connection: Connection, _ layout: ModelLayout) {
         self.connection = connection
         self.layout = layout
     }
 
-    /// `progress` is called before each step.
+    /// Runs all steps of the check. `progress` is called before each step.
     mutating func run(progress: (CheckStep) -> Void) throws(StoreError) -> CheckReport {
         let count = self.layout.entities.count + 4
         var number = 0
@@ -29,20 +29,20 @@ struct StoreCheck {
             let line = statement.text(0)
             return line == "ok" ? nil : "SQLite: \(line)"
         }
-        // Rules need tables that SQLite can read.
+        // The following steps need tables that SQLite can read.
         guard self.problemCount == 0 else { return self.report(Revision(0), objectCount: 0) }
         begin("references")
         try self.runPragma("foreign_key_check") { statement in
-            "\(statement.text(0)) #\(statement.integer(1)): refers to what is not in \(statement.text(2))"
+            "\(statement.text(0)) #\(statement.integer(1)): refers to an object that is not in \(statement.text(2))"
         }
         var objectCount = 0
         for table in self.layout.entities {
             begin(table.isJoin ? "pairs of \(table.name)" : "objects of \(table.name)")
-            for rule in StoreRules.of(table, in: self.layout) { try self.judge(rule, table) }
+            for rule in StoreRules.of(table, in: self.layout) { try self.check(rule, table) }
             if !table.isJoin { objectCount += try self.integer("SELECT count(*) FROM \(EntitySQL.quoted(table.name))") }
         }
         begin("journal")
-        let revision = try self.judgeJournal()
+        let revision = try self.checkJournal()
         begin("sessions")
         let connection = self.connection
         try self.reading { () throws(StoreError) in _ = try Store.sessions(connection) }
@@ -73,7 +73,7 @@ struct StoreCheck {
         }
     }
 
-    private mutating func judge(_ rule: StoreRules.Rule, _ table: EntityLayout) throws(StoreError) {
+    private mutating func check(_ rule: StoreRules.Rule, _ table: EntityLayout) throws(StoreError) {
         let statement = try self.connection.prepare(rule.sql)
         defer { statement.reset() }
         while try statement.step() { self.add("\(table.name) #\(statement.integer(0)): \(rule.name)") }
@@ -85,7 +85,7 @@ struct StoreCheck {
         return try statement.step() ? Int(statement.integer(0)) : 0
     }
 
-    /// Data that cannot be read is a problem of the store, not a failure of the check.
+    /// Runs `body`. Data that it cannot read is a problem of the store, not a failure of the check.
     private mutating func reading(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         do {
             try body()
@@ -94,11 +94,12 @@ struct StoreCheck {
         }
     }
 
-    /// Every revision is there once, without a gap, with all its blocks, and can be read. Answers the newest.
-    private mutating func judgeJournal() throws(StoreError) -> Revision {
+    /// Checks that the journal has every revision once, without a gap and with all its blocks, and that each can be
+    /// read. Returns the newest revision.
+    private mutating func checkJournal() throws(StoreError) -> Revision {
         let journal = Journal(connection: self.connection, layout: self.layout)
         let newest = try journal.newest()?.revision ?? Revision(0)
-        try self.judgeRows()
+        try self.checkRows()
         var last: Revision?
         var gaps: [String] = []
         try self.reading { () throws(StoreError) in
@@ -113,11 +114,11 @@ struct StoreCheck {
         return newest
     }
 
-    /// Each row begins where the row before it ends; each block belongs to a row.
-    private mutating func judgeRows() throws(StoreError) {
+    /// Checks that each row begins where the previous row ends, and that each block belongs to a row.
+    private mutating func checkRows() throws(StoreError) {
         let queries = [
             (
-                "the row of the revision has another beginning than the end of the one before",
+                "the row of the revision does not begin where the previous row ends",
                 """
                 SELECT last_revision FROM (
                     SELECT last_revision, first_revision, lag(last_revision) OVER (ORDER BY last_revision) AS before
@@ -126,7 +127,7 @@ struct StoreCheck {
                 """
             ),
             (
-                "a block of a revision that the journal does not have",
+                "there is a block of this revision, but the revision is not in the journal",
                 """
                 SELECT DISTINCT revision FROM nest_journal_block
                 WHERE revision < (SELECT min(first_revision) FROM nest_journal)
@@ -143,7 +144,7 @@ struct StoreCheck {
 }
 
 extension String {
-    /// The longest beginning of whole characters with at most so many bytes.
+    /// Returns the longest prefix of whole characters that has at most `max` bytes.
     fileprivate func cut(toUTF8 max: Int) -> String {
         var cut = self
         while cut.utf8.count > max { cut.removeLast() }

@@ -1,11 +1,11 @@
 import NestModel
 import NestSchema
 
-/// What must hold of a store's tables whatever has happened, each rule a query that finds the rows where it does not.
+/// The rules that the tables of a store must always satisfy. Each rule is a query that finds the rows that violate it.
 struct StoreRules {
     struct Rule {
         let name: String
-        /// Rows of an id, or of anything that names the place.
+        /// Returns one row for each violation. Its first column is the id of the object or pair.
         let sql: String
     }
 
@@ -38,17 +38,17 @@ struct StoreRules {
         "\(row)nest_entity IN (" + entities.map { "\($0.rawValue)" }.joined(separator: ", ") + ")"
     }
 
-    /// Each object with an owner has a position of its own in the owner's order.
+    /// Each object with an owner has its own position in the owner's order.
     private mutating func addOrder(_ table: EntityLayout) {
         let sql = EntitySQL(table)
         for (place, slot) in table.placedSlots.enumerated() {
             let (owner, position) = (sql.columns[slot], sql.position(place))
             self.add(
-                "\(table.columnNames[slot]): a place without an owner, or an owner without a place",
+                "\(table.columnNames[slot]): a position without an owner, or an owner without a position",
                 "SELECT id FROM \(sql.table) WHERE (\(owner) IS NULL) <> (\(position) IS NULL)"
             )
             self.add(
-                "\(table.columnNames[slot]): two at one place",
+                "\(table.columnNames[slot]): two objects have the same position",
                 """
                 SELECT min(id) FROM \(sql.table) WHERE \(owner) NOTNULL
                 GROUP BY \(owner), \(position) HAVING count(*) > 1
@@ -60,9 +60,9 @@ struct StoreRules {
     private mutating func addPairs(_ table: EntityLayout) {
         let sql = EntitySQL(table)
         let (a, b) = (sql.columns[0], sql.columns[1])
-        self.add("a pair lacks a side", "SELECT id FROM \(sql.table) WHERE \(a) IS NULL OR \(b) IS NULL")
+        self.add("a pair lacks one of its objects", "SELECT id FROM \(sql.table) WHERE \(a) IS NULL OR \(b) IS NULL")
         self.add(
-            "a pair is there twice",
+            "a pair is stored twice",
             "SELECT min(id) FROM \(sql.table) GROUP BY \(a), \(b) HAVING count(*) > 1"
         )
         let isSymmetric = self.layout.entities.contains { owner in
@@ -70,7 +70,7 @@ struct StoreRules {
         }
         if isSymmetric {
             self.add(
-                "a pair is there one way round only",
+                "a pair is stored in one direction only",
                 """
                 SELECT id FROM \(sql.table) p
                 WHERE NOT EXISTS (SELECT 1 FROM \(sql.table) q WHERE q.\(a) = p.\(b) AND q.\(b) = p.\(a))
@@ -84,12 +84,12 @@ struct StoreRules {
         let sql = EntitySQL(table)
         if let root = table.root {
             self.add(
-                "the root object is not there",
+                "the root object is missing",
                 "SELECT \(root.object) WHERE NOT EXISTS (SELECT 1 FROM \(sql.table) WHERE id = \(root.object))"
             )
         }
         self.add(
-            "an object has an id that is still to be given",
+            "an object has an id that was never assigned",
             """
             SELECT id FROM \(sql.table) WHERE id >=
             (SELECT next_object_id FROM nest_journal ORDER BY last_revision DESC LIMIT 1)
@@ -111,11 +111,11 @@ struct StoreRules {
     private mutating func addKind(_ kind: EntityLayout.Kind, _ table: EntityLayout, _ sql: EntitySQL) {
         let own = table.hasKinds ? "nest_entity = \(kind.number.rawValue)" : "TRUE"
         let rows = "SELECT id FROM \(sql.table) WHERE \(own)"
-        if kind.entity.isAbstract { self.add("\(kind.entity.name) is abstract, and there are objects of it", rows) }
+        if kind.entity.isAbstract { self.add("\(kind.entity.name) is abstract, but has objects", rows) }
         let notRoot = table.root.map { " AND id <> \($0.object)" } ?? ""
         for slot in kind.requiredSlots {
             self.add(
-                "\(table.fullName(slot, kind.number)) is required, and missing",
+                "\(table.fullName(slot, kind.number)) is required, but has no value",
                 "\(rows)\(notRoot) AND \(sql.columns[slot]) IS NULL"
             )
         }
@@ -127,7 +127,7 @@ struct StoreRules {
         }
     }
 
-    /// A reference leads to an object that is there, of the right entity.
+    /// A reference leads to an existing object of the right entity.
     private mutating func addReference(_ table: EntityLayout, _ slot: Int) {
         guard case .toOne(let relationship, _) = table.slots[slot],
             let other = self.layout[relationship.destination]
@@ -150,7 +150,7 @@ struct StoreRules {
         let back = EntitySQL(other).columns[table.partnerSlots[slot]]
         let column = EntitySQL(table).columns[slot]
         self.add(
-            "\(table.columnNames[slot]): the partner has another",
+            "\(table.columnNames[slot]): the partner refers to another object",
             """
             SELECT a.id FROM \(Self.name(table)) a JOIN \(Self.name(other)) b ON a.\(column) = b.id
             WHERE b.\(back) IS NOT a.id
@@ -158,11 +158,11 @@ struct StoreRules {
         )
     }
 
-    /// From the tops of a hierarchy everything is reached: what is not runs in circles.
+    /// Every object of a hierarchy can be reached from an object without an owner. The others form cycles.
     private mutating func addHierarchy(_ table: EntityLayout, _ slot: Int) {
         let column = EntitySQL(table).columns[slot]
         self.add(
-            "\(table.columnNames[slot]) runs in a circle",
+            "\(table.columnNames[slot]) is part of a cycle",
             """
             WITH RECURSIVE reached (id) AS (
                 SELECT id FROM \(Self.name(table)) WHERE \(column) IS NULL
@@ -183,7 +183,7 @@ struct StoreRules {
         if table.hasKinds { terms.append(Self.kinds("", uniqueness.entities)) }
         let names = uniqueness.slots.map { table.columnNames[$0] }.joined(separator: ", ")
         self.add(
-            "\(names) is to be unique, and is not",
+            "\(names) must be unique, but is not",
             """
             SELECT min(id) FROM \(sql.table) WHERE \(terms.joined(separator: " AND "))
             GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1

@@ -1,10 +1,10 @@
 import NestModel
 import NestSchema
 
-/// Which changes of an object within reach a confined client may notice.
+/// Decides which changes of an object in the token scope a confined client sees.
 extension Confinement {
-    /// Whether changes of the object may be hidden: it is the root, whose relationship up is, or its table has other
-    /// to-one relationships.
+    /// Whether some changes of the object may be hidden: the object is the root, whose owner is hidden, or its table
+    /// has other to-one relationships.
     package func hidesChanges(of id: ObjectID) -> Bool { self.layout.hidesChanges(of: id, self.key) }
 
     func shows(_ change: ObjectChange) -> Bool {

@@ -1,20 +1,22 @@
 import NestModel
 import NestSchema
 
-/// What a confined client may ask for: rows below the root, and of them what does not lead out.
+/// Limits the requests of a confined client to rows below the root, and to properties that do not lead out of the
+/// sub-tree.
 extension Confinement {
-    /// The request for what of its rows is within reach. `request` is canonical, and its predicate well-formed.
+    /// Returns the request, limited to the rows in the token scope. `request` must be canonical, and its predicate
+    /// well-formed.
     package func confined(_ request: ObjectFetchRequest) throws(StoreError) -> ObjectFetchRequest {
         guard self.model.kinds(of: self.layout.number).contains(where: { $0.number == request.entity }) else {
             let name = self.model.entity(request.entity)?.name ?? ""
-            throw .refused(.notPermitted, "the token is confined to a sub-tree that \(name) is no part of")
+            throw .refused(.notPermitted, "\(name) is not part of the sub-tree that the token is confined to")
         }
         if let source = request.source, source.relationship != self.down {
             throw Self.leadsOut(self.name(source.relationship))
         }
         for property in request.projection where property != .entity && property.column == nil && property != self.up {
             if self.layout.slot(of: property) != nil, self.isRelationship(property) {
-                throw Self.leadsOut("\(self.name(property)), one of the properties asked for,")
+                throw Self.leadsOut("\(self.name(property)), one of the requested properties,")
             }
         }
         for path in request.columns { try self.check(path) }
@@ -44,14 +46,16 @@ extension Confinement {
                 guard number == Int64(self.down.rawValue) else {
                     throw Self.leadsOut(UInt16(exactly: number).map { self.name(PropertyNumber($0)) } ?? "SUBTREE")
                 }
-                // Nothing is below what is not there; what is there changes while a result is followed.
+                // The object of the comparison is not checked here, because it may move in or out of the scope while
+                // the result is live. The added root makes the comparison itself check it.
                 comparison.values.append(.reference(self.key.root))
                 return .comparison(comparison)
             }
         )
     }
 
-    /// A path begins at a row, which is at least one level below the root, and may not go above the root.
+    /// Refuses a path that leads out of the sub-tree. A path begins at a row, which is at least one level below the
+    /// root, and must not go above the root.
     private func check(_ path: PropertyPath) throws(StoreError) {
         var level = 1
         for step in path.steps {
@@ -71,7 +75,7 @@ extension Confinement {
         }
     }
 
-    /// A sub-tree to be sent; its root is looked up as it is at the revision that is sent.
+    /// Checks an export of a sub-tree, at the revision that is exported.
     package func check(_ request: SubtreeRequest) throws(StoreError) {
         try self.require(request.root)
         guard request.relationship == self.down else { throw Self.leadsOut(self.name(request.relationship)) }

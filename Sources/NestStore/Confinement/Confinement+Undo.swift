@@ -1,13 +1,13 @@
 import NestModel
 import NestSchema
 
-/// What a confined client may take back: what its session did to objects that are within reach still.
+/// Limits the undo of a confined client to its session's changes of objects that are still in the token scope.
 extension Confinement {
-    /// Judges all transactions of an undo entry before the first of them is taken back. The refusal does not say
-    /// whether an object is gone or out of reach. O(what they changed).
+    /// Checks all transactions of an undo entry before the first of them is reverted. The refusal does not reveal
+    /// whether an object was deleted or is out of scope. O(changed objects).
     package func check(_ transactions: [PastTransaction], _ options: UndoOptions) throws(StoreError) {
         guard !options.rehomes else {
-            throw .refused(.notPermitted, "a confined token does not rehome: what is above may be out of its reach")
+            throw .refused(.notPermitted, "a confined token cannot rehome: the objects above may be outside its scope")
         }
         var restored: Set<ObjectID> = []
         for transaction in transactions {
@@ -54,7 +54,7 @@ extension Confinement {
         guard isOwned else { throw Self.outOfReach }
     }
 
-    /// Whether a deleted object exists again, out of reach: a conflict would reveal it.
+    /// Whether a deleted object exists again out of scope: a conflict would reveal it.
     private func isElsewhere(_ id: ObjectID) throws(StoreError) -> Bool {
         guard try self.exists(id) else { return false }
         return try !self.contains(id)

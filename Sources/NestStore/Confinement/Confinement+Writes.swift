@@ -1,10 +1,10 @@
 import NestModel
 import NestSchema
 
-/// What a confined client may write: objects within reach, without ever moving one out.
+/// Limits the writes of a confined client to objects in the token scope; no write may move an object out.
 ///
-/// All that a transaction names is judged before it begins. That is enough: nothing that is named leaves the sub-tree
-/// by any of the steps that are allowed, and what they insert is put into it.
+/// All objects that a transaction names are checked before it begins. That is enough: no allowed step moves a named
+/// object out of the sub-tree, and inserted objects are placed inside it.
 extension Confinement {
     package func check(_ transaction: WriteTransaction) throws(StoreError) {
         for precondition in transaction.preconditions { try self.require(precondition.object) }
@@ -18,7 +18,7 @@ extension Confinement {
             let isAssigned = try self.check(values, isRoot: false)
             for placement in placements { try self.check(placement) }
             guard isAssigned || !placements.isEmpty else {
-                throw .refused(.notPermitted, "what a confined token inserts needs a place below its root")
+                throw .refused(.notPermitted, "a confined token must insert objects below its root: specify an owner")
             }
         case .update(let reference, let values):
             let isRoot = try self.require(reference)
@@ -41,10 +41,10 @@ extension Confinement {
         case .unrelate, .setRelated:
             throw .refused(
                 .notPermitted,
-                "a confined token moves objects, and does not take them out of a relationship"
+                "a confined token cannot remove objects from a relationship: move them instead"
             )
         case .findOrCreate:
-            throw .refused(.notPermitted, "a confined token does not find or create: that looks at all objects")
+            throw .refused(.notPermitted, "a confined token cannot use find-or-create, which searches all objects")
         }
     }
 
@@ -57,10 +57,10 @@ extension Confinement {
         }
     }
 
-    /// Returns whether it is the root.
+    /// Requires an object in the scope. Returns whether it is the root.
     @discardableResult
     private func require(_ reference: ObjectReference) throws(StoreError) -> Bool {
-        // What the transaction itself inserts is put within reach.
+        // Objects that the transaction itself inserts are placed in the scope.
         guard reference.rawValue > 0 else { return false }
         let id = ObjectID(reference.rawValue)
         try self.require(id)
@@ -76,7 +76,7 @@ extension Confinement {
         )
     }
 
-    /// Returns whether the object gets a place by them.
+    /// Checks the values that a step sets. Returns whether they place the object under an owner.
     private func check(_ values: [PropertyAssignment], isRoot: Bool) throws(StoreError) -> Bool {
         var isPlaced = false
         for assignment in values {
@@ -94,7 +94,7 @@ extension Confinement {
                 throw .refused(
                     .notPermitted,
                     "\(self.layout.propertyName(assignment.property) ?? "the value") is unique among all "
-                        + "objects: a refusal would tell of those that a confined token does not see"
+                        + "objects: a refusal would reveal objects outside the token's scope"
                 )
             }
         }
@@ -114,17 +114,17 @@ extension Confinement {
         }
     }
 
-    // MARK: What the model has to be like
+    // MARK: Requirements for the model
 
-    /// Whether a refusal for uniqueness would reveal objects out of reach. Among those below one object it does not:
-    /// they are all within reach, unless the object is the root itself.
+    /// Whether a refusal for uniqueness would reveal objects out of scope. A constraint that includes the owner
+    /// compares objects below one owner: all of them are in the scope, unless the object is the root itself.
     private func revealsOthers(_ slot: Int, isRoot: Bool) -> Bool {
         self.layout.uniquenesses.contains { $0.slots.contains(slot) && (isRoot || !$0.slots.contains(self.key.slot)) }
     }
 
     func checkInsert(_ entity: EntityNumber) throws(StoreError) {
         guard let kind = self.layout.kinds.first(where: { $0.number == entity }) else {
-            throw .refused(.notPermitted, "the token is confined to a sub-tree that these objects are no part of")
+            throw .refused(.notPermitted, "these objects are not part of the sub-tree that the token is confined to")
         }
         guard
             !self.layout.uniquenesses.contains(where: {
@@ -133,13 +133,14 @@ extension Confinement {
         else {
             throw .refused(
                 .notPermitted,
-                "a \(kind.noun) has values that are unique among all: a refusal would tell of those that a "
-                    + "confined token does not see"
+                "a \(kind.noun) has values that are unique among all objects: a refusal would reveal objects "
+                    + "outside the token's scope"
             )
         }
     }
 
-    /// A deletion changes nothing out of reach when the object itself holds every other relationship.
+    /// Refuses deletions in a model in which they may change objects out of scope. They do not if the deleted object
+    /// itself holds every other relationship.
     func checkDelete() throws(StoreError) {
         for kind in self.layout.kinds {
             for relationship in kind.entity.relationships
@@ -150,8 +151,8 @@ extension Confinement {
                 guard isHeld else {
                     throw .refused(
                         .notPermitted,
-                        "deleting would change what \(self.name(relationship.number)) leads to, out of the "
-                            + "sub-tree that the token is confined to"
+                        "the deletion would change objects outside the token's scope, to which "
+                            + "\(self.name(relationship.number)) refers"
                     )
                 }
             }

@@ -1,12 +1,12 @@
 import NestModel
 import NestSchema
 
-/// What a client with a token scope may read and change: an object and everything below it, as if nothing else existed.
+/// The token scope of a client: it may read and change an object and everything below it, as if nothing else existed.
 /// All decisions about a token scope are made here.
 ///
-/// Of the objects that it reaches it sees the attributes and the hierarchy itself. Other relationships lead out, and
-/// are refused; so is what would tell of others by its failing, like a value that has to be unique. Made for one
-/// request, before that changes anything: what it has found out is not looked up again.
+/// The client sees the attributes of these objects and the hierarchy itself. Other relationships lead out of the scope,
+/// and are refused. A request is also refused if its failure would reveal other objects, as for a value that must be
+/// unique. Created for one request, before the request changes anything, because it caches what it has looked up.
 package final class Confinement {
     package let grant: AccessConfinement
     /// The sub-tree, whose members are below the root.
@@ -14,18 +14,18 @@ package final class Confinement {
     let layout: EntityLayout
     let model: ManagedObjectModel
     private let objects: ObjectReader
-    /// Answers without a look at the store, as long as it knows.
+    /// Decides membership without reading the store, if it knows the sub-tree.
     private let members: (any SubtreeMembership)?
     private var known: [ObjectID: Bool] = [:]
 
-    /// Refuses a confinement that the model no longer knows.
+    /// Refuses a confinement that the model no longer has.
     package init(
         _ grant: AccessConfinement,
         _ objects: ObjectReader,
         _ members: (any SubtreeMembership)? = nil
     ) throws(StoreError) {
         guard let key = objects.layout.subtree(grant), let layout = objects.layout[key.table] else {
-            throw .refused(.notPermitted, "the model has no sub-tree any more that the token could be confined to")
+            throw .refused(.notPermitted, "the model no longer has the sub-tree that the token is confined to")
         }
         self.grant = grant
         self.key = key
@@ -40,8 +40,8 @@ package final class Confinement {
     /// The to-many relationship that leads down.
     var down: PropertyNumber { self.grant.relationship }
 
-    /// Whether an object is there, and within reach: the root, or below it. A look-up where the members of the sub-tree
-    /// are known, otherwise O(the levels above it).
+    /// Whether an object exists and is in the scope: the root, or below it. One look-up if the members of the sub-tree
+    /// are known, otherwise O(levels above the object).
     package func contains(_ id: ObjectID) throws(StoreError) -> Bool {
         var way: [ObjectID] = []
         var answer = false
@@ -68,17 +68,17 @@ package final class Confinement {
         return answer
     }
 
-    /// Whether an object of the sub-tree's table is there, within reach or not.
+    /// Whether an object of the sub-tree's table exists, in the scope or not.
     func exists(_ id: ObjectID) throws(StoreError) -> Bool {
         try self.objects.reference(self.key.table, self.key.slot, of: id) != nil
     }
 
-    /// Refuses what is out of reach as what does not exist.
+    /// Refuses an object out of scope in the same way as an object that does not exist.
     package func require(_ id: ObjectID) throws(StoreError) {
         guard try self.contains(id) else { throw ObjectGraph.notFound(id) }
     }
 
-    /// The visible part of an object within reach.
+    /// Returns the visible part of an object in the scope.
     package func visible(_ detail: ObjectDetail) -> ObjectDetail {
         var detail = detail
         detail.values = detail.values.compactMap { property, value in
@@ -102,13 +102,13 @@ package final class Confinement {
 }
 
 extension ObjectReader {
-    /// What a to-one slot of an object refers to; `nil` when there is no such object in the table.
+    /// Returns the content of a to-one slot of an object; `nil` if there is no such object in the table.
     func reference(_ table: EntityNumber, _ slot: Int, of id: ObjectID) throws(StoreError) -> Reference? {
         try self.table(table).reference(slot, of: id)
     }
 }
 
-/// What a to-one slot holds.
+/// The content of a to-one slot. `id` is `nil` for null.
 struct Reference {
     var id: ObjectID?
 }

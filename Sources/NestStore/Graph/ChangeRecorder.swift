@@ -2,50 +2,51 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// Collects what one request does to the store, as one change set: each object once, whole before and whole after.
+/// Collects the changes of one request in one change set: each object once, with its whole row before and after.
 ///
-/// A bulk write (a cascade, an import, their undo) changes each object just once: past `changedMax` objects, it writes
-/// them to journal blocks as they come, so that memory does not grow with the write. What the steps of a transaction
-/// insert stays in memory: a later step may change it again, and there are at most `Limits.mutationsPerTransactionMax`.
+/// A bulk write (a cascade, an import, or the undo of one) changes each object only once. After the first `changedMax`
+/// objects it streams the others to journal blocks, so that memory does not grow with the write. Objects that the steps
+/// of a transaction insert stay in memory: a later step may change them again, and there are at most
+/// `Limits.mutationsPerTransactionMax` of them.
 final class ChangeRecorder {
     let revision: Revision
     private let layout: ModelLayout
     private let changedMax: Int
-    /// The distance of objects that are appended to an order.
+    /// The distance between the positions of appended objects.
     let orderStep: Int64
-    /// Takes full blocks of the journal, and knows whether a result or subscription needs an object in one.
+    /// Writes full blocks to the journal, and knows whether a live result or subscription needs an object in a block.
     private let group: WriteGroup
     private var isBlockConcerned = false
     private var concernedBlocks: [Int] = []
 
-    private var changed: [TouchedObject] = []
-    /// The index of each object in `changed`; while those are few, a search replaces it.
+    private var changed: [ChangedRow] = []
+    /// The index of each object in `changed`. Empty while there are few objects, which are searched linearly.
     private var indexes: [ObjectID: Int] = [:]
     private static let searchedMax = 8
-    /// Room for the journal's form of an object with a short text.
+    /// The estimated size of an object with a short text in the journal.
     private static let changeBytes = 96
     private var block = ByteWriter()
     private var blockCount = 0
     private var streamedInserts = 0
     private var streamedDeletes = 0
-    /// The objects among them, by entity.
+    /// The streamed deletions of objects, without pairs, by entity.
     private var streamedDeletedCounts: [EntityNumber: Int] = [:]
-    /// Inserted objects of entities with uniqueness constraints that are in blocks.
+    /// The streamed insertions of objects with uniqueness constraints.
     private(set) var streamedUnique: [(entity: EntityNumber, id: ObjectID)] = []
-    /// What the objects in blocks mean to relationships with bounds.
+    /// The relationships with bounds that the streamed objects may affect.
     private(set) var streamedCounted: CountedOwners
     /// The indexes in `changed` of objects that existed before and have been written more than once.
     private(set) var rewritten: Set<Int> = []
 
     private struct PlaceKey: Hashable {
         var id: ObjectID
-        /// The table's.
+        /// The number of the table.
         var entity: EntityNumber
         var place: Int
     }
-    /// Objects that this request has put somewhere: they had no neighbours there before it.
+    /// Objects that this request has placed in an order: before the request they had no neighbours there.
     private var placed = SmallSet<PlaceKey>()
-    /// The object that had the key, which is still there, as its right (left) neighbour, among those that have left.
+    /// For an object that is still in its order: the departed object that was directly to the left (right) of it.
     private var departedLeftOf: [PlaceKey: ObjectID] = [:]
     private var departedRightOf: [PlaceKey: ObjectID] = [:]
     private var repositions: [PlaceKey: Reposition] = [:]
@@ -53,7 +54,7 @@ final class ChangeRecorder {
     /// Owners whose order this request has changed (the key's id is the owner).
     private var disturbed = SmallSet<PlaceKey>()
 
-    /// Whether anything has been written to the store for this request.
+    /// Whether this request has written anything to the store.
     private(set) var hasWritten = false
 
     init(
@@ -73,8 +74,8 @@ final class ChangeRecorder {
 
     // MARK: Recording
 
-    /// An object is now `after` instead of `before` (as read just before the write). `isBulk`: this request inserts it
-    /// and will not change it again.
+    /// Records that an object is now `after` instead of `before` (as read just before the write). `isBulk`: this
+    /// request inserts the object and will not change it again.
     func record(
         _ entity: EntityNumber,
         _ id: ObjectID,
@@ -90,7 +91,7 @@ final class ChangeRecorder {
         }
         var before = before
         if before != nil { self.restorePositions(entity, id, &before!) }
-        let object = TouchedObject(entity: entity, id: id, before: before, after: after)
+        let object = ChangedRow(entity: entity, id: id, before: before, after: after)
         if isBulk, self.changed.count >= self.changedMax {
             try self.stream(object)
         } else {
@@ -98,7 +99,7 @@ final class ChangeRecorder {
         }
     }
 
-    /// A deletion in a cascade, with the neighbours it had.
+    /// Records a deletion, with the neighbours that the object had.
     func recordDeletion(
         _ entity: EntityNumber,
         _ id: ObjectID,
@@ -113,7 +114,7 @@ final class ChangeRecorder {
         }
         var before = before
         self.restorePositions(entity, id, &before)
-        let object = TouchedObject(entity: entity, id: id, before: before, after: nil, neighbours: neighbours)
+        let object = ChangedRow(entity: entity, id: id, before: before, after: nil, neighbours: neighbours)
         if self.changed.count >= self.changedMax {
             try self.stream(object)
         } else {
@@ -121,7 +122,7 @@ final class ChangeRecorder {
         }
     }
 
-    /// The neighbours that an object had before this request moved it out of an order.
+    /// Records the neighbours that an object had before this request moved it out of an order.
     func recordNeighbours(_ id: ObjectID, place: Int, _ neighbours: Neighbours) {
         guard let index = self.index(of: id) else { preconditionFailure("neighbours follow the object's record") }
         var all = [Neighbours?](repeating: nil, count: place + 1)
@@ -134,7 +135,7 @@ final class ChangeRecorder {
         return self.changed.inPlace { changed in changed.indices.first { changed[$0].id == id } }
     }
 
-    private func append(_ object: consuming TouchedObject) {
+    private func append(_ object: consuming ChangedRow) {
         let id = object.id
         self.changed.append(object)
         if !self.indexes.isEmpty {
@@ -151,7 +152,7 @@ final class ChangeRecorder {
         }
     }
 
-    private func stream(_ object: TouchedObject) throws(StoreError) {
+    private func stream(_ object: ChangedRow) throws(StoreError) {
         guard let entityLayout = self.layout[object.entity],
             let kind = self.block.write(change: object, layout: entityLayout)
         else { return }
@@ -176,30 +177,30 @@ final class ChangeRecorder {
         self.block.bytes.removeAll(keepingCapacity: true)
     }
 
-    // MARK: Places
+    // MARK: Positions
 
-    /// An object has been put into an owner's order by this request.
+    /// Notes that this request has placed an object in an owner's order.
     func notePlaced(_ entity: EntityNumber, _ id: ObjectID, owner: ObjectID, place: Int) {
-        // A bulk import places only objects that it has made, under owners that it has made; remembering each would
-        // cost memory for nothing.
+        // A bulk import places only new objects, under new owners: it would cost memory to remember them, and have no
+        // use.
         if self.changed.count >= self.changedMax, self.index(of: id) == nil { return }
         self.placed.insert(PlaceKey(id: id, entity: entity, place: place))
         self.disturbed.insert(PlaceKey(id: owner, entity: entity, place: place))
     }
 
-    /// Whether an object's place is this request's doing.
+    /// Whether this request has placed an object in its order.
     func isPlaced(_ entity: EntityNumber, _ id: ObjectID, place: Int) -> Bool {
         self.placed.contains(PlaceKey(id: id, entity: entity, place: place))
     }
 
-    /// Whether the objects of an owner still stand as they did before the request, so that neighbours can be read as
-    /// they are.
+    /// Whether the order of an owner's objects is as it was before the request, so that neighbours can be read from the
+    /// table.
     func isUndisturbed(_ entity: EntityNumber, owner: ObjectID, place: Int) -> Bool {
         !self.disturbed.contains(PlaceKey(id: owner, entity: entity, place: place))
     }
 
-    /// The neighbours, before this request, of an object about to leave; `left` and `right` are the nearest objects now
-    /// that this request did not place.
+    /// Returns the neighbours, before this request, of an object that is about to leave an order. `left` and `right`
+    /// are the nearest objects now that this request did not place.
     func departure(
         _ entity: EntityNumber,
         _ id: ObjectID,
@@ -212,7 +213,7 @@ final class ChangeRecorder {
         let key = PlaceKey(id: id, entity: entity, place: place)
         let departedLeft = self.departedLeftOf.removeValue(forKey: key)
         let departedRight = self.departedRightOf.removeValue(forKey: key)
-        // Only of objects that are still there: none leaves twice.
+        // Only for objects that are still in the order: no object leaves twice.
         if let left, departedLeft == nil {
             self.departedRightOf[PlaceKey(id: left, entity: entity, place: place)] = id
         }
@@ -222,7 +223,7 @@ final class ChangeRecorder {
         return Neighbours(left: departedLeft ?? left, right: departedRight ?? right)
     }
 
-    /// A neighbourhood was renumbered: no edit.
+    /// Records a renumbered position, which is not an edit of the object.
     func recordReposition(_ reposition: Reposition, place: Int) {
         self.hasWritten = true
         if let index = self.index(of: reposition.id), self.changed[index].after != nil {
@@ -238,7 +239,7 @@ final class ChangeRecorder {
         }
     }
 
-    /// An object renumbered earlier in this request and changed only now: its state before has the old position.
+    /// Restores the old positions in the row of an object that this request renumbered before it changes the object.
     private func restorePositions(_ entity: EntityNumber, _ id: ObjectID, _ row: inout ObjectRow) {
         guard !self.repositions.isEmpty else { return }
         for place in row.places.indices {
@@ -252,28 +253,29 @@ final class ChangeRecorder {
 
     // MARK: The result
 
-    /// What this request has done to an object so far, unless it is one of the many of a bulk write.
-    func changedObject(_ id: ObjectID) -> TouchedObject? {
+    /// Returns what this request has done to an object so far; `nil` if it has not changed the object or has streamed
+    /// it.
+    func changedObject(_ id: ObjectID) -> ChangedRow? {
         self.index(of: id).map { self.changed[$0] }
     }
 
-    /// The entity of such an object.
+    /// Returns the entity of an object in `changed`, or `nil`.
     func changedEntity(_ id: ObjectID) -> EntityNumber? {
         self.index(of: id).map { self.changedEntity(at: $0) }
     }
 
-    /// What a slot of such an object holds now, or held last.
+    /// Returns the value of a slot of an object in `changed`, the last one if the object was deleted; otherwise `nil`.
     func changedValue(_ id: ObjectID, _ slot: Int) -> AttributeValue? {
         guard let index = self.index(of: id) else { return nil }
         return self.changed.inPlace { $0[index].after?.values[slot] ?? $0[index].before?.values[slot] }
     }
 
-    /// Whether such an object was there before this request.
+    /// Whether an object in `changed` existed before this request; `nil` for other objects.
     func wasThere(_ id: ObjectID) -> Bool? {
         self.index(of: id).map { index in self.changed.inPlace { $0[index].before != nil } }
     }
 
-    /// How many objects of each entity this request has deleted so far, without pairs.
+    /// The number of objects of each entity that this request has deleted so far, without pairs.
     var deletedCounts: [EntityNumber: Int] {
         var counts = self.streamedDeletedCounts
         for object in self.changed where object.after == nil && object.before != nil {
@@ -283,13 +285,12 @@ final class ChangeRecorder {
         return counts
     }
 
-    /// The objects that are not in blocks.
+    /// The number of changed objects that are not in blocks.
     var changedCount: Int { self.changed.count }
-    func changed(at index: Int) -> TouchedObject { self.changed[index] }
+    func changed(at index: Int) -> ChangedRow { self.changed[index] }
     func changedEntity(at index: Int) -> EntityNumber { self.changed.inPlace { $0[index].entity } }
 
-    /// Whether such an object has been deleted, or has all that its entity requires: most requests leave nothing else
-    /// to judge.
+    /// Whether a changed object was deleted or has all required values: for most requests nothing else must be checked.
     func isWhole(at index: Int, _ kind: EntityLayout.Kind) -> Bool {
         self.changed.inPlace { changed in
             for slot in kind.requiredSlots where changed[index].after?.values[slot].isNull == true { return false }
@@ -299,21 +300,21 @@ final class ChangeRecorder {
 
     struct Finished {
         var set: ChangeSet
-        /// All renumberings. The set leaves out those of objects that changed otherwise too: their rows have the
+        /// All renumberings. The set omits those of objects that also changed in another way: their rows have the
         /// position.
         var repositions: [Reposition]
-        /// What the journal keeps of objects that are not in blocks, and the renumberings.
+        /// The objects that are not in blocks, and the renumberings, in the form of the journal.
         var inlineBytes: [UInt8]
     }
 
-    /// The change set; `nil` when nothing changed in the end: what has been written must then be rolled back, because
-    /// neighbours may have been renumbered on the way.
+    /// Returns the change set; `nil` if nothing has changed in the end. Writes of the request must then be rolled back,
+    /// because it may have renumbered neighbours.
     func finish() throws(StoreError) -> Finished? {
         var set = ChangeSet(revision: self.revision)
         var bytes = ByteWriter(capacity: self.changed.count * Self.changeBytes + 16)
         bytes.write(count: self.changed.count)
         let first = bytes.count
-        // The journal's changes have the positions of placements only.
+        // A change in the journal has a position only for a placement.
         var alsoChanged: [Reposition] = []
         var unchanged: Set<Int> = []
         var (inserted, updated, deleted) = (0, 0, 0)
@@ -321,7 +322,7 @@ final class ChangeRecorder {
         self.changed.inPlace { changed in
             for index in changed.indices {
                 let entityLayout = self.layout[changed[index].entity]!
-                // What was inserted or deleted has none, and is not copied for that answer.
+                // An inserted or deleted object has no renumberings: this check avoids a copy of the object.
                 let isThere = changed[index].before != nil && changed[index].after != nil
                 let repositions = isThere ? changed[index].repositions(entityLayout) : []
                 switch bytes.write(change: changed[index], layout: entityLayout) {
@@ -340,11 +341,11 @@ final class ChangeRecorder {
         set.updatedCount = updated
         set.deletedCount = deleted + self.streamedDeletes
         set.repositions = alone
-        set.touched = self.changed
+        set.changedRows = self.changed
         if !unchanged.isEmpty {
-            set.touched = self.changed.indices.lazy.filter { !unchanged.contains($0) }.map { self.changed[$0] }
+            set.changedRows = self.changed.indices.lazy.filter { !unchanged.contains($0) }.map { self.changed[$0] }
             var fewer = ByteWriter(capacity: bytes.count)
-            fewer.write(count: set.touched.count)
+            fewer.write(count: set.changedRows.count)
             fewer.write(raw: bytes.bytes[first...])
             bytes = fewer
         }
@@ -355,7 +356,7 @@ final class ChangeRecorder {
             set.repositions += self.repositionOrder.compactMap { self.repositions[$0] }
                 .filter { $0.oldPosition != $0.newPosition }
         }
-        guard !set.touched.isEmpty || set.blockCount > 0 else { return nil }
+        guard !set.changedRows.isEmpty || set.blockCount > 0 else { return nil }
         let repositions = alsoChanged.isEmpty ? set.repositions : set.repositions + alsoChanged
         bytes.write(count: repositions.count)
         for reposition in repositions { bytes.write(reposition: reposition) }
@@ -363,17 +364,17 @@ final class ChangeRecorder {
     }
 }
 
-extension [TouchedObject] {
-    /// Looks at the objects where they are: an element that is read otherwise is copied, with three references to count
-    /// up and down by atomic steps.
+extension [ChangedRow] {
+    /// Reads the objects in place. An element that is read in another way is copied, which increments and decrements
+    /// three reference counts atomically.
     @inline(__always)
-    fileprivate func inPlace<Result>(_ body: (UnsafeBufferPointer<TouchedObject>) -> Result) -> Result {
+    fileprivate func inPlace<Result>(_ body: (UnsafeBufferPointer<ChangedRow>) -> Result) -> Result {
         self.withUnsafeBufferPointer(body)
     }
 }
 
-extension TouchedObject {
-    /// Renumberings of an object that stays in its place.
+extension ChangedRow {
+    /// The renumberings of an object that was not moved.
     fileprivate func repositions(_ layout: EntityLayout) -> [Reposition] {
         guard let before = self.before, let after = self.after else { return [] }
         return layout.placedSlots.enumerated().compactMap { place, slot in

@@ -1,8 +1,8 @@
 import NestModel
 import NestSchema
 
-/// To-many relationships with bounds whose objects a request may have changed: counted at its end. One entry for each,
-/// so that a bulk write of a model with bounds takes memory for them.
+/// The to-many relationships with bounds whose objects a request may have changed; they are counted at its end. Each
+/// takes one entry, so that a bulk write of a model with bounds takes memory for them.
 struct CountedOwners {
     struct Owner: Hashable {
         var id: ObjectID
@@ -16,11 +16,12 @@ struct CountedOwners {
         self.layout = layout
     }
 
-    /// Notes what an object's change may mean to those it led to before and leads to now.
-    mutating func note(_ object: TouchedObject) {
+    /// Notes the owners whose counts an object's change may affect: those that it referred to before and those that it
+    /// refers to now.
+    mutating func note(_ object: ChangedRow) {
         guard self.layout.hasCounts, let table = self.layout[object.entity] else { return }
         if object.before == nil, let row = object.after, !table.isJoin {
-            // A new object has none: that may be too few.
+            // A new object has no related objects yet: these may be too few.
             for relationship in table.kind(row.entity).entity.relationships
             where relationship.isToMany && !relationship.admits(count: 0) {
                 self.owners.insert(Owner(id: object.id, relationship: relationship.number))
@@ -37,7 +38,7 @@ struct CountedOwners {
         }
     }
 
-    /// The to-many relationship at the other end of a slot, when it has bounds.
+    /// Returns the to-many relationship at the other end of a slot, if it has bounds.
     private func inverse(_ table: EntityLayout, _ slot: Int, _ relationship: RelationshipDescription) -> PropertyNumber?
     {
         guard let owner = self.layout[relationship.destination] else { return nil }

@@ -1,33 +1,33 @@
 import NestModel
 import NestSchema
 
-/// What a step sets, checked against the model.
+/// Checks against the model what a step sets.
 extension ObjectGraph {
-    /// What a step sets, as values by slot and places by place. Every fault is collected, so that a refusal names all
-    /// that is wrong.
+    /// The values and placements that a step sets, by slot and by place. All faults are collected, so that a refusal
+    /// lists every fault.
     struct Assignments {
         var values: [(slot: Int, value: AttributeValue)] = []
         var placements: [(place: Int, owner: ObjectID, at: Place)] = []
         fileprivate var assigned = SlotSet()
         fileprivate var faults: [ValidationFault] = []
-        /// Nulls where a value is required: reported at once only when no later step can set them.
+        /// Faults for null in required properties. They are reported at once only if no later step can set a value.
         fileprivate var missing: [ValidationFault] = []
-        /// Objects that relationships were to lead to and that are not there; they are among the faults too.
+        /// Missing objects to which relationships were to be set. Each is also in `faults`.
         fileprivate var absent: [ObjectID] = []
     }
 
-    /// What an assignment is for.
+    /// The purpose of an assignment.
     enum Purpose {
         case insert
         case update(ObjectID)
-        /// Right or wrong whatever is there.
+        /// Checked in the same way whether an object is found or created.
         case findOrCreate
 
         fileprivate var object: ObjectID? {
             if case .update(let id) = self { id } else { nil }
         }
 
-        /// Whether an object without an owner is what it would leave, other than the root itself.
+        /// Whether setting the owner to null leaves an object, other than the root itself, without an owner.
         fileprivate func isRootless(_ root: RootDescription) -> Bool {
             switch self {
             case .insert: true
@@ -37,7 +37,7 @@ extension ObjectGraph {
         }
     }
 
-    /// What a step sets, when all of it may be set.
+    /// Returns the values and placements that a step sets. Throws a refusal if any of them must not be set.
     func assignments(
         _ layout: EntityLayout,
         _ kind: EntityLayout.Kind,
@@ -72,7 +72,7 @@ extension ObjectGraph {
         for placement in placements {
             guard let slot = context.slot(placement.relationship, &result) else { continue }
             guard case .toOne(let relationship, let place?) = layout.slots[slot] else {
-                context.fault(&result, placement.relationship, .unknownProperty, "has no order to be placed in")
+                context.fault(&result, placement.relationship, .unknownProperty, "has no order: set it as a value")
                 continue
             }
             let owner = try self.resolve(placement.owner)
@@ -95,7 +95,7 @@ extension ObjectGraph {
             if !isLate || !result.faults.isEmpty { result.faults += result.missing }
             if case .insert = purpose, !result.faults.isEmpty { context.addLacking(&result) }
         }
-        // A missing object alone is the answer "not found", which clients distinguish from a wrong value.
+        // If all faults are missing objects the refusal is NOT_FOUND, which clients distinguish from a wrong value.
         if let absent = result.absent.first, result.absent.count == result.faults.count { throw Self.notFound(absent) }
         guard !result.faults.isEmpty else { return }
         let object = context.object.flatMap { self.existing($0) }
@@ -103,7 +103,8 @@ extension ObjectGraph {
         throw Self.refusal(result.faults)
     }
 
-    /// `.null` or the id of an existing object of the right entity; `nil` when that is not what was given.
+    /// Returns `.null` or a reference to an existing object of the right entity; `nil` if the assigned value is
+    /// neither, which is then a fault.
     private func target(
         _ relationship: RelationshipDescription,
         _ assigned: MutationValue,
@@ -147,7 +148,7 @@ extension ObjectGraph {
                 &result,
                 relationship.number,
                 .destination,
-                "leads to the object \(id), which is not there"
+                "refers to the object \(id), which does not exist"
             )
         }
         let entity = found.table.layout.kind(found.row.entity).entity.name
@@ -156,11 +157,11 @@ extension ObjectGraph {
             &result,
             relationship.number,
             .destination,
-            "leads to \(wanted), but the object \(id) is of entity \(entity)"
+            "must refer to an object of \(wanted), but the object \(id) is of entity \(entity)"
         )
     }
 
-    /// Whether an object is there and of an entity or one below it.
+    /// Whether an object exists and is of an entity or of one of its sub-entities.
     func isObject(_ id: ObjectID, of entity: EntityNumber) throws(StoreError) -> Bool {
         let table = try self.table(entity)
         if entity == table.layout.number { return try table.exists(id) }
@@ -169,7 +170,7 @@ extension ObjectGraph {
     }
 }
 
-/// Whose properties are set.
+/// The object or the entity whose properties are set.
 private struct AssignmentContext {
     let layout: EntityLayout
     let kind: EntityLayout.Kind
@@ -188,11 +189,11 @@ private struct AssignmentContext {
         result.missing.append(self.fault(property, .required, "is required"))
     }
 
-    /// Required properties of an object to be inserted that are neither set nor there by default.
+    /// Adds a fault for each required property of a new object that is neither set nor has a default.
     func addLacking(_ result: inout ObjectGraph.Assignments) {
         for slot in self.kind.requiredSlots where !result.assigned.contains(slot) {
             guard self.kind.defaultValues[slot].isNull, !self.kind.nowSlots.contains(slot) else { continue }
-            // What has no owner hangs under the root.
+            // An object without an owner is put under the root.
             if let root = self.layout.root, self.layout.slot(of: root.relationship) == slot { continue }
             self.fault(&result, self.layout.properties[slot], .required, "is required")
         }
@@ -210,7 +211,8 @@ private struct AssignmentContext {
         )
     }
 
-    /// The slot of a property that this step sets for the first time.
+    /// Returns the slot of a property; `nil` if the entity has no such slot, which is a fault. A property that is set
+    /// twice is a fault too.
     func slot(_ property: PropertyNumber, _ result: inout ObjectGraph.Assignments) -> Int? {
         guard let slot = self.layout.slot(of: property), self.kind.slots.contains(slot) else {
             if self.kind.entity.relationship(property) != nil {
@@ -218,7 +220,7 @@ private struct AssignmentContext {
                     &result,
                     property,
                     .unknownProperty,
-                    "is to-many: relate objects to it, or set its other side"
+                    "is a to-many relationship: relate objects to it, or set its inverse"
                 )
             } else {
                 let text = "\(self.kind.entity.name) has no property number \(property.rawValue)"

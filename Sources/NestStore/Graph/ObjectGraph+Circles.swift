@@ -1,12 +1,12 @@
 import NestModel
 import NestSchema
 
-/// Relationships of a table to itself never run in circles.
+/// Prevents cycles in relationships of a table to itself.
 extension ObjectGraph {
-    /// Rows of one walk, before it is the other's turn.
+    /// The number of rows that one walk reads before the other continues.
     private static let circleTurnRows = 64
 
-    /// Refuses to put an object under itself or something inside it.
+    /// Refuses to put an object under itself or under an object inside it.
     ///
     /// Walks up from the owner and down from the object, in turns, until one of the walks ends. Rows read: at most
     /// about twice the depth of the owner, and at most about twice the objects inside the moved one.
@@ -14,7 +14,7 @@ extension ObjectGraph {
         guard self.isHierarchy(table, slot) else { return }
         let refusal = StoreError.refused(
             .cycle,
-            "the object \(id) cannot be put under itself or something inside it",
+            "the object \(id) cannot be put under itself or under an object inside it",
             object: id
         )
         if owner == id { throw refusal }
@@ -37,7 +37,8 @@ extension ObjectGraph {
     }
 }
 
-/// A walk through everything inside an object, a few rows at a time. Keeps the objects that it has not looked into yet.
+/// A walk through everything inside an object, a few rows at a time. Keeps the objects whose children it has not read
+/// yet.
 private struct InsideWalk {
     private let pages: PageReader
     private var unread: [ObjectID]
@@ -49,7 +50,7 @@ private struct InsideWalk {
         self.unread = [id]
     }
 
-    /// Whether an object is inside; `nil`: not known after so many rows.
+    /// Whether an object is inside; `nil` if that is not known after `rowsMax` rows.
     mutating func finds(_ id: ObjectID, rowsMax: Int) throws(StoreError) -> Bool? {
         var rows = 0
         while rows < rowsMax {

@@ -1,9 +1,9 @@
 import NestModel
 import NestSchema
 
-/// Deleting, with everything that delete rules reach.
+/// Deletes objects, and everything that delete rules reach.
 extension ObjectGraph {
-    /// The objects of a *deny* relationship of an object that is about to be deleted.
+    /// A *deny* relationship of an object that is about to be deleted, which is checked after the cascade.
     private struct Denial {
         enum Remaining {
             /// Objects that point back, or pairs.
@@ -21,14 +21,14 @@ extension ObjectGraph {
         try self.delete([id], isTakenBack: false)
     }
 
-    /// Deletes several objects at once: none stands in the way of another's deletion, nor does one that is `going`
-    /// next.
+    /// Deletes several objects at once. None of them denies the deletion of another, and neither does an object in
+    /// `going`, which is deleted next.
     func delete(_ ids: [ObjectID], going: ObjectIDSet, _ losses: RevertLosses) throws(StoreError) {
         try self.delete(ids, isTakenBack: false, going: going, losses)
     }
 
-    /// Deletes an object that an undo takes back, with what is under it: that was inserted with it, and nothing else is
-    /// there any more. No rule reaches further.
+    /// Deletes an object whose insertion an undo reverts, with all objects below it. These were inserted with it, and
+    /// no other objects are left there. Delete rules are not followed any further.
     func takeBack(_ id: ObjectID, _ losses: RevertLosses) throws(StoreError) {
         try self.delete([id], isTakenBack: true, losses)
     }
@@ -84,17 +84,18 @@ extension ObjectGraph {
                     break
                 }
                 let partnerSlot = layout.partnerSlots[slot]
-                // One that follows to its end will be deleted, or the whole is refused.
+                // This is right for a partner that the cascade reaches too: it will be deleted, or the whole request is
+                // refused.
                 if partnerSlot >= 0, target != next.id {
                     try self.part(partners, target, partnerSlot, from: next.id, losses)
                 }
             }
             try self.deleteRow(table, next.id, row, reached: next.reached)
         }
-        for denial in denials { try self.judge(denial, going) }
+        for denial in denials { try self.check(denial, going) }
     }
 
-    /// Takes a partner out of a slot, if that is whom it holds.
+    /// Empties a one-to-one slot if it holds `partner`.
     func part(
         _ table: EntityTable,
         _ id: ObjectID,
@@ -108,7 +109,7 @@ extension ObjectGraph {
         try self.setReference(table, id, slot, from: partner, to: nil)
     }
 
-    private func judge(_ denial: Denial, _ going: ObjectIDSet?) throws(StoreError) {
+    private func check(_ denial: Denial, _ going: ObjectIDSet?) throws(StoreError) {
         func isGoing(_ id: ObjectID) throws(StoreError) -> Bool { try going?.contains(id) ?? false }
         var count = 0
         switch denial.remaining {
@@ -122,8 +123,8 @@ extension ObjectGraph {
         guard count > 0 else { return }
         throw .refused(
             .deleteDenied,
-            "the object \(denial.id) still has \(count) \(denial.name), which \(count == 1 ? "denies" : "deny") "
-                + "its deletion",
+            "the object \(denial.id) cannot be deleted while \(denial.name) still refers to "
+                + "\(count == 1 ? "1 object" : "\(count) objects")",
             object: denial.id
         )
     }
@@ -148,7 +149,7 @@ extension ObjectGraph {
         }
     }
 
-    /// Pairs go with either of their objects; what is at the other end follows the rule.
+    /// Deletes the pairs of an object. The objects at their other ends follow the delete rule.
     private func follow(
         _ pairs: EntityLayout.ManyToMany,
         of id: ObjectID,
@@ -180,7 +181,8 @@ extension ObjectGraph {
         try self.deletePairs(pairs, of: id, losses)
     }
 
-    /// Deletes the pairs in which an object is the owner; of a relationship that is its own inverse, all it is in.
+    /// Deletes the pairs whose owner is the object. If the relationship is its own inverse, deletes all pairs of the
+    /// object.
     private func deletePairs(_ pairs: EntityLayout.ManyToMany, of id: ObjectID, _ losses: RevertLosses?)
         throws(StoreError)
     {
@@ -203,7 +205,7 @@ extension ObjectGraph {
         try self.recorder.recordDeletion(row.entity, id, before: row, neighbours: neighbours)
     }
 
-    /// By place: the neighbours of an object about to be deleted. `willRead` is called before any are looked up.
+    /// Returns the neighbours of an object about to be deleted, by place. Calls `willRead` before it reads any of them.
     private func departingNeighbours(
         _ table: EntityTable,
         _ id: ObjectID,
@@ -229,8 +231,8 @@ extension ObjectGraph {
         return neighbours
     }
 
-    /// Deletes a tree that has no relationships to other objects, by runs. Deletes the top's row last: while it exists,
-    /// SQLite need not look for the owners of its children.
+    /// Deletes a tree that has no relationships to other objects, in runs. Deletes the row of the top last: while it
+    /// exists, SQLite need not look up the owners of its children.
     private func deleteTree(_ top: ObjectID, _ queue: CascadeQueue, _ losses: RevertLosses?) throws(StoreError) {
         var topTable: EntityTable?
         let runs = CascadeRuns(self.tables, self.layout)
@@ -262,8 +264,8 @@ extension ObjectGraph {
         try queue.push(id, table: self.index(of: table))
     }
 
-    /// Adds the objects of a cascading relationship, so that the first is taken next. `known`: when they have been
-    /// read.
+    /// Adds the objects of a cascading relationship to the queue, so that the first of them is next. `known`: the
+    /// objects, if they have been read.
     private func enqueue(
         _ owner: ObjectID,
         _ toMany: EntityLayout.ToMany,
@@ -272,7 +274,8 @@ extension ObjectGraph {
         known: ArraySlice<ObjectID>? = nil
     ) throws(StoreError) {
         if let known, known.isEmpty { return }
-        // Otherwise neighbours, if any, are looked up one by one, with what this request has moved in mind.
+        // `nil`: the request has changed this order, so the neighbours are read one by one, without the objects that it
+        // has moved.
         let place = toMany.inversePlace.flatMap { place in
             self.recorder.isUndisturbed(destination.layout.number, owner: owner, place: place) ? place : nil
         }
@@ -295,7 +298,7 @@ extension ObjectGraph {
         try destination.forEach(ofOwner: owner, slot: toMany.inverseSlot) { id, _ in objects.append(id) }
         guard case .toOne(_, let place) = destination.layout.slots[toMany.inverseSlot] else { return }
         for id in objects {
-            // A required owner is missed at the end of the request, if the object is still there.
+            // A missing required owner is reported at the end of the request, if the object still exists then.
             guard let old = try destination.row(id) else { continue }
             if let losses { try self.note(emptied: id, toMany.inverseSlot, destination, losses) }
             if let place { try self.leave(destination, id, old, place: place) }

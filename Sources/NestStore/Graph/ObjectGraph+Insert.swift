@@ -1,7 +1,7 @@
 import NestModel
 import NestSchema
 
-/// Inserting, updating and find-or-create.
+/// Inserts, updates, and finds or creates objects.
 extension ObjectGraph {
     func insert(_ entity: EntityNumber, values: [PropertyAssignment], placements: [Placement]) throws(StoreError) {
         let table = try self.table(entity)
@@ -19,8 +19,8 @@ extension ObjectGraph {
             let below = self.layout.model.kinds(of: entity).filter { !$0.isAbstract }.map(\.name)
             throw .refused(
                 .invalid,
-                "\(kind.entity.name) is abstract: insert one of "
-                    + "\(below.isEmpty ? "none" : below.joined(separator: ", "))"
+                "\(kind.entity.name) is abstract"
+                    + (below.isEmpty ? "" : ": insert one of \(below.joined(separator: ", "))")
             )
         }
         return kind
@@ -40,8 +40,8 @@ extension ObjectGraph {
             places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
         )
         for slot in kind.nowSlots { row.values[slot] = .date(self.time) }
-        if let root = layout.root { try self.hangUnder(root, layout, &assigned) }
-        // Partners are joined when the object is there.
+        if let root = layout.root { try self.putUnder(root, layout, &assigned) }
+        // One-to-one partners are joined after the object has been inserted.
         for (slot, value) in assigned.values where layout.partnerSlots[slot] < 0 { row.values[slot] = value }
         if !self.reportsMissingAtEnd { try self.refuseMissing(layout, row, placements: assigned.placements) }
         let id = try self.newObjectID()
@@ -64,8 +64,8 @@ extension ObjectGraph {
         return id
     }
 
-    /// What is inserted without an owner goes under the root, last.
-    private func hangUnder(
+    /// Puts an object that is inserted without an owner under the root, as the last one.
+    private func putUnder(
         _ root: RootDescription,
         _ layout: EntityLayout,
         _ assigned: inout Assignments
@@ -90,7 +90,7 @@ extension ObjectGraph {
             property: root.relationship,
             object: object,
             reason: .required,
-            message: "\(layout.name).\(name) cannot be null: everything hangs under the root object \(root.object)"
+            message: "\(layout.name).\(name) cannot be null: every object must be under the root object \(root.object)"
         )
     }
 
@@ -127,14 +127,15 @@ extension ObjectGraph {
 
     // MARK: One-to-one
 
-    /// Both sides of a one-to-one relationship hold the other. Sets them in the order of the request.
+    /// Sets one-to-one relationships in the order of the request. Both objects of such a relationship refer to each
+    /// other.
     private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ assigned: Assignments) throws(StoreError) {
         for (slot, value) in assigned.values where table.layout.partnerSlots[slot] >= 0 {
             try self.joinPartners(table, id, slot, value.referenceValue)
         }
     }
 
-    /// Parts an object and its new partner from those they had, then joins them.
+    /// Separates an object and its new partner from their old partners, then joins them.
     private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ slot: Int, _ new: ObjectID?) throws(StoreError) {
         guard case .toOne(let relationship, _) = table.layout.slots[slot] else { return }
         let partners = try self.table(relationship.destination)
@@ -154,7 +155,7 @@ extension ObjectGraph {
         try self.setReference(partners, new, partnerSlot, from: nil, to: id)
     }
 
-    /// Sets a to-one slot without an order that holds `old`; nothing when it holds something else by now.
+    /// Sets an unordered to-one slot that holds `old`. Does nothing if it holds something else by now.
     func setReference(
         _ table: EntityTable,
         _ id: ObjectID,
@@ -170,7 +171,7 @@ extension ObjectGraph {
 
     // MARK: Find or create
 
-    /// The first object by id whose stored properties equal all of `match`, or a new one.
+    /// Finds the first object by id whose stored properties equal all of `match`, or inserts a new one.
     func findOrCreate(
         _ entity: EntityNumber,
         match: [PropertyAssignment],
@@ -183,8 +184,9 @@ extension ObjectGraph {
             throw .refused(.unknownEntity, "the model has no entity number \(entity.rawValue)")
         }
         let kind = layout.kind(entity)
-        guard !match.isEmpty else { throw .refused(.invalid, "find-or-create needs a property to find by") }
-        // Also what is only created is checked first: a request is right or wrong whatever is there.
+        guard !match.isEmpty else { throw .refused(.invalid, "find-or-create needs at least one property to match") }
+        // Values that are needed only to create are checked first too: whether a request is valid must not depend on
+        // the existing objects.
         let all = try self.assignments(layout, kind, for: .findOrCreate, values: match + values, placements: placements)
         let wanted = try self.assignments(layout, kind, for: .findOrCreate, values: match)
         var slots = wanted.values.map(\.slot)

@@ -1,7 +1,7 @@
 import NestModel
 import NestSchema
 
-/// Positions among the objects of an ordered relationship.
+/// Moves objects in ordered relationships.
 extension ObjectGraph {
     func move(_ id: ObjectID, _ placement: Placement) throws(StoreError) {
         let (table, row) = try self.require(id)
@@ -12,7 +12,7 @@ extension ObjectGraph {
         }
     }
 
-    /// Puts an object at a position under an owner. Writes nothing when it is there already.
+    /// Puts an object at a position under an owner. Writes nothing if it is there already.
     func move(_ table: EntityTable, _ id: ObjectID, place: Int, owner: ObjectID, at: Place) throws(StoreError) {
         // The row is read again: an earlier step of the same update may have changed it.
         guard let old = try table.row(id) else { throw Self.notFound(id) }
@@ -30,7 +30,7 @@ extension ObjectGraph {
         }
         if !old.values[slot].isNull { try self.leave(table, id, old, place: place) }
         let position = try order.position(after: left?.id, leftPosition: left?.position, excluding: id)
-        // Making room may have renumbered others, never this object.
+        // Making room may have renumbered other objects, never this one.
         var new = old
         new.values[slot] = .reference(owner)
         new.places[place] = SparsePlace(position: position, stamp: self.revision.rawValue)
@@ -39,7 +39,7 @@ extension ObjectGraph {
         self.recorder.notePlaced(table.layout.number, id, owner: owner, place: place)
     }
 
-    /// A position for an object that is not in the owner's order yet.
+    /// Returns a position for an object that is not in the owner's order yet.
     func place(_ table: EntityTable, place: Int, owner: ObjectID, at: Place, moving: ObjectID?) throws(StoreError)
         -> SparsePlace
     {
@@ -52,7 +52,7 @@ extension ObjectGraph {
         return SparsePlace(position: position, stamp: self.revision.rawValue)
     }
 
-    /// The object to the left of a position; `nil` at the front. `moving` does not count.
+    /// Returns the object to the left of a position; `nil` at the front. Ignores `moving`.
     private func leftNeighbour(
         _ order: SparseOrder,
         _ table: EntityTable,
@@ -73,7 +73,7 @@ extension ObjectGraph {
             return try order.neighbour(before: sibling.position, excluding: moving)
         case .at(let index):
             if index == 0 { return nil }
-            // SQLite takes an offset below 0 for 0.
+            // SQLite treats an offset below 0 as 0.
             let found =
                 index < 0 ? nil : try table.object(at: index - 1, ofOwner: owner, place: place, excluding: moving)
             guard let found else {
@@ -83,7 +83,7 @@ extension ObjectGraph {
                 let count = try table.count(ofOwner: owner, slot: slot) - (isInside ? 1 : 0)
                 throw .refused(
                     .indexOutOfRange,
-                    "there is no index \(index) among the \(count) objects there: 0 to \(count) can be used",
+                    "the index \(index) is out of range: there are \(count) objects, so use 0 to \(count)",
                     object: owner
                 )
             }
@@ -117,7 +117,7 @@ extension ObjectGraph {
 
     /// Notes the neighbours of an object that is about to leave its position, unless this request put it there.
     ///
-    /// They go into the change set with the object's record, which the caller writes next.
+    /// The caller records the change of the object next; `flushDepartures` then adds the neighbours to the record.
     func leave(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, place: Int) throws(StoreError) {
         let entity = table.layout.number
         guard !self.recorder.isPlaced(entity, id, place: place) else { return }
@@ -149,7 +149,7 @@ extension ObjectGraph {
         self.departures.removeAll { $0.id == id }
     }
 
-    /// Whether a slot leads to the same table, to one that may have many: such relationships must not run in circles.
+    /// Whether a slot leads to the same table, and its inverse is to-many: such a relationship must not have cycles.
     func isHierarchy(_ table: EntityTable, _ slot: Int) -> Bool {
         guard case .toOne(let relationship, _) = table.layout.slots[slot], table.layout.partnerSlots[slot] < 0 else {
             return false

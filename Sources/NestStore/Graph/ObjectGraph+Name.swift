@@ -1,10 +1,10 @@
 import NestModel
 import NestSchema
 
-/// Undo entries named in the words of the model.
+/// Names undo entries in the words of the model.
 extension ObjectGraph {
-    /// The name of an undo entry in the words of the model: `add item "Milk"`, `delete "Milk" and 41 items inside`,
-    /// `move "Milk" to "Shopping"`, `edit "Milk"`. Call when the transaction has been performed.
+    /// Returns the name of an undo entry in the words of the model: `add item "Milk"`, `delete "Milk" and 41 items
+    /// inside`, `move "Milk" to "Shopping"`, `edit "Milk"`. Call it after the transaction has been performed.
     package func defaultName(of transaction: WriteTransaction) throws(StoreError) -> String {
         guard let first = transaction.mutations.first, transaction.mutations.count == 1 else {
             return self.nameOfSeveral(transaction)
@@ -22,13 +22,14 @@ extension ObjectGraph {
         case .delete(let object):
             let id = try self.resolve(object)
             var counts = self.recorder.deletedCounts
-            // Itself is not inside; of one that is in a block already only the number is known.
+            // The object itself is not inside. If it is in a block already, its entity is not looked up, and it is
+            // subtracted from the first count.
             let own = self.recorder.changedEntity(id) ?? counts.keys.min()
             if let own, let count = counts[own] { counts[own] = count > 1 ? count - 1 : nil }
             let inside = counts.values.reduce(0, +)
-            // What went with it may be of several entities.
+            // The objects inside may be of several entities.
             let noun = counts.count == 1 ? self.noun(counts.first!.key) : "object"
-            // The object may be in a block, where its name is not looked up.
+            // The object may be in a block, where its label is not looked up.
             let label = self.deleted?.id == id ? self.deleted?.label ?? "" : ""
             let name = "delete \(label.isEmpty ? self.quoted(id) : Self.quote(label))"
             return inside > 0 ? "\(name) and \(inside) \(Self.plural(noun, inside)) inside" : name
@@ -45,7 +46,7 @@ extension ObjectGraph {
 
     private static func nameOfInsert(noun: String, label: String?) -> String {
         guard let label else { return "add \(noun)" }
-        // Every insert has such a name: put together in one piece.
+        // Every insert gets such a name, so it is built in one buffer.
         let short = Self.shortened(label)
         var name = "add "
         name.reserveCapacity(noun.utf8.count + short.utf8.count + 7)
@@ -56,7 +57,7 @@ extension ObjectGraph {
         return name
     }
 
-    /// `add item "usr" and 41 items inside`.
+    /// Returns the name of an import, such as `add item "usr" and 41 more items`.
     package static func nameOfImport(_ kind: EntityLayout.Kind, label: String?, count: Int) -> String {
         let noun = kind.noun
         let name = Self.nameOfInsert(noun: noun, label: label)
@@ -103,7 +104,7 @@ extension ObjectGraph {
         return self.recorder.changedValue(id, slot)?.stringValue
     }
 
-    /// What a person calls the object: its label, or what it is and its id.
+    /// Returns an object's label in quotes, or its noun and id if it has no label.
     private func quoted(_ id: ObjectID) -> String {
         if let label = self.label(id), !label.isEmpty { return Self.quote(label) }
         let entity = self.recorder.changedEntity(id) ?? (try? self.find(id))?.row.entity
@@ -112,7 +113,7 @@ extension ObjectGraph {
 
     static func quote(_ text: String) -> String { "\"\(Self.shortened(text))\"" }
 
-    /// At most 40 characters, and never more bytes than a name may have.
+    /// Shortens a text to at most 40 characters, and to fewer bytes than a name may have.
     package static func shortened(_ text: String) -> String {
         // Most labels are short, and cutting by characters is slow.
         if text.utf8.count <= 40 { return text }

@@ -1,7 +1,7 @@
 import NestModel
 import NestSchema
 
-/// Relationships to many, set from their owner's side.
+/// Changes to-many relationships from their owner's side.
 extension ObjectGraph {
     /// A to-many relationship of an object.
     private enum Related {
@@ -38,7 +38,7 @@ extension ObjectGraph {
         let entity = table.layout.kind(row.entity).entity
         guard let relationship = entity.relationship(property), relationship.isToMany else {
             let name = entity.propertyName(property)
-            let text = name.map { "\(entity.name).\($0) is not to-many: set it" }
+            let text = name.map { "\(entity.name).\($0) is not a to-many relationship: set its value instead" }
             throw .refused(
                 .unknownProperty,
                 text ?? "\(entity.name) has no property number \(property.rawValue)",
@@ -48,12 +48,12 @@ extension ObjectGraph {
         let toMany = table.layout.toMany(property).map { Related.toMany($0) }
         // The layout has one of the two for each to-many relationship of the model.
         guard let related = toMany ?? table.layout.manyToMany(property).map({ Related.manyToMany($0) }) else {
-            preconditionFailure("a to-many relationship has another side")
+            preconditionFailure("a to-many relationship has an inverse")
         }
         return Side(related: related, owner: owner, entity: entity, relationship: relationship)
     }
 
-    /// Refuses objects that the relationship cannot lead to, and names all of them.
+    /// Refuses objects that the relationship cannot refer to, and lists all of them.
     private func requireTargets(_ objects: [ObjectID], _ side: Side) throws(StoreError) {
         var strangers: [(ObjectID, String)] = []
         for id in objects where try !self.isObject(id, of: side.related.destination) {
@@ -64,7 +64,11 @@ extension ObjectGraph {
         let wanted = self.layout.model.entity(side.related.destination)?.name ?? ""
         throw Self.refusal(
             strangers.map { id, entity in
-                self.fault(side, .destination, "leads to \(wanted), but the object \(id) is of entity \(entity)")
+                self.fault(
+                    side,
+                    .destination,
+                    "must refer to an object of \(wanted), but the object \(id) is of entity \(entity)"
+                )
             }
         )
     }
@@ -81,12 +85,12 @@ extension ObjectGraph {
 
     // MARK: Steps
 
-    /// Puts an object among those of a to-many relationship, or moves it there.
+    /// Adds an object to a to-many relationship, or moves it within the relationship.
     func relate(_ owner: ObjectID, _ property: PropertyNumber, _ object: ObjectID, at place: Place) throws(StoreError) {
         let side = try self.side(owner, property)
         try self.requireTargets([object], side)
         guard side.related.isOrdered || place == .last else {
-            throw .refused(.invalid, "\(side.name) has no order: nothing can be put at a place in it", object: owner)
+            throw .refused(.invalid, "\(side.name) has no order: an object can only be added last", object: owner)
         }
         try self.relate(side, object, at: place)
     }
@@ -112,12 +116,13 @@ extension ObjectGraph {
         }
     }
 
-    /// Makes a relationship lead to just these objects; in this order when it is ordered, with as few moves as can be.
+    /// Replaces the objects of a relationship. If it is ordered, the objects get this order, with as few moves as
+    /// possible.
     func setRelated(_ owner: ObjectID, _ property: PropertyNumber, _ objects: [ObjectID]) throws(StoreError) {
         let side = try self.side(owner, property)
         let wanted = Set(objects)
         guard wanted.count == objects.count else {
-            throw .refused(.invalid, "\(side.name) cannot lead to the same object twice", object: owner)
+            throw .refused(.invalid, "\(side.name) cannot contain the same object twice", object: owner)
         }
         try self.requireTargets(objects, side)
         let before = try self.objects(of: owner, side.related)
@@ -128,7 +133,7 @@ extension ObjectGraph {
             for object in objects where !known.contains(object) { try self.relate(side, object, at: .last) }
             return
         }
-        // Those that keep their order among themselves stay; the rest goes to its place, from left to right.
+        // Objects that keep their relative order stay; the others are moved to their positions, from left to right.
         var indexes: [ObjectID: Int] = [:]
         for (index, object) in kept.enumerated() { indexes[object] = index }
         let known = objects.filter { indexes[$0] != nil }
@@ -173,8 +178,8 @@ extension ObjectGraph {
         try self.update(object, values: [PropertyAssignment(inverse, .value(.reference(owner)))])
     }
 
-    /// Takes objects from their owner. When no later step can give them another, all those that need one are reported
-    /// together, before anything is written.
+    /// Removes objects from their owner. If no later step can give them another owner, all objects that need one are
+    /// reported together, before anything is written.
     private func release(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ objects: [ObjectID]) throws(StoreError) {
         let table = try self.table(toMany.destination)
         let layout = table.layout
@@ -195,7 +200,7 @@ extension ObjectGraph {
 
     // MARK: Many-to-many
 
-    /// The pair of two objects, or `nil`.
+    /// Returns the pair of two objects, or `nil`.
     private func pairID(_ table: EntityTable, _ pairs: EntityLayout.ManyToMany, _ owner: ObjectID, _ object: ObjectID)
         throws(StoreError) -> ObjectID?
     {
@@ -210,7 +215,7 @@ extension ObjectGraph {
     {
         let table = try self.table(pairs.join)
         if let known = try self.pairID(table, pairs, owner, object) {
-            // There already: only its place can change.
+            // The pair exists: only its position can change.
             guard let index = pairs.ownerPlace else { return }
             return try self.move(table, known, place: index, owner: owner, at: try self.pairPlace(place, pairs, owner))
         }
@@ -218,7 +223,7 @@ extension ObjectGraph {
         if pairs.isSymmetric, owner != object { try self.insertPair(table, pairs, object, owner, at: .last) }
     }
 
-    /// A position relative to an object, as one relative to its pair.
+    /// Converts a place next to an object to a place next to its pair.
     private func pairPlace(_ place: Place, _ pairs: EntityLayout.ManyToMany, _ owner: ObjectID) throws(StoreError)
         -> Place
     {

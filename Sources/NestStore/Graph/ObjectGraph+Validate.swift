@@ -1,16 +1,16 @@
 import NestModel
 import NestSchema
 
-/// The rules that are judged at the end of a request.
+/// The rules that are checked at the end of a request.
 extension ObjectGraph {
-    /// Judges what the request leaves: required values, counts, uniqueness. Throws everything that is wrong with it,
-    /// together with what its steps have found. The last call of a request.
+    /// Checks the objects that the request leaves: required values, counts, uniqueness. Throws a refusal with all
+    /// faults, including those that the steps have found. The last call of a request.
     package func validate() throws(StoreError) {
         try self.settle()
         var twins: Set<Twin> = []
         for (entity, id) in self.recorder.streamedUnique {
             let table = try self.table(entity)
-            if let row = try table.row(id) { try self.judgeUniqueness(table, id, before: nil, row, &twins) }
+            if let row = try table.row(id) { try self.checkUniqueness(table, id, before: nil, row, &twins) }
         }
         var counted = self.layout.hasCounts ? self.recorder.streamedCounted : nil
         for index in 0..<self.recorder.changedCount {
@@ -23,19 +23,19 @@ extension ObjectGraph {
             let object = self.recorder.changed(at: index)
             counted?.note(object)
             guard let row = object.after else { continue }
-            self.judgeRequired(table.layout, object.id, row)
+            self.checkRequired(table.layout, object.id, row)
             if !table.layout.uniquenesses.isEmpty {
-                try self.judgeUniqueness(table, object.id, before: object.before, row, &twins)
+                try self.checkUniqueness(table, object.id, before: object.before, row, &twins)
             }
         }
         for (table, id) in self.emptied where self.recorder.changedObject(id) == nil {
-            if let row = try table.row(id) { self.judgeRequired(table.layout, id, row) }
+            if let row = try table.row(id) { self.checkRequired(table.layout, id, row) }
         }
-        if let counted { for owner in counted.owners { try self.judgeCount(owner) } }
+        if let counted { for owner in counted.owners { try self.checkCount(owner) } }
         guard self.faults.isEmpty else { throw Self.refusal(self.faults) }
     }
 
-    /// An object that was changed and changed back has not changed since its revision before.
+    /// Restores the old revision of an object that was changed and changed back: it has not changed.
     private func settle() throws(StoreError) {
         for index in self.recorder.rewritten {
             let object = self.recorder.changed(at: index)
@@ -52,13 +52,13 @@ extension ObjectGraph {
 
     // MARK: Required
 
-    /// The object of a fault: none when this request would have inserted it.
+    /// Returns the object for a fault; `nil` if this request inserts the object.
     func existing(_ id: ObjectID) -> ObjectID? {
         if let wasThere = self.recorder.wasThere(id) { return wasThere ? id : nil }
         return id.rawValue < self.firstObjectID ? id : nil
     }
 
-    /// A required slot of an object has no value.
+    /// Returns the fault for a required slot without a value.
     func missing(_ layout: EntityLayout, _ id: ObjectID, _ slot: Int, _ row: ObjectRow) -> ValidationFault {
         let object = self.existing(id)
         return ValidationFault(
@@ -71,18 +71,19 @@ extension ObjectGraph {
         )
     }
 
-    private func judgeRequired(_ layout: EntityLayout, _ id: ObjectID, _ row: ObjectRow) {
+    private func checkRequired(_ layout: EntityLayout, _ id: ObjectID, _ row: ObjectRow) {
         guard !layout.isJoin else { return }
         let kind = layout.kind(row.entity)
-        if kind.mayBeTooLarge { self.judgeSize(kind, self.existing(id), row) }
+        if kind.mayBeTooLarge { self.checkSize(kind, self.existing(id), row) }
         for slot in kind.requiredSlots where row.values[slot].isNull {
-            // A root has no owner, whatever the model requires.
+            // The root has no owner, even if the model requires one.
             if layout.root?.object == id, case .toOne = layout.slots[slot] { continue }
             self.faults.append(self.missing(layout, id, slot, row))
         }
     }
 
-    /// The same for an object about to be inserted by the only step of a request, so that nothing need be rolled back.
+    /// Refuses missing values of an object that the only step of a request is about to insert, so that nothing has to
+    /// be rolled back.
     func refuseMissing(
         _ layout: EntityLayout,
         _ row: ObjectRow,
@@ -105,7 +106,7 @@ extension ObjectGraph {
         guard faults.isEmpty else { throw Self.refusal(faults) }
     }
 
-    func judgeSize(_ kind: EntityLayout.Kind, _ id: ObjectID?, _ row: ObjectRow) {
+    func checkSize(_ kind: EntityLayout.Kind, _ id: ObjectID?, _ row: ObjectRow) {
         let byteCount = row.values.reduce(0) { $0 + $1.byteCount }
         guard byteCount > Limits.objectBytesMax else { return }
         self.faults.append(
@@ -128,7 +129,7 @@ extension ObjectGraph {
         var slots: [Int]
     }
 
-    private func judgeUniqueness(
+    private func checkUniqueness(
         _ table: EntityTable,
         _ id: ObjectID,
         before: ObjectRow?,
@@ -147,7 +148,7 @@ extension ObjectGraph {
             let names = uniqueness.slots.map { table.layout.propertyName(table.layout.properties[$0]) ?? "" }
             let entity = table.layout.kind(row.entity).entity.name
             let twin =
-                self.existing(other).map { "the object \($0) has the same" } ?? "another of this request has the same"
+                self.existing(other).map { "the object \($0) has the same" } ?? "another new object has the same"
             self.faults.append(
                 ValidationFault(
                     entity: row.entity,
@@ -162,7 +163,7 @@ extension ObjectGraph {
 
     // MARK: Counts
 
-    private func judgeCount(_ counted: CountedOwners.Owner) throws(StoreError) {
+    private func checkCount(_ counted: CountedOwners.Owner) throws(StoreError) {
         guard let (table, row) = try self.find(counted.id) else { return }
         let layout = table.layout
         let count: Int
@@ -188,14 +189,14 @@ extension ObjectGraph {
                 property: relationship.number,
                 object: self.existing(counted.id),
                 reason: count == 0 ? .required : .range,
-                message: "\(entity).\(relationship.name) must lead to \(bounds), not \(count)"
+                message: "\(entity).\(relationship.name) must refer to \(bounds), not to \(count)"
             )
         )
     }
 
     // MARK: Refusals
 
-    /// An error with everything that is wrong; its code is that of the one kind of fault, when there is one.
+    /// Returns a refusal with all faults. If they are of one kind, its code is the code of that kind.
     static func refusal(_ faults: [ValidationFault]) -> StoreError {
         let listed = Array(faults.prefix(Limits.faultsPerErrorMax))
         var text = listed.map(\.message).joined(separator: "; ")

@@ -3,8 +3,8 @@ import NestSchema
 
 /// The object graph as one request sees and changes it, inside the open SQLite transaction of a group.
 ///
-/// Keeps what the model promises: inverses, delete rules, order, no cycles, validation. After an error
-/// `recorder.hasWritten` says whether the request must be rolled back.
+/// Enforces the rules of the model: inverses, delete rules, order, no cycles, validation. After an error
+/// `recorder.hasWritten` states whether the request must be rolled back.
 package final class ObjectGraph {
     let layout: ModelLayout
     let recorder: ChangeRecorder
@@ -12,24 +12,26 @@ package final class ObjectGraph {
     let memory: BulkMemory
     /// The time of the request, in microseconds since 1970-01-01 UTC.
     let time: Int64
-    /// The next id to give.
+    /// The next object id to assign.
     package private(set) var nextObjectID: Int64
-    /// The first that this request can have given.
+    /// The first object id that this request can have assigned.
     let firstObjectID: Int64
-    /// What `Mutation` references like -1 stand for: objects inserted or found by the steps so far, in their order.
+    /// The objects that the steps have inserted or found so far, in order. References such as -1 in a `Mutation` refer
+    /// to them.
     var results: [ObjectID] = []
     var runs: [Receipt.Run] = []
     /// The faults found so far. A request with faults is refused when all of them are known.
     var faults: [ValidationFault] = []
-    /// Objects that came back without a value that they had: of a bulk write only these are judged.
+    /// Objects that an undo restored without a value that they had. Of the objects of a bulk write only these are
+    /// validated.
     var emptied: [(table: EntityTable, id: ObjectID)] = []
-    /// Several steps: a fault that a later step may correct is judged at the end only.
+    /// Whether the request has several steps. A fault that a later step may correct is then checked only at the end.
     private(set) var isBatch = false
-    /// Missing values are reported at the end of the request, with the other faults that are found there.
-    var reportsMissingAtEnd: Bool { self.isBatch || self.layout.isJudgedLate }
-    /// Neighbours of objects about to be written, until their record exists.
+    /// Whether missing values are reported at the end of the request, with the other faults that are found there.
+    var reportsMissingAtEnd: Bool { self.isBatch || self.layout.hasDeferredChecks }
+    /// The neighbours of objects about to be written, until the change of the object is recorded.
     var departures: [(id: ObjectID, place: Int, neighbours: Neighbours)] = []
-    /// The table in which an object was found last: requests mostly stay in one.
+    /// The index of the table in which an object was found last: most requests use one table.
     private var lastFound = 0
 
     init(
@@ -60,7 +62,7 @@ package final class ObjectGraph {
         return self.tables[index]
     }
 
-    /// Where a table is among the tables.
+    /// Returns the index of a table in `tables`.
     func index(of table: EntityTable) -> Int {
         guard let index = self.layout.index(of: table.layout.number) else {
             preconditionFailure("a table of the graph is of its layout")
@@ -70,13 +72,14 @@ package final class ObjectGraph {
 
     func newObjectID() throws(StoreError) -> ObjectID {
         guard self.nextObjectID <= Limits.objectIDMax else {
-            throw .refused(.limitExceeded, "the store has given all its object ids")
+            throw .refused(.limitExceeded, "the store has no object ids left")
         }
         defer { self.nextObjectID += 1 }
         return ObjectID(self.nextObjectID)
     }
 
-    /// The object's table and row: ids are unique over all entities, so the tables are probed. Pairs are no objects.
+    /// Returns an object's table and row. Ids are unique across all entities, so the tables are searched one by one.
+    /// Pairs are not objects.
     func find(_ id: ObjectID) throws(StoreError) -> (table: EntityTable, row: ObjectRow)? {
         if !self.tables[self.lastFound].layout.isJoin, let row = try self.tables[self.lastFound].row(id) {
             return (self.tables[self.lastFound], row)
@@ -101,9 +104,9 @@ package final class ObjectGraph {
 
     // MARK: Steps
 
-    /// The object that the last step deleted, and what it was called.
+    /// The object that the last step deleted, and its label.
     var deleted: (id: ObjectID, label: String?)?
-    /// Stands among the results for a step that was refused.
+    /// The placeholder in `results` for a step that was refused.
     private static let refused = ObjectID(0)
 
     func resolve(_ reference: ObjectReference) throws(StoreError) -> ObjectID {
@@ -112,15 +115,15 @@ package final class ObjectGraph {
         guard index > 0, index <= Int64(self.results.count) else {
             throw .refused(
                 .invalid,
-                "the reference \(reference.rawValue) names no insert or find-or-create before it in this transaction"
+                "the reference \(reference.rawValue) refers to no earlier insert or find-or-create of this transaction"
             )
         }
         return self.results[Int(index) - 1]
     }
 
-    /// Whether every step that this one refers to succeeded: otherwise it cannot be judged.
-    private func isJudgeable(_ mutation: Mutation) throws(StoreError) -> Bool {
-        // Only a step with faults was refused so far.
+    /// Whether all steps that this step refers to succeeded: otherwise it cannot be checked.
+    private func isCheckable(_ mutation: Mutation) throws(StoreError) -> Bool {
+        // Without faults no step was refused.
         guard !self.faults.isEmpty else { return true }
         for reference in mutation.references where try self.resolve(reference) == Self.refused { return false }
         return true
@@ -131,15 +134,15 @@ package final class ObjectGraph {
         self.runs.append(id, isFound: isFound)
     }
 
-    /// Performs a transaction's steps in order; answers the inserted and found objects. `validate` reports what is
-    /// wrong with the objects it leaves.
+    /// Performs a transaction's steps in order. Returns the inserted and found objects. Call `validate` afterwards: it
+    /// checks the resulting objects.
     package func perform(_ transaction: WriteTransaction) throws(StoreError) -> [Receipt.Run] {
         for precondition in transaction.preconditions { try self.check(precondition) }
         self.isBatch = transaction.mutations.count > 1
         for mutation in transaction.mutations {
             let resultCount = self.results.count
             do throws(StoreError) {
-                if try self.isJudgeable(mutation) { try self.perform(mutation) }
+                if try self.isCheckable(mutation) { try self.perform(mutation) }
             } catch {
                 guard case .refused(let refusal) = error else { throw error }
                 if self.isBatch, !refusal.faults.isEmpty {
@@ -147,7 +150,7 @@ package final class ObjectGraph {
                 } else if self.faults.isEmpty {
                     throw error
                 } else {
-                    // An earlier step that was refused may be the cause: it did nothing.
+                    // The cause may be an earlier step: it was refused and did nothing.
                     throw Self.refusal(self.faults)
                 }
             }
@@ -163,10 +166,10 @@ package final class ObjectGraph {
         }
     }
 
-    /// `revision`: `nil` when unknown.
+    /// `revision`: `nil` if unknown.
     static func changed(_ id: ObjectID, at revision: Revision?, since base: Revision) -> StoreError {
-        let at = revision.map { " at revision \($0), after" } ?? " after revision"
-        return .refused(.conflict, "the object \(id) changed\(at) \(base): look again, then retry", object: id)
+        let at = revision.map { " at revision \($0), after" } ?? " after"
+        return .refused(.conflict, "the object \(id) changed\(at) revision \(base): read it and retry", object: id)
     }
 
     private func perform(_ mutation: Mutation) throws(StoreError) {
@@ -192,7 +195,7 @@ package final class ObjectGraph {
         }
     }
 
-    /// Writes a row that differs from what is stored, and records it.
+    /// Writes a row that differs from the stored one, and records the change.
     func write(_ table: EntityTable, _ id: ObjectID, from old: ObjectRow, to new: ObjectRow) throws(StoreError) {
         var new = new
         new.revision = self.revision
@@ -202,7 +205,7 @@ package final class ObjectGraph {
 }
 
 extension Mutation {
-    /// The step adds an object to the results that later steps may refer to.
+    /// Whether the step adds an object to the results, to which later steps may refer.
     fileprivate var hasResult: Bool {
         switch self {
         case .insert, .findOrCreate: true
@@ -210,7 +213,7 @@ extension Mutation {
         }
     }
 
-    /// Every object that the step names.
+    /// All objects that the step refers to.
     fileprivate var references: [ObjectReference] {
         switch self {
         case .insert(_, let values, let placements): values.compactMap(\.reference) + placements.flatMap(\.references)

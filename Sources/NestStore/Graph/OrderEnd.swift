@@ -1,11 +1,10 @@
 import NestModel
 import NestSchema
 
-/// The last object of one owner's order: what is appended under one owner comes in rows, and need not look for it each
-/// time.
+/// The last object of one owner's order. It is cached because objects are often appended to the same owner several
+/// times in a row.
 ///
-/// Follows what is inserted; forgotten when anything else changes an order of the table, and when anything is rolled
-/// back.
+/// Inserts update it. It is discarded when anything else changes an order of the table, and on a rollback.
 struct OrderEnd {
     let owner: ObjectID
     let place: Int
@@ -21,7 +20,7 @@ struct OrderEnd {
 
     func isOf(_ owner: ObjectID, _ place: Int) -> Bool { self.owner == owner && self.place == place }
 
-    /// An object has been inserted into the table.
+    /// Updates the end after an object has been inserted into the table.
     mutating func note(_ id: ObjectID, _ row: ObjectRow, _ layout: EntityLayout) {
         guard row.places[self.place].position > self.position,
             row.values[layout.placedSlots[self.place]] == .reference(self.owner)

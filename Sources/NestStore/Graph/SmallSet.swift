@@ -1,5 +1,5 @@
-/// A set that is searched from end to end while it is small, and of one element needs no memory of its own: most
-/// requests touch one object, and hashing it would cost more than the comparison.
+/// A set that is searched linearly while it is small, and that allocates no memory for a single element. Most requests
+/// change one object, and hashing it would cost more than comparing it.
 struct SmallSet<Element: Hashable> {
     private static var searchedMax: Int { 8 }
 

@@ -1,16 +1,16 @@
 import NestModel
 import NestSchema
 
-/// Sparse positions of the objects of one owner: numbers with gaps, so that putting an object between two others writes
-/// one row. When a gap runs out, the smallest enclosing range that is not too dense is renumbered evenly.
+/// The sparse positions of the objects of one owner: numbers with gaps, so that putting an object between two others
+/// writes one row. When a gap runs out, the smallest enclosing range that is not too dense is renumbered evenly.
 ///
 /// Amortised O(log n) rows per insertion. (Bender, Cole, Demaine, Farach-Colton, Zito: "Two simplified algorithms for
 /// maintaining order in a list", 2002, the first of them.)
 struct SparseOrder {
-    /// The distance at which objects are appended, unless a test wants gaps to run out sooner.
+    /// The distance at which objects are appended. Tests use a smaller one so that gaps run out sooner.
     static let step: Int64 = 1 << 32
     private static let positionMax: Int64 = 1 << 61
-    /// How quickly ranges must thin out as they grow: a range of 2^i positions may hold (2 / density)^i objects.
+    /// How fast the allowed density falls as ranges grow: a range of 2^i positions may hold (2 / density)^i objects.
     private static let density = 1.4
 
     let table: EntityTable
@@ -18,8 +18,8 @@ struct SparseOrder {
     let owner: ObjectID
     let recorder: ChangeRecorder
 
-    /// A free position right after `left` (`nil`: at the front), not counting the object `excluding`, which is about to
-    /// be placed; `preferred` if that is one. Renumbers neighbours when there is no gap.
+    /// Returns a free position directly after `left` (`nil`: at the front), or `preferred` if that is one. Ignores the
+    /// object `excluding`, which is about to be placed. Renumbers neighbours if there is no gap.
     func position(
         after left: ObjectID?,
         leftPosition: Int64?,
@@ -41,14 +41,14 @@ struct SparseOrder {
         return try self.makeRoom(after: left, around: leftPosition ?? right!.position, excluding: excluding)
     }
 
-    /// A free position behind all objects but `excluding`. One look instead of two.
+    /// Returns a free position after all objects but `excluding`. Takes one read, `position` would take two.
     func positionAtEnd(excluding: ObjectID?) throws(StoreError) -> Int64 {
         guard let last = try self.neighbour(before: nil, excluding: excluding) else { return 0 }
         if last.position < Self.positionMax - Self.step { return last.position + self.recorder.orderStep }
         return try self.makeRoom(after: last.id, around: last.position, excluding: excluding)
     }
 
-    /// The first object after a position (`nil`: of all) that is not `excluding`.
+    /// Returns the first object after a position (`nil`: of all) that is not `excluding`.
     func neighbour(after position: Int64?, excluding: ObjectID?) throws(StoreError) -> (id: ObjectID, position: Int64)?
     {
         var next =
@@ -63,7 +63,7 @@ struct SparseOrder {
         return next
     }
 
-    /// The last object before a position (`nil`: of all) that is not `excluding`.
+    /// Returns the last object before a position (`nil`: of all) that is not `excluding`.
     func neighbour(before position: Int64?, excluding: ObjectID?) throws(StoreError) -> (id: ObjectID, position: Int64)?
     {
         var next =
@@ -78,7 +78,8 @@ struct SparseOrder {
         return next
     }
 
-    /// Renumbers the smallest range around a position that is thin enough, leaving a gap after `left`; answers the gap.
+    /// Renumbers the smallest range around a position that is not too dense, and leaves a gap after `left`. Returns the
+    /// position of the gap.
     private func makeRoom(after left: ObjectID?, around position: Int64, excluding: ObjectID?) throws(StoreError)
         -> Int64
     {
@@ -86,7 +87,7 @@ struct SparseOrder {
         while true {
             let size: Int64 = 1 << bits
             let low = (position >> bits) << bits
-            // Thinning out is a power of the size; past a million objects any range of 2^62 is thin enough.
+            // The allowed number of objects is a power of the size. A range of 2^62 positions always has room.
             let countMax = bits >= 62 ? Int.max : Int(Self.power(2 / Self.density, bits))
             let objects = try self.table.objects(
                 ofOwner: self.owner,
@@ -137,7 +138,10 @@ struct SparseOrder {
             }
         }
         guard let free else {
-            throw .corrupt(path: self.table.path, reason: "\(self.table.layout.name): two at one place")
+            throw .corrupt(
+                path: self.table.path,
+                reason: "\(self.table.layout.name): two objects have the same position"
+            )
         }
         return free
     }

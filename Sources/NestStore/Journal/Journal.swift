@@ -13,8 +13,8 @@ struct Journal {
         self.layout = layout
     }
 
-    /// Writes the row of a group. `changes` are the inline change sets of its requests, one after the other. Answers
-    /// the bytes it takes, as `size` counts them.
+    /// Writes the row of a group. `changes` are the inline change sets of its requests, one after the other. Returns
+    /// the number of bytes that it takes, as `size` counts them.
     func append(
         _ results: [WriteResult],
         changes: [UInt8],
@@ -41,7 +41,7 @@ struct Journal {
         return writer.count + packed.count
     }
 
-    /// Answers the bytes it takes.
+    /// Writes one block. Returns the number of bytes that it takes.
     func appendBlock(_ revision: Revision, _ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Int {
         let statement = try self.connection.statement(
             "INSERT INTO nest_journal_block (revision, number, bytes) VALUES (?1, ?2, ?3)"
@@ -57,7 +57,7 @@ struct Journal {
 
     // MARK: Reading
 
-    /// Revision and next object id of the newest row.
+    /// Returns the revision and the next object id of the newest row.
     func newest() throws(StoreError) -> (revision: Revision, nextObjectID: Int64)? {
         let statement = try self.connection.statement(
             "SELECT last_revision, next_object_id FROM nest_journal ORDER BY last_revision DESC LIMIT 1"
@@ -67,7 +67,7 @@ struct Journal {
         return (Revision(UInt64(clamping: statement.integer(0))), statement.integer(1))
     }
 
-    /// The base from which the journal reaches to now: revisions after it are in the journal.
+    /// Returns the oldest base: all revisions after it are in the journal.
     func oldestBase() throws(StoreError) -> Revision? {
         let statement = try self.connection.statement(
             "SELECT first_revision FROM nest_journal ORDER BY last_revision LIMIT 1"
@@ -86,7 +86,8 @@ struct Journal {
         }
     }
 
-    /// A page of headers, newest first: those before a revision, all when it is 0. The rows of later ones are not read.
+    /// Returns a page of headers, newest first: those before a revision, or the newest ones if it is 0. Does not read
+    /// the rows of later revisions.
     func headers(before: Revision, limit: Int) throws(StoreError) -> [JournalHeader] {
         let statement = try self.connection.statement(
             """
@@ -106,8 +107,8 @@ struct Journal {
         return page
     }
 
-    /// The headers of revisions, which descend, and how many were read to find them. Ends early when those are
-    /// `readMax`, but not before the first.
+    /// Returns the headers of revisions, which must descend, and how many headers were read to find them. Stops when it
+    /// has read `readMax` headers, but not before it has found one.
     func headers(of revisions: [Revision], readMax: Int) throws(StoreError) -> (headers: [JournalHeader], count: Int) {
         let statement = try self.connection.statement(
             "SELECT headers FROM nest_journal WHERE last_revision >= ?1 ORDER BY last_revision LIMIT 1"
@@ -138,7 +139,7 @@ struct Journal {
         }
     }
 
-    /// The header and inline change set of one revision; `nil` when the journal no longer has it.
+    /// Returns the header and inline change set of one revision; `nil` if the journal no longer has it.
     func entry(_ revision: Revision) throws(StoreError) -> (header: JournalHeader, changes: [UInt8])? {
         let statement = try self.connection.statement(
             """
@@ -167,7 +168,7 @@ struct Journal {
         }
     }
 
-    /// The revisions of the row that has the first after `base`, oldest first; `nil` when there is none.
+    /// Returns the revisions of the row that contains the first one after `base`, oldest first; `nil` if there is none.
     func row(after base: Revision) throws(StoreError) -> [(header: JournalHeader, changes: [UInt8])]? {
         let statement = try self.connection.statement(
             "SELECT headers, changes FROM nest_journal WHERE last_revision > ?1 ORDER BY last_revision LIMIT 1"
@@ -206,12 +207,12 @@ struct Journal {
         _ body: (ObjectChange) throws(StoreError) -> Void
     ) throws(StoreError) {
         for number in 0..<count {
-            // One block is read whole before its objects are handed on: `body` may use the connection.
+            // Reads a whole block before it calls `body`, which may use the connection.
             for change in try self.block(revision, number).changes { try body(change) }
         }
     }
 
-    /// The objects of one block, and how many bytes they take.
+    /// Returns the objects of one block, and its unpacked size in bytes.
     func block(_ revision: Revision, _ number: Int) throws(StoreError) -> (changes: [ObjectChange], byteCount: Int) {
         let statement = try self.connection.statement(
             "SELECT bytes FROM nest_journal_block WHERE revision = ?1 AND number = ?2"
@@ -249,7 +250,7 @@ struct Journal {
 
     // MARK: Trimming
 
-    /// Rows and bytes of the journal.
+    /// Returns the number of revisions and bytes in the journal.
     func size() throws(StoreError) -> (revisions: Int64, bytes: Int64) {
         let statement = try self.connection.statement(
             """
@@ -264,7 +265,7 @@ struct Journal {
         return (statement.integer(0), statement.integer(1))
     }
 
-    /// Drops the oldest row unless it is the only one; answers what it held.
+    /// Drops the oldest row unless it is the only one. Returns its last revision, its time and its size.
     func dropOldest() throws(StoreError) -> (last: Revision, time: Int64, bytes: Int64)? {
         let select = try self.connection.statement(
             """
@@ -299,7 +300,7 @@ struct Journal {
         return (Revision(UInt64(clamping: last)), time, bytes)
     }
 
-    /// The time of the oldest transaction; the row of the state before the first has none.
+    /// Returns the time of the oldest transaction. The row of revision 0 has no time.
     func oldestTime() throws(StoreError) -> Int64? {
         let statement = try self.connection.statement(
             "SELECT time FROM nest_journal WHERE last_revision > 0 ORDER BY last_revision LIMIT 1"

@@ -1,8 +1,8 @@
 import NestModel
 import NestProtocol
 
-/// What the journal says of one revision besides its change set: undo stacks, idempotency keys and history are made of
-/// these. A class, because it is handed about and holds much.
+/// The journal's record of one revision, without its change set. Undo stacks, idempotency keys and the history are made
+/// of headers. A class, because it is large and passed on often.
 package final class JournalHeader: Sendable {
     package let revision: Revision
     /// Microseconds since 1970-01-01 UTC.
@@ -17,17 +17,18 @@ package final class JournalHeader: Sendable {
     package let requestHash: UInt64
     /// The inserted and found objects of the receipt.
     package let results: [Receipt.Run]
-    /// The first transaction of the undo entry that this one is part of; `nil`: this one.
+    /// The first transaction of the undo entry that this one is part of; `nil`: this one is the first.
     package let entry: Revision?
-    /// What an undo left as it found it.
+    /// The conflicts that an undo reported.
     package let conflicts: UndoConflicts
-    /// The key that joins the session's next write with this one; `nil`: nothing joins.
+    /// The key for undo coalescing: the session's next write joins this one if it has the same key. `nil`: no write
+    /// joins.
     package let coalescingKey: String?
-    /// Stores of formats before 5 have none: everything.
+    /// The token scope of the write. Headers from before format 5 have none, which means everything.
     package let scope: WriteScope
-    /// Blocks of a bulk change set.
+    /// The number of blocks of a bulk change set.
     package let blockCount: Int
-    /// Bytes of the change set inside the group's `changes`.
+    /// The size of the change set inside the group's `changes`, in bytes.
     package let inlineBytes: Int
 
     package init(
@@ -64,12 +65,12 @@ package final class JournalHeader: Sendable {
         self.inlineBytes = inlineBytes
     }
 
-    /// The same with a key, and what an undo left as it found it.
+    /// Returns a copy with an idempotency key and the conflicts of an undo.
     func answering(_ key: Identifier128?, _ conflicts: UndoConflicts) -> JournalHeader {
         self.copy(key: key, conflicts: conflicts, coalescingKey: self.coalescingKey)
     }
 
-    /// The same with a coalescing key.
+    /// Returns a copy with a coalescing key.
     func coalescing(by coalescingKey: String) -> JournalHeader {
         self.copy(key: self.key, conflicts: self.conflicts, coalescingKey: coalescingKey)
     }
@@ -95,7 +96,8 @@ package final class JournalHeader: Sendable {
     }
 }
 
-/// The optional part of a header, present by kind: most transactions have none.
+/// The bits of a header's kind byte: the kind, and which optional fields follow. Most transactions have none of these
+/// fields.
 private enum HeaderFlags {
     static let kind: UInt8 = 0x0f
     static let entry: UInt8 = 0x10
@@ -104,7 +106,7 @@ private enum HeaderFlags {
 }
 
 extension ByteWriter {
-    /// The headers of one group. The coalescing keys stand behind all of them, where earlier builds do not look.
+    /// Writes the headers of one group. The coalescing keys follow all headers, where older builds do not read.
     mutating func write(headers: [JournalHeader]) {
         self.write(count: headers.count)
         for header in headers { self.write(header: header) }
@@ -142,7 +144,7 @@ extension ByteReader {
     mutating func headers() throws(DecodingFailure) -> [JournalHeader] {
         var headers: [JournalHeader] = []
         for _ in 0..<(try self.count("headers")) { headers.append(try self.header()) }
-        // A build that knew no coalescing keys has written nothing here.
+        // Older builds have no coalescing keys and write nothing here.
         guard !self.isAtEnd else { return headers }
         for _ in 0..<(try self.count("coalescing keys")) {
             let index = try self.index("coalescing header")

@@ -7,11 +7,11 @@ package final class PastTransaction {
     package let header: JournalHeader
     private let inline: [UInt8]
     private let journal: Journal
-    /// Its objects, when they are few and have been read: they are looked at several times.
+    /// Its objects, once they have been read, if they are few: an undo reads them several times.
     private var changes: [ObjectChange]?
-    /// Up to so many are kept.
+    /// The largest number of objects that are kept.
     private static let keptMax = 4_096
-    /// By table: under whom the objects were that have been deleted since.
+    /// By table and slot: the last owner of each object that was deleted since.
     private var formerOwners: [FormerOwnersKey: [ObjectID: ObjectID]] = [:]
 
     private struct FormerOwnersKey: Hashable {
@@ -27,7 +27,7 @@ package final class PastTransaction {
 
     package var revision: Revision { self.header.revision }
 
-    /// Calls `body` with each object that it changed. A bulk change set is read block by block.
+    /// Calls `body` with each object that the transaction changed. A bulk change set is read block by block.
     package func forEach(_ body: (ObjectChange) throws(StoreError) -> Void) throws(StoreError) {
         if let changes {
             for change in changes { try body(change) }
@@ -42,9 +42,10 @@ package final class PastTransaction {
         self.changes = kept
     }
 
-    /// What it did to an object, looked for in its row of the journal and in as many blocks as are left.
+    /// Returns what the transaction did to an object; `nil` if it is not found. Searches the journal row and at most
+    /// `blocksLeft` blocks, and subtracts the blocks it has read.
     func change(of id: ObjectID, _ blocksLeft: inout Int) throws(StoreError) -> ObjectChange? {
-        // That of an import is the first of a million.
+        // The header lists the inserted objects. For the top of an import this avoids a search of all blocks.
         if let inserted = self.insertion(of: id) { return inserted }
         if let change = try self.journal.inlineChanges(self.inline).changes.first(where: { $0.id == id }) {
             return change
@@ -57,7 +58,7 @@ package final class PastTransaction {
         return nil
     }
 
-    /// That it inserted an object, when the header says so, without the values.
+    /// Returns an insertion, without the values, if the header lists the object as inserted.
     private func insertion(of id: ObjectID) -> ObjectChange? {
         let isResult = self.header.results.contains { run in
             !run.isFound && run.first <= id && id.rawValue - run.first.rawValue < Int64(run.count)
@@ -66,7 +67,7 @@ package final class PastTransaction {
         return ObjectChange(kind: .insert, entity: EntityNumber(0), id: id, revisionBefore: Revision(0))
     }
 
-    /// How many objects it changed, when that is not a bulk change set. O(its bytes).
+    /// Returns the number of objects that it changed; `nil` for a bulk change set. O(its bytes).
     package func inlineCount() throws(StoreError) -> Int? {
         guard self.header.blockCount == 0 else { return nil }
         var count = 0
@@ -74,8 +75,8 @@ package final class PastTransaction {
         return count
     }
 
-    /// What an object, deleted since, was under when it was deleted last: the value of a to-one slot. The first call
-    /// reads the journal from this transaction on, and keeps an entry for every object of the table that was deleted.
+    /// Returns the owner, in a to-one slot, of an object that was deleted since, at its last deletion. The first call
+    /// reads the journal after this transaction, and keeps an entry for every deleted object of the table.
     func formerOwner(of id: ObjectID, _ layout: EntityLayout, slot: Int) throws(StoreError) -> ObjectID? {
         let key = FormerOwnersKey(table: layout.number, slot: slot)
         if let owners = self.formerOwners[key] { return owners[id] }
@@ -100,14 +101,15 @@ package final class PastTransaction {
 }
 
 extension Store {
-    /// A transaction by its revision; `nil` when the journal no longer has it.
+    /// Returns the transaction of a revision; `nil` if the journal no longer has it.
     package func pastTransaction(_ revision: Revision) throws(StoreError) -> PastTransaction? {
         guard let (header, inline) = try self.journal.entry(revision) else { return nil }
         return PastTransaction(header, inline, self.journal)
     }
 
-    /// Which change gave an object the value that a property has: looked for from its last change back to `base`, over
-    /// at most `Limits.changesSearchedMax` changes of the object. Failing that, its last change, which is not exact.
+    /// Returns the change that set the current value of a property. Searches from the object's last change back to
+    /// `base`, at most `Limits.changesSearchedMax` changes of the object. If none of them is the one, returns the
+    /// object's last change, which is not exact.
     package func author(
         of property: PropertyNumber?,
         of id: ObjectID,

@@ -4,31 +4,32 @@ import NestSchema
 
 /// Finds the last revision at which the visible part of an object changed, for a client with a token scope.
 ///
-/// An object's row has the revision of its last change, which may be one of a relationship that the client does not
-/// see. The journal has the change before each change, so the last one that shows is found by following them back.
+/// An object's row has the revision of its last change, but that may be a change of a relationship that the client does
+/// not see. Each change in the journal refers to the change before it: following them back finds the last visible one.
 struct VisibleRevisions {
     private struct Key: Hashable {
         var table: SubtreeKey
         var id: ObjectID
     }
 
-    /// What was found for a row of this revision. The changes of before a revision never change.
+    /// The result of a search that started at the revision `row`. It stays valid, because past changes never change.
     private struct Found {
         var row: Revision
         var visible: Revision
     }
 
-    /// The objects of the last searches, so that none is followed back twice.
+    /// The results of the last searches, so that no object's changes are followed back twice.
     private var found: [Key: Found] = [:]
     private static let countMax = 4_096
-    /// Parts of the journal that the searches of one batch may still read.
+    /// The number of journal parts that the searches of one batch may still read.
     private var partsLeft = Self.partsPerBatchMax
     private static let partsPerBatchMax = 4 * Limits.changesSearchedMax
 
     mutating func beginBatch() { self.partsLeft = Self.partsPerBatchMax }
 
-    /// `nil`: not found within `Limits.changesSearchedMax` parts of the journal, or what is left for the batch.
-    /// Changes from before the journal count as of its beginning, so that the revision does not reveal hidden changes.
+    /// Returns `nil` if the revision is not found within `Limits.changesSearchedMax` parts of the journal, or within
+    /// the parts left for the batch. Changes from before the journal count as changes at its oldest base, so that the
+    /// revision does not reveal hidden changes.
     mutating func revision(
         of id: ObjectID,
         from row: Revision,
@@ -57,11 +58,11 @@ struct VisibleRevisions {
 }
 
 extension Store {
-    /// From here on as much of the journal may be read again to find visible revisions.
+    /// Begins a batch, which may again read the maximum number of journal parts to find visible revisions.
     package func beginBatch() { self.visibleRevisions.beginBatch() }
 
-    /// The newest revision at which something changed that a confined client sees of an object, whose row has a
-    /// revision. `nil`: unknown, see `VisibleRevisions`.
+    /// Returns the newest revision at which the part of an object that a confined client sees has changed. `row`: the
+    /// revision of the object's row. `nil`: unknown, see `VisibleRevisions`.
     package func visibleRevision(
         of id: ObjectID,
         from row: Revision,
@@ -71,8 +72,8 @@ extension Store {
         return try self.visibleRevisions.revision(of: id, from: row, self, confinement)
     }
 
-    /// Refuses when an object has changed since, as far as a confined client sees. What the group under way has changed
-    /// is not in the journal: such an object counts as changed.
+    /// Refuses if the part of an object that a confined client sees has changed since the revision of its precondition.
+    /// Changes of the open group are not in the journal yet: an object that they changed counts as changed.
     package func check(_ preconditions: [Precondition], _ confinement: Confinement) throws(StoreError) {
         for precondition in preconditions {
             let id = precondition.object
@@ -85,7 +86,8 @@ extension Store {
         }
     }
 
-    /// What a revision did to an object, when that is in as many parts of the journal as are left.
+    /// Returns what a revision did to an object; `nil` if that is not found in at most `partsLeft` parts of the
+    /// journal.
     fileprivate func change(of id: ObjectID, in revision: Revision, _ partsLeft: inout Int) throws(StoreError)
         -> ObjectChange?
     {

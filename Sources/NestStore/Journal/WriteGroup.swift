@@ -13,7 +13,7 @@ package final class WriteResult: Sendable {
     }
 }
 
-/// What the journal records of a request besides its changes.
+/// The journal's record of a request, without its changes.
 package struct WriteDescription {
     package var kind: HistoryEntry.Kind
     package var reverted: Revision?
@@ -22,9 +22,10 @@ package struct WriteDescription {
     package var requestHash: UInt64
     package var sessionNumber: UInt64
     package var results: [Receipt.Run]
-    /// The first transaction of the undo entry that it is part of; `nil`: this one.
+    /// The first transaction of the undo entry that it is part of; `nil`: it is the first.
     package var entry: Revision?
-    /// The key that joins the session's next write with this one; `nil`: nothing joins.
+    /// The key for undo coalescing: the session's next write joins this one if it has the same key. `nil`: no write
+    /// joins.
     package var coalescingKey: String?
     package var scope: WriteScope
 
@@ -53,32 +54,32 @@ package struct WriteDescription {
     }
 }
 
-/// One SQLite transaction that several requests share, and its one `fsync`.
+/// One SQLite transaction that several requests share, with one `fsync`.
 ///
-/// A request that is refused before it has written leaves nothing to roll back; one that may be refused later runs in a
-/// savepoint. When a request fails after it has written without a savepoint, it throws `StoreError.retryIndividually`:
-/// roll the group back and run its requests one by one in savepoints.
+/// A request that is refused before it has written leaves nothing to roll back. A request that may be refused later
+/// runs in a savepoint. A request that fails after it has written without a savepoint throws
+/// `StoreError.retryIndividually`: roll the group back and run its requests one by one in savepoints.
 package final class WriteGroup {
     private let store: Store
     private let time: Int64
     private let alwaysSavepoint: Bool
-    /// Whether a result or subscription needs an object that is in a block.
-    let isConcerned: (TouchedObject) -> Bool
+    /// Whether a live result or subscription needs a changed object that goes to a block.
+    let isConcerned: (ChangedRow) -> Bool
     private var results: [WriteResult] = []
     private var changes: [UInt8] = []
     /// The revision of the last request so far.
     package private(set) var revision: Revision
     private var nextObjectID: Int64
-    /// Bytes of the blocks of its requests.
+    /// The size of the blocks of its requests, in bytes.
     private var blockBytes = 0
-    /// The group has something to commit besides revisions.
+    /// Whether the group has something to commit besides revisions.
     private var hasNotes = false
 
     fileprivate init(
         _ store: Store,
         time: Int64,
         alwaysSavepoint: Bool,
-        isConcerned: @escaping (TouchedObject) -> Bool
+        isConcerned: @escaping (ChangedRow) -> Bool
     ) throws(StoreError) {
         self.isConcerned = isConcerned
         self.store = store
@@ -90,7 +91,7 @@ package final class WriteGroup {
         try store.connection.statement("BEGIN IMMEDIATE").run()
     }
 
-    /// Writes a full block of the request that is to become the next revision.
+    /// Writes a full block of the request that will become the next revision.
     func writeBlock(_ number: Int, _ bytes: [UInt8]) throws(StoreError) {
         self.blockBytes += try self.store.journal.appendBlock(self.nextRevision, number, bytes)
     }
@@ -98,9 +99,10 @@ package final class WriteGroup {
     /// The revision that the next request to change something will become.
     private var nextRevision: Revision { self.revision.next }
 
-    /// Runs one request. `nil` when it changed nothing: it takes no revision.
+    /// Runs one request. Returns `nil` if it changed nothing: it then takes no revision.
     ///
-    /// `stepsMax`: what it may cost, in the steps of `WorkMeter`; refused with LIMIT_EXCEEDED when that is not enough.
+    /// `stepsMax`: the most steps of `WorkMeter` that it may take. A request that needs more is refused with
+    /// LIMIT_EXCEEDED.
     package func request(
         inSavepoint: Bool,
         stepsMax: Int = Limits.writeStepsMax,
@@ -137,7 +139,7 @@ package final class WriteGroup {
                     try self.run("RELEASE request")
                     self.blockBytes = blockBytes
                 } else if recorder.hasWritten {
-                    throw .refused(.internalError, "the request wrote and changed nothing")
+                    throw .refused(.internalError, "the request wrote and changed nothing: this is a bug in nest")
                 }
                 return nil
             }
@@ -149,7 +151,7 @@ package final class WriteGroup {
             self.blockBytes = blockBytes
             // Rolling back the request alone could take as long as the request has taken.
             if self.store.isStopping, self.store.connection.isInTransaction { try self.rollback() }
-            // FULL and INTERRUPT roll back the whole transaction, savepoints and all.
+            // FULL and INTERRUPT roll back the whole transaction, including its savepoints.
             guard self.store.connection.isInTransaction else { throw error.retryingIndividually }
             if useSavepoint {
                 try self.rollBackRequest()
@@ -161,7 +163,7 @@ package final class WriteGroup {
         }
     }
 
-    /// The steps of all requests so far.
+    /// The number of steps of all requests so far.
     package private(set) var steps = 0
 
     /// Turns a request that takes too many steps into a refusal.
@@ -180,13 +182,14 @@ package final class WriteGroup {
         try self.store.connection.statement(sql).run()
     }
 
-    /// A reference to nothing would make the group's commit fail. This request causes it, by a defect of nest.
+    /// Refuses a request that leaves a reference to a missing object, which is a bug in nest: the commit of the whole
+    /// group would fail.
     private func refuseBrokenReferences() throws(StoreError) {
         let count = self.store.connection.deferredForeignKeyViolations()
         guard count == 0 else {
             throw .refused(
                 .internalError,
-                "the request would have left references to nothing: this is a defect of nest"
+                "the request would leave references to missing objects: this is a bug in nest"
             )
         }
     }
@@ -196,7 +199,7 @@ package final class WriteGroup {
         _ finished: inout ChangeRecorder.Finished,
         nextObjectID: Int64
     ) throws(StoreError) -> WriteResult {
-        // Live queries read `touched` and the streamed blocks, not the blocks that are written here from `touched`.
+        // Live queries read `changedRows` and the streamed blocks, not the blocks written here from `changedRows`.
         let streamedCount = finished.set.blockCount
         if finished.inlineBytes.count > self.store.inlineBytesMax { try self.moveToBlocks(&finished) }
         let header = JournalHeader(
@@ -224,7 +227,8 @@ package final class WriteGroup {
         return result
     }
 
-    /// A change set too large for the group's row: its objects go into blocks behind those already streamed.
+    /// Moves the objects of a change set that is too large for the group's row to blocks, after the blocks already
+    /// streamed.
     private func moveToBlocks(_ finished: inout ChangeRecorder.Finished) throws(StoreError) {
         var block = ByteWriter()
         let revision = finished.set.revision
@@ -234,7 +238,7 @@ package final class WriteGroup {
             finished.set.blockCount += 1
             block.bytes.removeAll(keepingCapacity: true)
         }
-        for object in finished.set.touched {
+        for object in finished.set.changedRows {
             guard let layout = self.store.layout[object.entity], let change = object.change(layout) else { continue }
             block.write(change: change, layout: layout)
             if block.count >= Limits.journalBlockBytes { try flush() }
@@ -247,7 +251,7 @@ package final class WriteGroup {
         finished.inlineBytes = rest.bytes
     }
 
-    /// Runs several requests that happen together or not at all.
+    /// Runs several requests that succeed or fail together.
     package func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         let before = (self.results.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
         try self.run("SAVEPOINT entry")
@@ -267,8 +271,8 @@ package final class WriteGroup {
         }
     }
 
-    /// Completes the last request's header with what is known only after all requests of one entry. Returns the new
-    /// result.
+    /// Completes the last request's header with values that are known only after all requests of an entry. Returns the
+    /// new result.
     package func completeLast(key: Identifier128?, conflicts: UndoConflicts) -> WriteResult {
         guard let last = self.results.popLast() else {
             preconditionFailure("a request has been committed to this group")
@@ -278,8 +282,8 @@ package final class WriteGroup {
         return result
     }
 
-    /// Records that undo skips an entry, by its newest revision. `answer`: the stored reply for an idempotent retry,
-    /// when the request had a key.
+    /// Records that undo skips an entry, by its newest revision. `answer`: the stored reply for an idempotent retry, if
+    /// the request had a key.
     package func block(_ revision: Revision, answer: JournalHeader?) throws(StoreError) {
         let statement = try self.store.connection.statement(
             "INSERT OR IGNORE INTO nest_blocked (revision, answer) VALUES (?1, ?2)"
@@ -323,12 +327,12 @@ package final class WriteGroup {
 }
 
 extension Store {
-    /// Opens a group. Call inside `access`; end it with `commit` or `rollback`. `isConcerned`: whether a
-    /// result or subscription needs an object that a bulk write changes.
+    /// Opens a group. Call it inside `access`, and end the group with `commit` or `rollback`. `isConcerned`: whether a
+    /// live result or subscription needs an object that a bulk write changes.
     package func beginGroup(
         time: Int64,
         alwaysSavepoint: Bool,
-        isConcerned: @escaping (TouchedObject) -> Bool = { _ in true }
+        isConcerned: @escaping (ChangedRow) -> Bool = { _ in true }
     ) throws(StoreError) -> WriteGroup {
         try WriteGroup(self, time: time, alwaysSavepoint: alwaysSavepoint, isConcerned: isConcerned)
     }

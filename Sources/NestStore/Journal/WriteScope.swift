@@ -5,7 +5,7 @@ import NestProtocol
 package struct WriteScope: Hashable, Sendable {
     /// `nil`: everything.
     package let limit: AccessConfinement?
-    /// The name was made within another scope, as that of an undo or of a group may be.
+    /// Whether the name was made in another scope, as the name of an undo or of a group may be.
     package let hasOtherName: Bool
 
     package static let everything = WriteScope(limit: nil)
@@ -20,7 +20,7 @@ package struct WriteScope: Hashable, Sendable {
 }
 
 extension ByteWriter {
-    /// Only of one with a limit: everything is written as nothing.
+    /// Precondition: the scope has a limit. The scope `everything` is not written.
     mutating func write(scope: WriteScope) {
         self.write(byte: scope.hasOtherName ? 1 : 0)
         self.write(confinement: scope.limit)

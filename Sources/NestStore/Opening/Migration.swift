@@ -2,8 +2,8 @@ import Glibc
 import NestModel
 import NestSchema
 
-/// Brings a store from the model it was made with to another: copies the file first, then rebuilds what differs in one
-/// transaction. The store is migrated or as it was, never between.
+/// Migrates a store from its stored model to a new one: copies the file first, then rebuilds the changed tables in one
+/// transaction. The store is always either fully migrated or unchanged.
 struct Migration {
     private let connection: Connection
     private let path: String
@@ -12,7 +12,7 @@ struct Migration {
     private let differences: [ModelDifference]
     private let head: Revision
 
-    /// Throws all differences that stand against it. `wanted` is numbered as `stored` is.
+    /// Throws all differences that cannot be migrated. `wanted` has the numbers of `stored`.
     init(
         _ connection: Connection,
         path: String,
@@ -31,11 +31,11 @@ struct Migration {
         self.head = head
     }
 
-    /// Answers where the copy of the store as it was lies. Call outside a transaction.
+    /// Migrates the store and returns the path of the copy of its old state. Call it outside a transaction.
     func run() throws(StoreError) -> String {
         let copy = try self.copyStore()
         Failpoint.migrationCopied.pass()
-        // References may lead nowhere while tables are exchanged; all are checked at the end.
+        // References may be broken while tables are replaced; all are checked at the end.
         try self.connection.execute("PRAGMA foreign_keys = OFF")
         defer { try? self.connection.execute("PRAGMA foreign_keys = ON") }
         try self.connection.execute("BEGIN IMMEDIATE")
@@ -49,7 +49,7 @@ struct Migration {
             Failpoint.migrationDurable.pass()
         } catch {
             if self.connection.isInTransaction { try self.connection.execute("ROLLBACK") }
-            // After a failure of the disk it is unknown whether the store is migrated: then the copy stays.
+            // After a disk failure it is unknown whether the store is migrated: keep the copy.
             if !error.isFatal { unlink(copy) }
             throw error
         }
@@ -58,8 +58,8 @@ struct Migration {
 
     // MARK: The copy
 
-    /// The whole store in a file beside it, durable before anything is changed, and marked so that a store made of it
-    /// begins a history of its own.
+    /// Copies the whole store to a file next to it and returns the file's path. The copy is durable before anything is
+    /// changed. It is marked as a copy, so that a store made from it gets its own history id.
     private func copyStore() throws(StoreError) -> String {
         let copy = try self.copyName()
         let partial = "\(self.path).before-migration.partial"
@@ -71,12 +71,12 @@ struct Migration {
             try Store.markAsCopy(partial)
             try StoreFile.publish(partial, as: copy)
         } catch {
-            // It may have filled the disk.
+            // The partial copy may have filled the disk.
             StoreFile.removePartial(partial)
             if case .sqlite(let code, let message) = error {
                 throw .sqlite(
                     code: code,
-                    message: "copying the store to \(copy), before it is migrated: \(message)"
+                    message: "copying the store to \(copy) before the migration: \(message)"
                 )
             }
             throw error
@@ -84,8 +84,9 @@ struct Migration {
         return copy
     }
 
-    /// A name that no copy has yet, or only one of the very same state: a migration that was killed has left it. Two
-    /// migrations may meet one revision, and nobody's copy is to be replaced by a later one.
+    /// Returns a name that no copy has yet, or the name of a copy of exactly this state, which a killed migration has
+    /// left. Two migrations may start from the same revision, and the later one must not replace the copy of the
+    /// earlier one.
     private func copyName() throws(StoreError) -> String {
         let name = "\(self.path).before-migration-\(self.head)"
         var candidate = name
@@ -112,7 +113,7 @@ struct Migration {
         return copy.access { (try? self.names(copy)) == own }
     }
 
-    /// What identifies one state of a store.
+    /// Returns the values that identify one state of a store: its history id, model and revision.
     private func names(_ connection: Connection) throws(StoreError) -> [[UInt8]?] {
         var head = ByteWriter()
         head.write(revision: try Journal(connection: connection, layout: self.old).newest()?.revision ?? Revision(0))
@@ -128,7 +129,7 @@ struct Migration {
             guard let before = self.counterpart(layout) else { return true }
             return Self.statements(layout, self.new) != Self.statements(before, self.old)
         }
-        // Names may be exchanged: all new tables are there before the old ones go.
+        // Entities may swap their names: create all new tables before the old ones are dropped.
         for layout in changed {
             try self.connection.execute(Schema.table(layout, self.new, name: Self.temporaryName(layout)))
             if let before = self.counterpart(layout) { try self.copyRows(before, layout) }
@@ -180,7 +181,7 @@ struct Migration {
                     source.position(before.placeOfSlot[known]), source.placed(before.placeOfSlot[known]),
                 ]
             } else if let known {
-                // What had no order begins with that of the ids.
+                // A relationship that had no order starts with the order of the ids.
                 let owner = source.columns[known]
                 let index = "row_number() OVER (PARTITION BY \(owner) ORDER BY id)"
                 expressions += [
@@ -201,7 +202,7 @@ struct Migration {
         try statement.run()
     }
 
-    /// What the objects there are get for a new property.
+    /// Returns the SQL expression for the value that existing objects get for a new property.
     private func filling(
         _ slot: Int,
         _ before: EntityLayout,
@@ -226,14 +227,14 @@ struct Migration {
         return "CASE WHEN nest_entity IN (\(list)) THEN \(value) END"
     }
 
-    // MARK: Objects that stand against it
+    // MARK: Objects that prevent the migration
 
     private func refuseObjects() throws(StoreError) {
         guard self.differences.contains(where: { $0.kind == .dependsOnData }) else { return }
         var found: [String] = []
         for layout in self.new.entities where !layout.isJoin && self.counterpart(layout) != nil {
-            for kind in layout.kinds { try self.judge(kind, layout, &found) }
-            for uniqueness in layout.uniquenesses { try self.judge(uniqueness, layout, &found) }
+            for kind in layout.kinds { try self.check(kind, layout, &found) }
+            for uniqueness in layout.uniquenesses { try self.check(uniqueness, layout, &found) }
         }
         guard found.isEmpty else { throw .modelDiffers(path: self.path, differences: found) }
     }
@@ -246,30 +247,30 @@ struct Migration {
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    private func judge(_ kind: EntityLayout.Kind, _ layout: EntityLayout, _ found: inout [String]) throws(StoreError) {
+    private func check(_ kind: EntityLayout.Kind, _ layout: EntityLayout, _ found: inout [String]) throws(StoreError) {
         let isOwn = layout.hasKinds ? "nest_entity = \(kind.number.rawValue)" : "1"
         let notRoot = layout.root.map { "id <> \($0.object)" } ?? "1"
         let name = kind.entity.name
         let objectCount = try self.count(layout, isOwn)
         guard objectCount > 0 else { return }
-        if kind.entity.isAbstract { found.append("\(name) is to be abstract, but the store has \(objectCount) of it") }
+        if kind.entity.isAbstract { found.append("\(name) becomes abstract, but has \(objectCount) objects") }
         let sql = EntitySQL(layout)
         for slot in kind.requiredSlots {
             let missing = try self.count(layout, "\(isOwn) AND \(notRoot) AND \(sql.columns[slot]) IS NULL")
             guard missing > 0 else { continue }
             let property = layout.fullName(slot, kind.number)
-            found.append("\(property) is required and without a default, but \(missing) objects would have none")
+            found.append("\(property) is required and has no default, but \(missing) objects would have no value")
         }
         let known = self.old.model.entity(kind.number)
         for relationship in kind.entity.relationships
         where relationship.isToMany && !relationship.admits(count: 0)
             && known?.relationship(relationship.number) == nil && known != nil
         {
-            found.append("\(name).\(relationship.name) is required, but \(objectCount) objects would lead to none")
+            found.append("\(name).\(relationship.name) is required, but would be empty in \(objectCount) objects")
         }
     }
 
-    private func judge(_ uniqueness: EntityLayout.Uniqueness, _ layout: EntityLayout, _ found: inout [String])
+    private func check(_ uniqueness: EntityLayout.Uniqueness, _ layout: EntityLayout, _ found: inout [String])
         throws(StoreError)
     {
         let sql = EntitySQL(layout)
@@ -290,7 +291,7 @@ struct Migration {
         while try statement.step() {
             let count = statement.integer(2)
             found.append(
-                "\(layout.name): \(names) must be unique, but \(count) objects have the same "
+                "\(layout.name): \(names) must be unique, but \(count) objects have the same values "
                     + "(\(statement.integer(0)), \(statement.integer(1))…)"
             )
         }
@@ -302,7 +303,7 @@ struct Migration {
         guard try !statement.step() else {
             throw .corrupt(
                 path: self.path,
-                reason: "an object of \(statement.text(0)) leads to one that is not there"
+                reason: "an object of \(statement.text(0)) refers to an object that does not exist"
             )
         }
     }

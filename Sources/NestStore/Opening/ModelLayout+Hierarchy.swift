@@ -2,8 +2,8 @@ import NestModel
 import NestSchema
 
 extension ModelLayout {
-    /// The sub-tree that a token is confined to; `nil` when there is none: the relationship leads to other kinds of
-    /// objects, or to objects that can be below several.
+    /// Returns the sub-tree that a token is confined to; `nil` if there is none: the relationship leads to other kinds
+    /// of objects, or to objects that can have several owners.
     package func subtree(_ confinement: AccessConfinement) -> SubtreeKey? {
         guard let layout = self[confinement.entity], let toMany = layout.toMany(confinement.relationship),
             self[toMany.destination]?.number == layout.number, layout.partnerSlots[toMany.inverseSlot] < 0

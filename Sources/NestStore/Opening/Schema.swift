@@ -1,12 +1,12 @@
 import NestModel
 import NestSchema
 
-/// The tables of a store. One table per entity with real columns, so that a person can read the file with `sqlite3`;
-/// nest's own tables and columns begin with `nest_`.
+/// The SQL of a store's tables. There is one table per entity with real columns, so that a person can read the file
+/// with `sqlite3`; the names of nest's own tables and columns begin with `nest_`.
 enum Schema {
-    /// Raised when an older build could not read the store any more. Written to `PRAGMA user_version`.
+    /// Incremented when older builds can no longer read the store. Written to `PRAGMA user_version`.
     static let version: Int64 = 5
-    /// Stores from this format on are brought up to date when they are opened.
+    /// The oldest format that is upgraded when a store is opened.
     static let oldestVersion: Int64 = 2
     /// "nest" in ASCII, in `PRAGMA application_id`: distinguishes a store from any other SQLite file.
     static let applicationID: Int64 = 0x6e65_7374
@@ -16,10 +16,10 @@ enum Schema {
         guard !(self.oldestVersion...self.version).contains(version) else { return }
         let advice =
             version > self.version
-            ? "a newer nestd made it: start that one" : "export its objects with the nestd that made it"
+            ? "a newer nestd made it: use that version" : "export its objects with the nestd that made it"
         throw .otherFormat(
             path: path,
-            reason: "it is version \(version), this nestd reads \(self.oldestVersion) to \(self.version); \(advice)"
+            reason: "it has version \(version), this nestd reads \(self.oldestVersion) to \(self.version); \(advice)"
         )
     }
 
@@ -46,20 +46,20 @@ enum Schema {
             PRIMARY KEY (revision, number)
         ) WITHOUT ROWID
         """,
-        // The entities by number: what `nest_entity` in a table of several says.
+        // The name of each entity number in the column `nest_entity`, which tables of several entities have.
         "CREATE TABLE nest_entity (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
-        // `written`: about when it wrote last, in microseconds since 1970-01-01 UTC.
+        // `written`: the approximate time of the last write, in microseconds since 1970-01-01 UTC.
         "CREATE TABLE nest_session (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, written INTEGER NOT NULL DEFAULT 0)",
         Self.blockedTable,
         Self.tokenTable,
     ]
 
-    /// Undo entries, by their newest revision, that are passed over because their undo would have changed nothing.
-    /// `answer`: what answers the same request again, when it had an idempotency key.
+    /// Undo entries, by their newest revision, that undo skips because undoing them would change nothing. `answer`: the
+    /// stored reply for an idempotent retry, if the request had a key.
     private static let blockedTable = "CREATE TABLE nest_blocked (revision INTEGER PRIMARY KEY, answer BLOB)"
 
-    /// Who may connect. `hash`: SHA-256 of the token's secret; `name` and `role` are there for people, `grant_bytes`
-    /// says all.
+    /// The access tokens. `hash`: SHA-256 of the token's secret. `grant_bytes`: the complete grant; `name` and `role`
+    /// repeat parts of it for people who read the file.
     private static let tokenTable = """
         CREATE TABLE nest_token (
             number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -72,24 +72,25 @@ enum Schema {
         ) STRICT
         """
 
-    /// What a store of format 2 lacks.
+    /// The statements that upgrade a store of format 2.
     static let fromFormat2 = [
         "ALTER TABLE nest_session ADD COLUMN written INTEGER NOT NULL DEFAULT 0",
         "UPDATE nest_session SET written = (SELECT ifnull(max(time), 0) FROM nest_journal)",
         Self.blockedTable,
     ]
 
-    /// What a store of format 2 or 3 lacks.
+    /// The statements that upgrade a store of format 2 or 3.
     static let fromFormat3 = [Self.tokenTable]
 
-    /// What a store of every format before this one lacks. Since format 5 a journal header may have a token scope.
+    /// The statements that upgrade a store of any older format. Since format 5 a journal header may have a token scope.
     static let fromAnyFormat = ["PRAGMA user_version = \(Self.version)"]
 
     static func statements(_ layout: ModelLayout) -> [String] {
         layout.entities.flatMap { [Self.table($0, layout, name: $0.name)] + Self.indexes($0) }
     }
 
-    /// `CREATE TABLE` of a layout, under its own name or another while it is being rebuilt.
+    /// Returns the `CREATE TABLE` statement of a layout. `name`: the layout's own name, or a temporary one while the
+    /// table is rebuilt.
     static func table(_ layout: EntityLayout, _ model: ModelLayout, name: String) -> String {
         let sql = EntitySQL(layout)
         var columns = ["id INTEGER PRIMARY KEY", "nest_revision INTEGER NOT NULL"]
@@ -98,10 +99,11 @@ enum Schema {
         for (slot, description) in layout.slots.enumerated() {
             switch description {
             case .attribute(let attribute):
-                // Required is checked by the engine, which reports everything that is wrong at once.
+                // No NOT NULL: the object graph checks required values, so that it can report all faults of a request
+                // together.
                 columns.append("\(sql.columns[slot]) \(Self.type(attribute.type))")
             case .toOne(let relationship, let place):
-                // A sound model has the destination: checked before a store opens.
+                // The destination exists: `Store.init` refuses an invalid model.
                 let table = EntitySQL.quoted(model[relationship.destination]!.name)
                 columns.append("\(sql.columns[slot]) INTEGER REFERENCES \(table) (id) DEFERRABLE INITIALLY DEFERRED")
                 if let place { places += ["\(sql.position(place)) INTEGER", "\(sql.placed(place)) INTEGER"] }
@@ -111,7 +113,7 @@ enum Schema {
         return "CREATE TABLE \(EntitySQL.quoted(name)) (\n    \(list)\n) STRICT"
     }
 
-    /// `CREATE INDEX` for relationships, uniqueness and what the model wants looked up.
+    /// Returns the `CREATE INDEX` statements for relationships, uniqueness constraints and the model's own indexes.
     static func indexes(_ layout: EntityLayout) -> [String] {
         let sql = EntitySQL(layout)
         var indexes: [[String]] = []
@@ -121,7 +123,7 @@ enum Schema {
         }
         if layout.isJoin { indexes.append(sql.columns) }
         indexes += layout.indexes.map { $0.map { sql.columns[$0] } }
-        // One that begins another serves nothing that the other does not.
+        // An index whose columns are the first columns of another index is redundant.
         let needed = indexes.enumerated().filter { index, columns in
             !indexes.enumerated().contains { other, longer in
                 longer.starts(with: columns) && (longer.count > columns.count || other < index)

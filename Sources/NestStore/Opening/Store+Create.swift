@@ -1,9 +1,10 @@
 import NestModel
 import NestSchema
 
-/// Making a store, and telling one from other files.
+/// Creates stores, and distinguishes them from other files.
 extension Store {
-    /// Makes the store under another name, so that under its own there is nothing or all of it, whatever happens.
+    /// Creates the store under a temporary name, and renames it when it is complete: a crash leaves either no store or
+    /// a complete one.
     static func create(_ path: String, _ model: ManagedObjectModel, historyID: Identifier128) throws(StoreError) {
         let partial = path + ".being-made"
         StoreFile.removePartial(partial)
@@ -46,7 +47,7 @@ extension Store {
             try table.insert(root.object, self.rootRow(table.layout))
             nextObjectID = max(nextObjectID, root.object.rawValue + 1)
         }
-        // The state before the first transaction is revision 0; its row carries the next id.
+        // The state before the first transaction is revision 0; its row holds the next object id.
         let statement = try connection.statement(
             """
             INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
@@ -57,7 +58,7 @@ extension Store {
         try statement.run()
     }
 
-    /// A root has the defaults of its attributes, "" for a required string, and no owner.
+    /// Returns the row of a root object. It has the defaults of its attributes, "" for a required string, and no owner.
     private static func rootRow(_ layout: EntityLayout) -> ObjectRow {
         ObjectRow(
             entity: layout.number,
@@ -65,7 +66,7 @@ extension Store {
             values: layout.slots.map { slot in
                 guard case .attribute(let attribute) = slot else { return .null }
                 let isBlank = attribute.defaultValue.isNull && !attribute.isOptional && attribute.type == .string
-                // A root is there from the beginning of time.
+                // The root exists before any transaction: its time is 0.
                 if attribute.defaultsToNow { return attribute.isOptional ? .null : .date(0) }
                 return isBlank ? .string("") : attribute.kept(attribute.defaultValue)
             },
@@ -73,14 +74,14 @@ extension Store {
         )
     }
 
-    /// Refuses a file that is not one of ours, or of another format, without changing it.
+    /// Refuses a file that is not a store of nest, or has another format, without changing it.
     static func refuseStrangers(_ path: String) throws(StoreError) {
         let connection = try Connection(path: path, role: .reader)
         defer { try? connection.close() }
         try connection.access { () throws(StoreError) in _ = try self.storedModel(connection, path: path) }
     }
 
-    /// The model of the store; refuses a file that is not one of ours.
+    /// Returns the model of a store. Refuses a file that is not a store of nest.
     static func storedModel(_ connection: Connection, path: String) throws(StoreError) -> ManagedObjectModel {
         let application = try self.pragma(connection, "application_id")
         guard application == Schema.applicationID else {
@@ -102,7 +103,7 @@ extension Store {
         return stored
     }
 
-    /// Gives a store of an older format what it lacks, in one transaction. An older nestd cannot open it afterwards.
+    /// Upgrades a store of an older format, in one transaction. An older nestd cannot open it afterwards.
     static func bringUpToDate(_ connection: Connection) throws(StoreError) {
         let version = try self.pragma(connection, "user_version")
         guard version < Schema.version else { return }
@@ -124,7 +125,7 @@ extension Store {
         try self.setMeta(connection, "model", bytes.bytes)
     }
 
-    /// Fills the table that names entities for people.
+    /// Fills the table of the entities' names, which is for people who read the file.
     static func writeEntities(_ connection: Connection, _ model: ManagedObjectModel) throws(StoreError) {
         for entity in model.entities {
             let statement = try connection.statement("INSERT INTO nest_entity (number, name) VALUES (?1, ?2)")
@@ -134,18 +135,19 @@ extension Store {
         }
     }
 
-    /// In a copy of a store: one made of it begins a history of its own.
+    /// The key that marks a copy of a store. A store made from the copy gets its own history id.
     private static let copyMark = "is_copy"
 
-    /// Marks a copy of a store that nobody uses yet.
+    /// Marks a copy of a store. The copy must not be in use.
     static func markAsCopy(_ path: String) throws(StoreError) {
         let connection = try Connection(path: path, role: .copy)
         defer { try? connection.close() }
         try connection.access { () throws(StoreError) in try self.setMeta(connection, self.copyMark, []) }
     }
 
-    /// A store that was copied gets a new history id when it is first opened: two stores must not share the names of
-    /// their states. Before it has a write-ahead log, so that the file alone shows whether a log is its own.
+    /// Gives a copied store a new history id when it is first opened, because two stores must not share the names of
+    /// their states. This happens before the file has a write-ahead log, so that the file alone shows whether a log is
+    /// its own.
     static func beginHistoryOfCopy(_ path: String, _ newHistoryID: Identifier128) throws(StoreError) {
         let connection = try Connection(path: path, role: .copy)
         defer { try? connection.close() }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Looks at a store's file before SQLite opens it.
+/// Checks a store's file before SQLite opens it, and creates, renames and removes its files.
 enum StoreFile {
-    /// The absolute path with symbolic links resolved, so that two names of one store share one lock. An absolute path
-    /// is also never taken for a URI.
+    /// Returns the absolute path with symbolic links resolved, so that two names of one store share one lock. SQLite
+    /// never treats an absolute path as a URI.
     static func resolve(_ path: String) throws(StoreError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw .cannotOpen(path: path, reason: "not a file name") }
         if let existing = realPath(path) { return existing }
@@ -15,7 +15,7 @@ enum StoreFile {
         }
         guard !name.isEmpty else { throw .cannotOpen(path: path, reason: "it is a directory") }
         guard let base = Self.realPath(directory) else {
-            throw .cannotOpen(path: path, reason: "there is no directory \(directory): make it first")
+            throw .cannotOpen(path: path, reason: "there is no directory \(directory): create it first")
         }
         return base == "/" ? "/\(name)" : "\(base)/\(name)"
     }
@@ -26,16 +26,16 @@ enum StoreFile {
         return String(cString: resolved)
     }
 
-    /// What is at a path.
+    /// The kind of file at a path.
     enum Kind: Equatable {
         case missing
-        /// `isCopy`: SQLite has it in the mode that stores are in before they are served for the first time.
+        /// `isCopy`: the file is not in WAL mode yet, as a new store, a copy or a backup that has never been served.
         case store(isCopy: Bool)
-        /// Its first page is not what it should be, but there is a log that may have a better one.
+        /// The first page is invalid, but there is a log that may have a valid one.
         case doubtful
     }
 
-    /// Refuses what cannot be opened as a store, whatever its content is. Changes nothing.
+    /// Refuses a path that cannot be opened as a store, whatever the content of the file. Changes nothing.
     static func checkKind(_ path: String) throws(StoreError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -43,7 +43,7 @@ enum StoreFile {
                 throw .cannotOpen(path: path, reason: String(cString: strerror(errno)))
             }
             guard lstat(path, &status) != 0 else {
-                throw .cannotOpen(path: path, reason: "it is a symbolic link to a file that is not there")
+                throw .cannotOpen(path: path, reason: "it is a symbolic link to a file that does not exist")
             }
             return
         }
@@ -53,7 +53,7 @@ enum StoreFile {
         guard status.st_nlink == 1 else {
             throw .cannotOpen(
                 path: path,
-                reason: "the file has another name (a hard link), under which it could be opened twice"
+                reason: "the file has a second name (a hard link), through which it could be opened twice"
             )
         }
         for needed in [path] + [path + "-wal"].filter({ Self.size($0) != nil }) {
@@ -63,7 +63,8 @@ enum StoreFile {
         }
     }
 
-    /// What the path holds. Refuses a file that is not a store of nest, and leaves it as it is. Call with the lock.
+    /// Returns the kind of file at a path. Refuses a file that is not a store of nest, and does not change it. Call it
+    /// while you hold the lock.
     static func check(_ path: String) throws(StoreError) -> Kind {
         try self.checkKind(path)
         let log = [path + "-wal", path + "-journal"].first { (Self.size($0) ?? 0) > 0 }
@@ -72,13 +73,13 @@ enum StoreFile {
                 throw .strayLog(
                     log: log,
                     reason:
-                        "but not the store that it belongs to: bring that back, or move the log away for a new store"
+                        "exists, but its store does not: restore the store, or move the log away to create a new store"
                 )
             }
             return .missing
         }
         guard size > 0 else {
-            throw .notAStore(path: path, reason: "the file is empty; remove it if a new store is wanted")
+            throw .notAStore(path: path, reason: "the file is empty; remove it to create a new store")
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: String(cString: strerror(errno))) }
@@ -87,7 +88,7 @@ enum StoreFile {
         let count = pread(descriptor, &header, header.count, 0)
         guard count >= 0 else { throw .io(operation: "reading \(path)", errno: errno) }
         guard count >= 16, header.starts(with: Array("SQLite format 3".utf8) + [0]) else {
-            // The power was lost when this page was being written.
+            // A power loss may have interrupted the write of this page.
             if count == header.count, Self.isLog(path + "-wal") { return .doubtful }
             throw .notAStore(path: path, reason: "it is not an SQLite file")
         }
@@ -97,11 +98,11 @@ enum StoreFile {
         // https://sqlite.org/fileformat.html, 1.3: the write version, the application id, and below the user version.
         let hasLog = header[18] == 2
         let application = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-        // One of an older nestd may have its application id in the log only.
+        // A store of an older nestd may have its application id only in the log.
         guard application == Schema.applicationID || application == 0 && hasLog && log != nil else {
             throw .notAStore(
                 path: path,
-                reason: "it is an SQLite file of another program, or one without anything in it"
+                reason: "it is an SQLite file of another program, or an empty database"
             )
         }
         if application == Schema.applicationID {
@@ -110,13 +111,13 @@ enum StoreFile {
         if !hasLog, let log, log.hasSuffix("-wal") {
             throw .strayLog(
                 log: log,
-                reason: "that was not written for \(path), which is a copy or a backup: move the log away"
+                reason: "was not written for \(path), which is a copy or a backup: move the log away"
             )
         }
         return .store(isCopy: !hasLog)
     }
 
-    /// Whether a file begins as a write-ahead log does. https://sqlite.org/fileformat.html, 4.1.
+    /// Whether a file begins like a write-ahead log. https://sqlite.org/fileformat.html, 4.1.
     private static func isLog(_ path: String) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
@@ -153,7 +154,7 @@ enum StoreFile {
     /// Gives a complete file its final name, durably. Replaces a file that had the name.
     static func publish(_ partial: String, as path: String) throws(StoreError) {
         try self.synchronize(partial)
-        guard rename(partial, path) == 0 else { throw .io(operation: "naming \(path)", errno: errno) }
+        guard rename(partial, path) == 0 else { throw .io(operation: "renaming a file to \(path)", errno: errno) }
         try self.synchronize(Store.directory(of: path))
     }
 
@@ -169,7 +170,7 @@ enum StoreFile {
         for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
     }
 
-    /// A private directory for a store that lives only as long as the process.
+    /// Creates a private directory for a store that lives only as long as the process.
     static func makeVolatileDirectory() throws(StoreError) -> String {
         for parent in ["/dev/shm", "/tmp"] {
             var template = Array((parent + "/nestd-XXXXXX").utf8CString)
@@ -180,7 +181,7 @@ enum StoreFile {
         throw .io(operation: "making a directory for a store in memory", errno: errno)
     }
 
-    /// Removes a store that `makeVolatileDirectory` held.
+    /// Removes the store in a directory that `makeVolatileDirectory` created, and the directory.
     static func removeVolatileDirectory(_ directory: String, store: String) {
         for suffix in ["", "-wal", "-shm", ".lock"] { unlink(store + suffix) }
         rmdir(directory)

@@ -20,7 +20,7 @@ package struct StoreHealth: Sendable {
         let device: UInt64
         let inode: UInt64
 
-        /// `nil`, with errno, when there is no such file.
+        /// Returns `nil` and sets errno if there is no such file.
         init?(_ path: String) {
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }
@@ -33,14 +33,14 @@ package struct StoreHealth: Sendable {
     private let directory: String
     private let identity: Identity?
 
-    /// Of a store that has just been opened.
+    /// Remembers the file of a store that has just been opened.
     init(path: String, directory: String) {
         self.path = path
         self.directory = directory
         self.identity = Identity(path)
     }
 
-    /// Asks the file system. Blocks as long as the file system does.
+    /// Takes a sample. Blocks as long as the file system does.
     package func sample() -> Sample {
         var failure: StoreError?
         if let now = Identity(self.path) {
@@ -53,7 +53,7 @@ package struct StoreHealth: Sendable {
         return Sample(freeBytes: Self.freeBytes(self.directory), failure: failure)
     }
 
-    /// Bytes that this process may still write in a directory; `nil`: unknown.
+    /// Returns the number of bytes that this process may still write in a directory; `nil`: unknown.
     static func freeBytes(_ directory: String) -> Int? {
         var space = statvfs()
         guard statvfs(directory, &space) == 0 else { return nil }

@@ -7,7 +7,7 @@ final class StoreLock {
 
     init(storePath: String) throws(StoreError) {
         let path = storePath + ".lock"
-        // Never through a link, which in a directory of somebody else could lead root anywhere.
+        // O_NOFOLLOW: in a directory of another user, a symbolic link could lead root to any file.
         let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW
         var descriptor = open(path, flags | O_CREAT | O_EXCL, 0o600)
         if descriptor >= 0 {

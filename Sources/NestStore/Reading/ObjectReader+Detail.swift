@@ -1,9 +1,9 @@
 import NestModel
 import NestSchema
 
-/// One object, wherever it is.
+/// Reads one object from whichever table has it.
 extension ObjectReader {
-    /// The entity and row of an object, or `nil`.
+    /// Returns the entity and row of an object, or `nil`.
     package func object(_ id: ObjectID) throws(StoreError) -> (layout: EntityLayout, row: ObjectRow)? {
         for table in self.tables where !table.layout.isJoin {
             if let row = try table.row(id) { return (table.layout, row) }
@@ -11,7 +11,8 @@ extension ObjectReader {
         return nil
     }
 
-    /// Everything of one object. `known` returns the size of a to-many relationship, which `read` counts: O(that size).
+    /// Returns all values and relationship counts of one object. `known` returns the size of a to-many relationship;
+    /// its `read` counts the objects, in O(size).
     func detail(
         _ id: ObjectID,
         known: (OwnedCounts.Key, _ read: () throws(StoreError) -> Int) throws(StoreError) -> Int

@@ -15,7 +15,7 @@ package struct EncodedRows {
     private var writer = ByteWriter()
     private var inBody = 0
 
-    /// So many rows in a section with this hash.
+    /// A section's hash and its number of rows.
     package typealias SectionShare = (hash: UInt64, count: Int)
 
     fileprivate init(sections: [SectionShare], onBody: @escaping (SharedBytes) throws(StoreError) -> Void) {
@@ -28,7 +28,7 @@ package struct EncodedRows {
         values(&self.writer)
         self.count += 1
         self.inBody += 1
-        // Rows above the expected count belong to the last section: the digest then differs, and the client notices.
+        // Rows beyond the expected count go to the last section: the digest then differs, and the client detects it.
         if self.inSection == self.sections[self.section].count, self.section < self.sections.count - 1 {
             self.section += 1
             self.inSection = 0
@@ -38,7 +38,7 @@ package struct EncodedRows {
         if self.writer.count >= Limits.chunkBytes { try self.finish() }
     }
 
-    /// Ends the body that is being written.
+    /// Completes the body that is being written.
     fileprivate mutating func finish() throws(StoreError) {
         guard self.inBody > 0 else { return }
         var body = ByteWriter(capacity: self.writer.count + 4)
@@ -53,25 +53,25 @@ package struct EncodedRows {
 }
 
 extension ResultSource {
-    /// SQLite gives the rows in the order of their keys: nulls are below everything, text and data are compared by
-    /// their bytes. Decimals are text to it, and it folds nothing.
+    /// Whether SQLite can return the rows in the order of their keys. It puts nulls first, and compares text and data
+    /// by their bytes. It cannot order decimals, which it stores as text, or folded text.
     package var isOrderedBySQL: Bool {
         self.sort.allSatisfy { $0.form != .decimal && $0.folding.isEmpty && $0.slot != nil }
     }
 
-    /// Columns of the tables alone decide which rows there are and their order.
+    /// Whether the columns of the tables alone decide which rows the result has, and their order.
     package var isDecidedBySQL: Bool { self.filter == nil && self.related.isEmpty }
 }
 
 extension ObjectReader {
-    /// Calls `body` with each row of a result: its position (0 where none orders the rows) and the values of the sort
-    /// terms. In the order of the keys when `isOrderedBySQL`. Precondition: `isDecidedBySQL`.
+    /// Calls `body` with each row of a result: its position (0 if the rows are not ordered by positions) and the values
+    /// of the sort terms. In the order of the keys if `isOrderedBySQL`. Precondition: `isDecidedBySQL`.
     package func forEachKey(
         of source: ResultSource,
         _ body: (ObjectID, _ position: Int64, _ values: [AttributeValue]) throws(StoreError) -> Void
     ) throws(StoreError) {
-        // Callers ask the same property before.
-        precondition(source.isDecidedBySQL, "what is a row is the caller's to find")
+        // Callers check the same property first.
+        precondition(source.isDecidedBySQL, "the caller must filter the rows itself")
         let layout = self.table(of: source).layout
         let statement = try self.connection.statement(self.sql(source).keys)
         defer { statement.reset() }
@@ -84,8 +84,8 @@ extension ObjectReader {
         }
     }
 
-    /// Calls `body` with each object of a result's membership that SQL does not rule out, in no order: its position and
-    /// its row.
+    /// Calls `body` with each member of a result that SQL cannot exclude, in no specific order: its position and its
+    /// row.
     package func forEachCandidate(
         of source: ResultSource,
         _ body: (ObjectID, _ position: Int64, ObjectRow) throws(StoreError) -> Void
@@ -100,7 +100,7 @@ extension ObjectReader {
         }
     }
 
-    /// Whether more than so many objects would be looked at to read a result. O(that number).
+    /// Whether reading a result would examine more than `count` objects. O(`count`).
     package func hasCandidates(of source: ResultSource, above count: Int) throws(StoreError) -> Bool {
         let statement = try self.connection.statement(self.sql(source).hasMore(count))
         defer { statement.reset() }
@@ -115,8 +115,8 @@ extension ObjectReader {
         }
     }
 
-    /// The rows of a result in its order, which are in these sections. `onBody`: called with each body as it is
-    /// complete; what it throws ends the reading. Precondition: `isOrderedBySQL` and `isDecidedBySQL`.
+    /// Returns the rows of a result in its order, divided into these sections. `onBody` is called with each completed
+    /// body; an error that it throws ends the read. Precondition: `isOrderedBySQL` and `isDecidedBySQL`.
     package func rows(
         of source: ResultSource,
         projection: [Int],
@@ -125,7 +125,7 @@ extension ObjectReader {
     ) throws(StoreError) -> EncodedRows {
         precondition(
             source.isOrderedBySQL && source.isDecidedBySQL,
-            "which rows there are, and their order, is the caller's to find"
+            "the caller must filter and order the rows itself"
         )
         let columns = self.columns(projection, source)
         let statement = try self.connection.statement(self.sql(source).rows(projection))
@@ -143,8 +143,8 @@ extension ObjectReader {
         return rows
     }
 
-    /// These rows of a result, in this order and in these sections; those that are not in the store are left out.
-    /// `related`: what follows the projection's values of a row.
+    /// Returns these rows of a result, in this order and divided into these sections, without rows that are not in the
+    /// store. `related`: the values that follow the projected values of a row.
     package func rows(
         _ ids: some Sequence<ObjectID>,
         of source: ResultSource,
@@ -174,7 +174,7 @@ extension ObjectReader {
     }
 
     private func table(of source: ResultSource) -> EntityTable {
-        guard let index = self.layout.index(of: source.table) else { preconditionFailure("a result is of the model's") }
+        guard let index = self.layout.index(of: source.table) else { preconditionFailure("the table is in the model") }
         return self.tables[index]
     }
 
@@ -188,19 +188,19 @@ extension ObjectReader {
         guard case .paired(let join, _, _, _, _) = source.membership else {
             return ResultSQL(source, table, pairs: nil)
         }
-        guard let index = self.layout.index(of: join) else { preconditionFailure("a result is of the model's") }
+        guard let index = self.layout.index(of: join) else { preconditionFailure("the table is in the model") }
         return ResultSQL(source, table, pairs: self.tables[index])
     }
 }
 
-/// The SQL that reads the rows of a result: `t` is their table, `p` that of the pairs. The owner is parameter 1,
-/// the constants of the filter are those from 2 on.
+/// The SQL that reads the rows of a result: `t` is their table, `p` the table of the pairs. The owner is parameter 1,
+/// the constants of the filter are the parameters from 2 on.
 private struct ResultSQL {
     private let source: ResultSource
     private let layout: EntityLayout
     private let table: EntitySQL
     private let from: String
-    /// What `Membership` orders the rows by; `nil`: their ids.
+    /// The position by which the membership orders the rows; `nil`: by their ids.
     private let position: String?
 
     init(_ source: ResultSource, _ table: EntityTable, pairs: EntityTable?) {
@@ -218,14 +218,14 @@ private struct ResultSQL {
             position = place.map { "t.\(table.sql.position($0))" }
         case .paired(_, let ownerSlot, let targetSlot, let place, _):
             guard let pairs else { preconditionFailure("a paired result has a table of pairs") }
-            // CROSS: the pairs of one owner lead, whatever the planner knows of the tables' sizes.
+            // CROSS: SQLite then reads the pairs of the owner first, whatever its statistics of the tables are.
             from =
                 "FROM \(pairs.sql.table) AS p CROSS JOIN \(table.sql.table) AS t ON t.id = "
                 + "p.\(pairs.sql.columns[targetSlot])"
             terms.append("p.\(pairs.sql.columns[ownerSlot]) = ?1")
             position = place.map { "p.\(pairs.sql.position($0))" }
         }
-        // SQL only narrows: what the filter says is decided by the filter.
+        // SQL only reduces the candidates: the filter decides which of them are rows.
         for (index, constant) in (source.filter?.constants ?? []).enumerated() {
             terms.append("t.\(table.sql.columns[constant.slot]) = ?\(index + 2)")
         }

@@ -1,11 +1,11 @@
 import NestModel
 import NestSchema
 
-/// A cache of the object counts of large to-many relationships that clients have asked for: counting takes a
+/// A cache of the relationship counts of large to-many relationships that clients have requested: counting takes a
 /// millisecond for every 20,000 objects, and delays all other requests.
 ///
-/// Follows the change sets of commits, revision by revision. Forgets counts that it cannot follow, and counts again on
-/// demand.
+/// Applies the change sets of commits, revision by revision. Discards counts that it cannot update; they are counted
+/// again on demand.
 struct OwnedCounts {
     struct Key: Hashable {
         var table: EntityNumber
@@ -15,16 +15,16 @@ struct OwnedCounts {
 
     /// Smaller relationships are counted each time.
     static let countMin = 256
-    /// Above it all are forgotten.
+    /// When it is reached, all entries are discarded.
     static let entriesMax = 10_000
 
-    /// Fewer are counted each time.
+    /// Smaller relationships are counted each time.
     private let countMin: Int
     private let entriesMax: Int
     private var counts: [Key: Int] = [:]
     /// The slots with an entry.
     private var slots: [EntityNumber: Set<Int>] = [:]
-    /// That the counts are of.
+    /// The revision of the counts.
     private var revision = Revision(0)
 
     init(countMin: Int, entriesMax: Int = Self.entriesMax) {
@@ -34,7 +34,7 @@ struct OwnedCounts {
 
     var entryCount: Int { self.counts.count }
 
-    /// The count at `head`; `read` counts when it is not known.
+    /// Returns the count at `head`. `read` counts the objects if the count is not cached.
     mutating func count<Failure: Error>(
         _ key: Key,
         head: Revision,
@@ -53,13 +53,13 @@ struct OwnedCounts {
         return count
     }
 
-    /// Follows a commit. O(changed objects) when there is an entry of their table.
+    /// Applies a commit. O(changed objects) if there is an entry of their table.
     mutating func take(_ changes: ChangeSet, _ layout: ModelLayout) {
         guard !self.counts.isEmpty else { return }
-        // Of a bulk write not all objects are here.
+        // The change set of a bulk write does not contain all objects.
         guard changes.revision == self.revision.next, changes.blockCount == 0 else { return self.forget() }
         self.revision = changes.revision
-        for object in changes.touched {
+        for object in changes.changedRows {
             guard let table = layout[object.entity]?.number, let slots = self.slots[table] else { continue }
             for slot in slots {
                 let before = object.before?.values[slot].referenceValue

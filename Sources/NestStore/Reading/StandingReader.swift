@@ -1,18 +1,19 @@
 import NestModel
 import NestSchema
 
-/// One read-only connection for read transactions one after the other. Not Sendable: used on the thread that makes it.
+/// One read-only connection for read transactions one after the other. Not Sendable: used on the thread that creates
+/// it.
 ///
 /// Never checkpoints. While a transaction is open the write-ahead log cannot be reset.
 package final class StandingReader {
-    /// A client chooses the SQL of its fetches: above so many statements the connection should be made anew.
+    /// Clients choose the SQL of their fetches: with more cached statements the connection should be replaced.
     private static let statementsMax = 256
 
     private let connection: Connection
     private let journal: Journal
     private let objects: ObjectReader
     private var counts = OwnedCounts(countMin: OwnedCounts.countMin)
-    /// Of the open transaction; `nil` when none is open.
+    /// The revision of the open transaction; `nil` if none is open.
     package private(set) var revision: Revision?
 
     package init(_ reader: StoreReader) throws(StoreError) {
@@ -26,11 +27,12 @@ package final class StandingReader {
         )
     }
 
+    /// Whether the connection should be replaced, because it has cached too many statements.
     package var isWorn: Bool { self.connection.statementCount > Self.statementsMax }
 
-    /// Begins a transaction at the newest durable revision, which it returns. Precondition: none is open.
+    /// Begins a transaction at the newest durable revision, which it returns. Precondition: no transaction is open.
     package func begin() throws(StoreError) -> Revision {
-        precondition(self.revision == nil, "a transaction ends before the next begins")
+        precondition(self.revision == nil, "no transaction is open")
         return try self.connection.access { () throws(StoreError) in
             try self.connection.statement("BEGIN").run()
             do throws(StoreError) {
@@ -45,13 +47,14 @@ package final class StandingReader {
         }
     }
 
-    /// Reads within the open transaction. Precondition: there is one.
+    /// Reads within the open transaction. Precondition: a transaction is open.
     package func read<Value>(_ body: (ObjectReader) throws(StoreError) -> Value) throws(StoreError) -> Value {
         precondition(self.revision != nil, "a transaction is open")
         return try self.connection.access { () throws(StoreError) in try body(self.objects) }
     }
 
-    /// Everything of one object, as `Store.detail`. Precondition: a transaction is open.
+    /// Returns all values and relationship counts of one object, as `Store.detail`. Precondition: a transaction is
+    /// open.
     package func detail(_ id: ObjectID) throws(StoreError) -> ObjectDetail? {
         guard let revision else { preconditionFailure("a transaction is open") }
         return try self.connection.access { () throws(StoreError) in
@@ -65,7 +68,7 @@ package final class StandingReader {
     package func end() {
         guard self.revision != nil else { return }
         self.revision = nil
-        // A connection that cannot end a read is of no use; closing it ends the read too.
+        // A connection that cannot end its read will be closed, which ends the read too.
         self.connection.access { try? self.connection.execute("ROLLBACK") }
     }
 

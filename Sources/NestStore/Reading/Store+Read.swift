@@ -2,14 +2,15 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// Reads on the writer's connection, and the trimming of the journal.
+/// Reads on the writer's connection, and trims the journal.
 extension Store {
     private func table(_ entity: EntityNumber) -> EntityTable { self.objects.table(entity) }
 
-    /// Runs reads as one transaction: by itself each statement would lock and unlock the file, which is a third of the
-    /// time that one object takes. `body` must write nothing.
+    /// Runs reads in one transaction. Otherwise each statement would lock and unlock the file, which is a third of the
+    /// time that reading one object takes. `body` must write nothing.
     package func reading<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        // Without a transaction the reads return the same, and report a failure of storage themselves.
+        // If BEGIN fails, the reads run without a transaction: they return the same, and report a storage failure
+        // themselves.
         guard !self.connection.isInTransaction, (try? self.connection.statement("BEGIN").run()) != nil else {
             return try body()
         }
@@ -19,7 +20,7 @@ extension Store {
         return try body()
     }
 
-    /// The entity and row of an object, or `nil`.
+    /// Returns the entity and row of an object, or `nil`.
     package func object(_ id: ObjectID) throws(StoreError) -> (layout: EntityLayout, row: ObjectRow)? {
         try self.objects.object(id)
     }
@@ -28,14 +29,14 @@ extension Store {
         try self.table(entity).row(id)
     }
 
-    /// Follows committed changes in the cached counts, so that these need not be counted again.
+    /// Applies committed changes to the cached counts, so that they need not be counted again.
     package func noteCommitted(_ changes: [ChangeSet]) {
         guard self.ownedCounts.entryCount > 0 else { return }
         for changes in changes { self.ownedCounts.take(changes, self.layout) }
     }
 
-    /// Everything of one object, with the sizes of its to-many relationships: O(n) of one of over 256 objects when it
-    /// was not asked for since the store was opened, or since a bulk write.
+    /// Returns all values of one object, with the sizes of its to-many relationships. Counting a relationship is O(n).
+    /// The count of a large one (256 objects or more) is cached until a bulk write.
     package func detail(_ id: ObjectID) throws(StoreError) -> ObjectDetail? {
         try self.objects.detail(id) { (key, read) throws(StoreError) in
             try self.ownedCounts.count(key, head: self.head, read)
@@ -58,13 +59,14 @@ extension Store {
         try self.journal.forEachHeader(body)
     }
 
-    /// A page of headers before a revision (the newest when it is 0), newest first.
+    /// Returns a page of headers before a revision (the newest if it is 0), newest first.
     package func headers(before: Revision, limit: Int) throws(StoreError) -> [JournalHeader] {
         try self.journal.headers(before: before, limit: limit)
     }
 
-    /// The headers of revisions that the journal has, newest first, and how many it took to find them. Those that share
-    /// a transaction are read together: once `readMax` have been read, the rest is left out.
+    /// Returns the headers of those revisions that the journal has, newest first, and how many headers were read to
+    /// find them. Headers of one journal row are read together. Once `readMax` headers have been read, the rest is left
+    /// out.
     package func headers(
         of revisions: [Revision],
         readMax: Int
@@ -95,27 +97,28 @@ extension Store {
         }
     }
 
-    /// Calls `body` with every object of a change set just committed that is of concern, and some that are not; whole
-    /// before and whole after.
+    /// Calls `body` with changed objects of a change set just committed, with their whole rows before and after: all
+    /// that `isConcerned` accepted, and some others.
     package func forEachChangedObject(
         _ changes: ChangeSet,
         withBlocks: Bool = true,
-        _ body: (TouchedObject) throws(StoreError) -> Void
+        _ body: (ChangedRow) throws(StoreError) -> Void
     ) throws(StoreError) {
-        for object in changes.touched { try body(object) }
+        for object in changes.changedRows { try body(object) }
         guard withBlocks else { return }
         for number in changes.concernedBlocks {
             for change in try self.journal.block(changes.revision, number).changes {
                 guard let layout = self.layout[change.entity] else { continue }
-                try body(change.touched(layout, revision: changes.revision))
+                try body(change.changedRow(layout, revision: changes.revision))
             }
         }
     }
 
     // MARK: Trimming
 
-    /// Drops the oldest of the journal while it is over its bounds; the newest row always stays. Answers the new base
-    /// when something was dropped. Call outside a group; at most `rowsMax` rows a call, so that no request waits long.
+    /// Drops the oldest rows of the journal while it exceeds its limits; the newest row always stays. Returns the new
+    /// base if it dropped anything. Call it outside a group. It drops at most `rowsMax` rows, so that no request waits
+    /// long.
     package func trimJournal(
         now: Int64,
         revisionsMax: Int = Limits.journalRevisionsMax,

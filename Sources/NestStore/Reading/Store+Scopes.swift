@@ -2,10 +2,10 @@ import GRDBSQLite
 import NestModel
 import NestSchema
 
-/// What the members of a sub-tree are found by.
+/// Reads by which the members of a sub-tree are found.
 extension Store {
-    /// Calls `body` with what a bulk write of the open group has streamed to the journal: insertions and deletions, in
-    /// order.
+    /// Calls `body` with the insertions and deletions that a bulk write of the open group has streamed to the journal,
+    /// in order.
     package func forEachStreamed(_ changes: ChangeSet, _ body: (ObjectChange) throws(StoreError) -> Void)
         throws(StoreError)
     {
@@ -14,7 +14,8 @@ extension Store {
         }
     }
 
-    /// Steps of SQLite's virtual machine on this connection so far: what requests cost, without a clock. For tests.
+    /// The number of steps of SQLite's virtual machine on this connection so far: the cost of requests, without a
+    /// clock. For tests.
     package var statementSteps: Int {
         var steps = 0
         var statement = sqlite3_next_stmt(self.connection.handle, nil)
@@ -34,7 +35,7 @@ package final class ChildReader {
         self.pages = objects.table(key.table).pages(slot: key.slot, projection: [])
     }
 
-    /// Up to `limit` objects below one, after a position (`nil`: from the first), in order.
+    /// Returns up to `limit` objects directly below an owner, after a position (`nil`: from the first), in order.
     package func page(of owner: ObjectID, after position: Int64?, limit: Int) throws(StoreError) -> [(
         id: ObjectID, position: Int64
     )] {
@@ -50,7 +51,7 @@ extension ObjectReader {
 }
 
 extension ObjectChange {
-    /// The object that a to-one slot leads to after the change.
+    /// Returns the object to which a to-one slot refers after the change.
     package func owner(_ slot: Int, _ layout: EntityLayout) -> ObjectID? {
         let place = layout.placeOfSlot[slot]
         guard place < 0 else { return self.placings.first { $0.place == place }?.after?.owner }
@@ -58,8 +59,8 @@ extension ObjectChange {
     }
 }
 
-/// Knows what is within a sub-tree without walking up from it.
+/// Knows the members of a sub-tree without walking up the hierarchy.
 package protocol SubtreeMembership: AnyObject {
-    /// Whether an object is the root and there, or below it; `nil`: it is not known at present.
+    /// Whether an object exists and is the root or below it; `nil` if that is not known at present.
     func contains(_ id: ObjectID) -> Bool?
 }

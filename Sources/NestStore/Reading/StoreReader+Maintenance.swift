@@ -2,31 +2,31 @@ import Glibc
 import NestProtocol
 import NestModel
 
-/// A whole store as a file, in parts that can be sent. The file is marked as a copy: a store made of it begins a
-/// history of its own.
+/// A whole store as a file, in parts that can be sent. The file is marked as a copy: a store made from it gets its own
+/// history id.
 package struct StoreBackup: Sendable {
     package let revision: Revision
-    /// The history that it is a copy of.
+    /// The history id of the store that was copied.
     package let historyID: Identifier128
     package let fileBytes: Int
-    /// The file, each part with its place.
+    /// The file in parts, each with its offset.
     package let chunks: SpooledChunks
     /// FNV-1a of the file.
     package let checksum: UInt64
 }
 
-/// Work on a whole store while its writer goes on. Commits go on meanwhile; the write-ahead log cannot be reset until
-/// the read transaction has ended, or `deadline` ends it.
+/// Backs up and checks a whole store while its writer works. Commits continue meanwhile; the write-ahead log cannot be
+/// reset until the read transaction ends, at the latest at the read deadline.
 extension StoreReader {
-    /// The names of files under which backups are made, one for each thread that may make one.
+    /// The temporary names of backups, one for each thread that may make one.
     static func backupNames(_ path: String) -> [String] {
         (1...Limits.transferThreads).map { "\(path).backup-\($0).partial" }
     }
 
-    /// Copies the store as it is at one revision. Needs room for two copies in the store's directory, of which
-    /// `bytesLeftMin` bytes must be left. Blocks; `encode` makes what is sent of a part and its place. `deadline`
-    /// limits the copying, which holds a read transaction. Packing the copy holds none, so it ends only when the client
-    /// cancels.
+    /// Copies the store at one revision. Needs free space for two copies in the store's directory, and `bytesLeftMin`
+    /// more bytes that stay free. Blocks. `encode` returns the bytes that are sent for a part at an offset. `deadline`
+    /// limits the copying, which holds a read transaction. Packing the copy holds none, so it ends early only if the
+    /// client cancels.
     package func backup(
         isCompressed: Bool,
         bytesLeftMin: Int,
@@ -53,7 +53,7 @@ extension StoreReader {
         }
     }
 
-    /// Checks the store as it is at one revision. Blocks; `progress` is called before each step.
+    /// Checks the store at one revision. Blocks; `progress` is called before each step.
     package func check(
         deadline: ReadDeadline,
         progress: (CheckStep) -> Void
@@ -83,9 +83,9 @@ extension StoreReader {
                 close(descriptor)
                 return name
             }
-            guard errno == EEXIST else { throw .io(operation: "making \(name)", errno: errno) }
+            guard errno == EEXIST else { throw .io(operation: "creating \(name)", errno: errno) }
         }
-        throw .refused(.busy, "other backups are being made: try again later")
+        throw .refused(.busy, "other backups are running: try again later")
     }
 
     private func copy(to file: String, bytesLeftMin: Int, deadline: ReadDeadline) throws(StoreError) {
@@ -102,12 +102,12 @@ extension StoreReader {
                     throw .refused(
                         .diskFull,
                         """
-                        a backup needs room for two copies of the store beside it, and \(bytesLeftMin >> 20) MiB that stay free, \
-                        \((2 * size + bytesLeftMin) >> 20) MiB in all: \(free >> 20) MiB are free
+                        a backup needs space for two copies of the store next to it, and \(bytesLeftMin >> 20) MiB \
+                        that stay free, \((2 * size + bytesLeftMin) >> 20) MiB in total: \(free >> 20) MiB are free
                         """
                     )
                 }
-                // The connection is read-only, but not what it writes into.
+                // The connection is read-only, but it must write the copy.
                 try connection.execute("PRAGMA query_only = OFF")
                 let statement = try connection.prepare("VACUUM INTO ?1")
                 statement.bind(1, text: file)
@@ -156,7 +156,7 @@ extension StoreReader {
         )
     }
 
-    /// Up to a chunk's bytes; none at the end of the file.
+    /// Reads up to `Limits.chunkBytes` bytes; none at the end of the file.
     private static func read(_ descriptor: Int32, at offset: Int, _ file: String) throws(StoreError) -> [UInt8] {
         var failure: Int32 = 0
         let piece = [UInt8](unsafeUninitializedCapacity: Limits.chunkBytes) { buffer, count in

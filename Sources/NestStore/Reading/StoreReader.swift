@@ -2,19 +2,18 @@ import NestProtocol
 import NestModel
 import NestSchema
 
-/// Reads a store while its one writer goes on: each call has a read-only connection of its own, which never
-/// checkpoints.
+/// Reads a store while its writer works: each call has its own read-only connection, which never checkpoints.
 package struct StoreReader: Sendable {
     let path: String
     let layout: ModelLayout
     /// The directory of spool files: the store's.
     package let spoolDirectory: String
 
-    /// Objects of one owner that are read at a time: bounds the memory a level of the hierarchy takes.
+    /// The number of objects of one owner that are read at a time: it bounds the memory of a level of the hierarchy.
     private static let pageCount = 64
 
-    /// Reads a sub-tree in preorder at one revision, at server speed, into a spool file. Blocks: call it on a thread
-    /// that may. `confinement`: the client's.
+    /// Reads a sub-tree in preorder at one revision into a spool file, at the speed of the server. Blocks: call it on a
+    /// thread that may block. `confinement`: the client's token scope.
     ///
     /// Memory: one page for each level that has objects left; no recursion.
     package func exportSubtree(
@@ -27,7 +26,7 @@ package struct StoreReader: Sendable {
         do throws(StoreError) {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.limited(by: deadline, "ask for parts of it") { () throws(StoreError) in
+            return try connection.limited(by: deadline, "request parts of the sub-tree") { () throws(StoreError) in
                 try connection.access { () throws(StoreError) in
                     // The read transaction ends here, before the server sends anything.
                     try connection.execute("BEGIN")
@@ -46,7 +45,7 @@ package struct StoreReader: Sendable {
         }
     }
 
-    /// Reads objects and results as they are at one revision. Blocks: call it on a thread that may. The write-ahead log
+    /// Reads objects and results at one revision. Blocks: call it on a thread that may block. The write-ahead log
     /// cannot be reset meanwhile.
     package func read<Value>(
         atLeast: Revision = Revision(0),
@@ -56,7 +55,7 @@ package struct StoreReader: Sendable {
         do throws(StoreError) {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.limited(by: deadline, "ask for less of it") { () throws(StoreError) in
+            return try connection.limited(by: deadline, "request less data") { () throws(StoreError) in
                 try connection.access { () throws(StoreError) in
                     try connection.execute("BEGIN")
                     defer { try? connection.execute("ROLLBACK") }
@@ -79,7 +78,7 @@ package struct StoreReader: Sendable {
 
     private struct Level {
         var owner: ObjectID
-        /// Of its objects.
+        /// The depth of its objects.
         var depth: Int
         var page: [PageReader.Row] = []
         var index = 0
@@ -142,7 +141,7 @@ package struct StoreReader: Sendable {
             level.index += 1
             let depth = level.depth
             try output.append(depth: depth, row.id, row.values)
-            // A level at its end is dropped: a chain of any length takes the memory of one level.
+            // A finished level is dropped: a chain of any length takes the memory of one level.
             if level.index < level.page.count || !level.isLast { levels.append(level) }
             if request.depthLimit.map({ depth < $0 }) ?? true { levels.append(Level(owner: row.id, depth: depth + 1)) }
         }
@@ -158,7 +157,7 @@ package struct StoreReader: Sendable {
     }
 
     private struct ExportOutput {
-        /// Of the store.
+        /// The path of the store.
         private let path: String
         private(set) var chunks: SpooledChunks
         private var writer: SubtreeChunkWriter
@@ -190,7 +189,7 @@ package struct StoreReader: Sendable {
             guard self.writer.rowCount > 0 else { return }
             self.rowCount += self.writer.rowCount
             guard self.rowCount <= self.rowsMax else {
-                throw .refused(.storageCorrupt, "the sub-tree runs in a circle: check the store")
+                throw .refused(.storageCorrupt, "the sub-tree has a cycle: check the store with nestd --check")
             }
             let body = PackedBytes.pack(self.writer.take(), self.compressor, level: PackedBytes.transferLevel)
             self.checksum.add(body)
@@ -201,7 +200,7 @@ package struct StoreReader: Sendable {
         }
     }
 
-    /// The root's table, and the relationship that leads down.
+    /// Returns the root's table, and the relationship that leads down.
     private func follow(
         _ request: SubtreeRequest,
         _ connection: Connection
@@ -218,7 +217,7 @@ package struct StoreReader: Sendable {
             guard self.layout[toMany.destination] === layout else {
                 throw .refused(
                     .unsupported,
-                    "\(layout.name).\(toMany.relationship.name) leads to another entity: no sub-tree"
+                    "\(layout.name).\(toMany.relationship.name) leads to another entity, so it has no sub-tree"
                 )
             }
             return (table, toMany)

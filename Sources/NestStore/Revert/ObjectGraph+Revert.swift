@@ -3,20 +3,20 @@ import NestSchema
 
 /// Carries out the plan of a revert.
 extension ObjectGraph {
-    /// Takes back what one transaction did, as a new change. Of several, `prepare` is called before the first.
+    /// Reverts one transaction, as a new change. To revert several, call `prepare` before the first.
     ///
-    /// The options decide whether later changes are left, overwritten or refuse the whole; the context collects them.
-    /// Objects that come back have their old ids; those of one owner are put back from left to right: after
-    /// the left neighbour they had if it lives there (at the front if they had none), else before the right one, else
-    /// by their old sparse position. O(objects) time. Memory for what it finds changed since, and for objects that the
-    /// transaction changed without inserting or deleting them.
+    /// The options decide whether values that later transactions changed are left, are overwritten, or refuse the whole
+    /// undo; the context collects these conflicts. Restored objects have their old ids. The objects of one owner are
+    /// restored from left to right: after their old left neighbour if that is still there (at the front if they had
+    /// none), else before their old right neighbour, else at their old sparse position. Takes O(objects) time, and
+    /// memory for the conflicts and for objects that the transaction changed without inserting or deleting them.
     package func revert(_ past: PastTransaction, _ context: UndoContext) throws(StoreError) {
         try self.prepare([past], context)
         let plan = try self.plan(past, context)
         let losses = RevertLosses(plan)
-        try plan.refuseIfAnythingStands()
+        try plan.refuseIfPrevented()
         self.emptied += plan.emptied
-        // Objects whose owner comes back too: with their old positions, because the owner has no other objects.
+        // Objects whose owner is restored too get their old positions, because the owner has no other objects.
         let tops = plan.restorations.returning
         try past.forEach { (change) throws(StoreError) in
             guard change.kind == .delete, try !tops.contains(change.id), try !plan.left.contains(change.id) else {
@@ -32,7 +32,7 @@ extension ObjectGraph {
             if restoration.row != nil, try plan.left.contains(restoration.id) { return }
             try self.restorePlace(restoration)
         }
-        // Checked at the end: meanwhile an object may be inside another that has still to move back.
+        // Cycles are checked at the end: before that an object may be inside another object that must still move back.
         try plan.restorations.forEach(of: self) { (restoration) throws(StoreError) in
             let slot = restoration.table.layout.placedSlots[restoration.place]
             try self.refuseCircle(.init(table: restoration.table, id: restoration.id, slot: slot))
@@ -43,7 +43,7 @@ extension ObjectGraph {
         try plan.discard()
     }
 
-    /// Parts objects that a forced undo joins from their present partners, unless the undo does that anyway.
+    /// Separates objects that a forced undo joins from their current partners, unless the undo does that anyway.
     private func partOthers(_ plan: RevertPlan, _ losses: RevertLosses) throws(StoreError) {
         for (change, table) in plan.updates {
             for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
@@ -52,7 +52,7 @@ extension ObjectGraph {
                 else { continue }
                 let partners = try self.table(relationship.destination)
                 let slot = table.layout.partnerSlots[value.slot]
-                // What the transaction itself has changed is reported when that is reverted.
+                // A slot that the transaction itself changed is reported when that change is reverted.
                 let isItsOwn = plan.partners.contains(.init(id: partner, slot: slot))
                 try self.part(partners, partner, slot, from: change.id, isItsOwn ? nil : losses)
             }
@@ -104,7 +104,7 @@ extension ObjectGraph {
         var new = old
         for value in change.values { new.values[value.slot] = value.before }
         for placing in change.placings where placing.before == nil {
-            // It had no owner: it leaves the one it has.
+            // The object had no owner: it leaves its current one.
             try self.leave(table, change.id, old, place: placing.place)
             new.values[table.layout.placedSlots[placing.place]] = .null
             new.places[placing.place] = .none
@@ -134,7 +134,7 @@ extension ObjectGraph {
             preferred: restoration.isRehomed || record.isOfNoOrder ? nil : record.place.position
         )
         guard var new = old ?? restoration.row else {
-            preconditionFailure("a moved object is there, a deleted one has a row")
+            preconditionFailure("a moved object exists, and a deleted one has a row in the plan")
         }
         new.values[slot] = .reference(record.owner)
         let stamp = record.isOfNoOrder ? self.revision.rawValue : record.place.stamp
@@ -149,9 +149,8 @@ extension ObjectGraph {
         self.recorder.notePlaced(table.layout.number, restoration.id, owner: record.owner, place: restoration.place)
     }
 
-    /// Walks up from an object that was put back. The way ends at the root, or runs in a circle, which is found when it
-    /// meets a mark that is set at growing distances (Brent, 1980). O(depth), O(1) for an object without anything
-    /// below.
+    /// Refuses a cycle: walks up from a restored object, to the root or around a cycle. A cycle is found when the walk
+    /// meets a mark that is set at growing distances (Brent, 1980). O(depth), O(1) for an object with nothing below it.
     private func refuseCircle(_ climb: RevertPlan.Climb) throws(StoreError) {
         guard self.isHierarchy(climb.table, climb.slot),
             try climb.table.hasObject(ofOwner: climb.id, slot: climb.slot)
@@ -163,7 +162,7 @@ extension ObjectGraph {
             guard above != mark else {
                 throw .refused(
                     .cycle,
-                    "the object \(climb.id) would come back inside something that is inside it now",
+                    "the object \(climb.id) would be restored inside an object that is now inside it",
                     object: climb.id
                 )
             }

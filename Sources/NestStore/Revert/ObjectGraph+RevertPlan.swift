@@ -17,7 +17,7 @@ extension ObjectGraph {
             let count = strangers.count - (plan.movedInto[strangers.inside] ?? 0)
             guard count > 0, let row = try strangers.table.row(strangers.inside.owner) else { continue }
             let owner = strangers.inside.owner
-            self.stand("has \(count) of \(strangers.name) that came since", owner, row, strangers.table, &plan)
+            self.prevent("has \(count) of \(strangers.name) added since", owner, row, strangers.table, &plan)
         }
         try plan.keepMovedPairs()
         return plan
@@ -58,14 +58,15 @@ extension ObjectGraph {
         if row.revision != plan.revision, let edited = self.editedSlot(change, row, layout) {
             let isHidden = plan.context.confinement?.isRelationship(layout.properties[edited]) ?? false
             let what = isHidden ? "" : " (\(self.name(table, edited)))"
-            self.stand("has been edited since\(what)", change.id, row, table, &plan)
+            self.prevent("has been edited since\(what)", change.id, row, table, &plan)
             if plan.isForced { plan.report(self.lost(change.id, row, table)) }
         }
-        // A later transaction has joined it, and that stays, even if its partner is the one it was inserted with.
+        // A later transaction has set its partner, and the undo leaves that, even if it is the partner that the object
+        // was inserted with.
         let isJoined = layout.slots.indices.contains { slot in
             layout.partnerSlots[slot] >= 0 && plan.context.hasLeft(.init(id: change.id, slot: slot))
         }
-        if isJoined, !plan.isForced { self.stand("has been joined since", change.id, row, table, &plan) }
+        if isJoined, !plan.isForced { self.prevent("has another partner since", change.id, row, table, &plan) }
         if plan.isForced {
             for slot in self.reassigned(change, row, layout) {
                 plan.reassigned.insert(.init(id: change.id, slot: slot))
@@ -74,7 +75,7 @@ extension ObjectGraph {
         var isTop = true
         for placing in change.placings {
             if !self.isPlaced(row, layout, placing.place, by: placing.after) {
-                self.stand("has been moved since", change.id, row, table, &plan)
+                self.prevent("has been moved since", change.id, row, table, &plan)
                 if plan.isForced { plan.report(self.lost(change.id, row, table)) }
             }
             if let owner = placing.after?.owner, try plan.inserted.contains(owner) {
@@ -89,7 +90,7 @@ extension ObjectGraph {
                 if try !plan.inserted.contains(id) { count += 1 }
             }
             guard count > 0 else { continue }
-            // Objects that this transaction itself moved here are moved back before.
+            // `plan` subtracts the objects that this transaction itself moved here: they are moved back first.
             let inside = RevertPlan.Inside(
                 owner: change.id,
                 table: destination.layout.number,
@@ -104,13 +105,14 @@ extension ObjectGraph {
                 if try !plan.inserted.contains(id) { count += 1 }
             }
             guard count > 0 else { continue }
-            self.stand("has \(count) of \(pairs.relationship.name) that came since", change.id, row, table, &plan)
+            self.prevent("has \(count) of \(pairs.relationship.name) added since", change.id, row, table, &plan)
         }
         if isTop { plan.addTop(table, change.id) }
     }
 
-    /// Later work prevents the deletion of an inserted object.
-    private func stand(
+    /// Notes that a later change prevents the deletion of an inserted object. A forced undo deletes the object anyway,
+    /// any other undo is refused.
+    private func prevent(
         _ text: String,
         _ id: ObjectID,
         _ row: ObjectRow,
@@ -124,8 +126,8 @@ extension ObjectGraph {
         }
     }
 
-    /// The slots of an inserted object with a delete rule whose target has changed since. Delete rules then follow the
-    /// new target, not the one that it was inserted with.
+    /// Returns the slots of an inserted object that have a delete rule, and whose target has changed since. Delete
+    /// rules then follow the new target, not the one that the object was inserted with.
     func reassigned(_ change: ObjectChange, _ row: ObjectRow, _ layout: EntityLayout) -> [Int] {
         layout.slots.indices.filter { slot in
             guard case .toOne(let relationship, _) = layout.slots[slot], relationship.deleteRule != .nullify else {
@@ -143,7 +145,7 @@ extension ObjectGraph {
     private func planInsertedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan)
         throws(StoreError)
     {
-        // A pair that is gone needs no revert.
+        // A pair that no longer exists needs no revert.
         guard let row = try table.row(change.id) else { return }
         let ends = self.ends(row, table)
         let moved = change.placings.first { !self.isPlaced(row, table.layout, $0.place, by: $0.after) }
@@ -164,7 +166,7 @@ extension ObjectGraph {
         .init(table: table.layout.number, objects: Set(row.values.prefix(2).compactMap(\.referenceValue)))
     }
 
-    /// A slot of an inserted object whose value has changed since. Its positions are compared separately.
+    /// Returns a slot of an inserted object whose value has changed since. Positions are compared separately.
     private func editedSlot(_ change: ObjectChange, _ row: ObjectRow, _ layout: EntityLayout) -> Int? {
         row.values.indices.first { slot in
             let place = layout.placeOfSlot[slot]
@@ -186,7 +188,7 @@ extension ObjectGraph {
             guard !layout.isJoin else { return }
             return plan.report(UndoConflict(reason: .deleted, entity: change.entity, object: change.id))
         }
-        // The undo deletes it as it is.
+        // The undo deletes the object, so it need not change it first.
         if layout.isJoin {
             let ends = row.values.prefix(2).compactMap(\.referenceValue)
             for end in ends where try plan.goes(end, withPair: change.id) { return }
@@ -200,7 +202,7 @@ extension ObjectGraph {
             let key = RevertPlan.SlotKey(id: change.id, slot: value.slot)
             let current = row.values[value.slot]
             if plan.context.isLeft(key, before: .value(value.before), after: .value(value.after)) { continue }
-            // Both sides of a one-to-one relationship are left, or none.
+            // The undo leaves both sides of a one-to-one relationship, or neither.
             let isPartnerLeft = self.partner(in: value.slot, current, layout).map { plan.context.hasLeft($0) } ?? false
             guard current == value.after && !isPartnerLeft || plan.isForced else {
                 plan.context.leave(
@@ -254,7 +256,7 @@ extension ObjectGraph {
         if !taken.values.isEmpty || !taken.placings.isEmpty { plan.updates.append((taken, table)) }
     }
 
-    /// The other end of a one-to-one relationship.
+    /// Returns the other side of a one-to-one relationship.
     private func partner(in slot: Int, _ value: AttributeValue, _ layout: EntityLayout) -> RevertPlan.SlotKey? {
         guard layout.partnerSlots[slot] >= 0, let partner = value.referenceValue else { return nil }
         return .init(id: partner, slot: layout.partnerSlots[slot])
@@ -265,7 +267,7 @@ extension ObjectGraph {
         plan.movedInto[.init(owner: owner, table: table.layout.number, slot: slot), default: 0] += 1
     }
 
-    /// The new value of a slot of an existing object; `nil` when the revert leaves it.
+    /// Returns the value that the revert gives to a slot of an existing object; `nil` if the revert leaves the slot.
     private func valueBefore(
         _ value: ObjectChange.Value,
         _ id: ObjectID,
@@ -278,7 +280,7 @@ extension ObjectGraph {
             case .toOne(let relationship, _) = table.layout.slots[value.slot]
         else { return value.before }
         if table.layout.partnerSlots[value.slot] >= 0 {
-            // The undo deletes both, the other one as it is and perhaps first: it does not join them again meanwhile.
+            // The undo deletes both objects, perhaps the target first, so it does not join them again before.
             if try plan.goesToo(target), try plan.context.deletions?.inserted.contains(id) ?? false { return .null }
             guard let reason = try self.whyApart(id, target, relationship, table, value.slot, plan) else {
                 return value.before
@@ -300,7 +302,7 @@ extension ObjectGraph {
         return nil
     }
 
-    /// Why two objects of a one-to-one relationship cannot be joined again; `nil` when they can.
+    /// Returns why two objects of a one-to-one relationship cannot be joined again; `nil` if they can.
     private func whyApart(
         _ id: ObjectID,
         _ target: ObjectID,
@@ -315,7 +317,7 @@ extension ObjectGraph {
         return try self.table(relationship.destination).exists(target) ? .edited : .ownerGone
     }
 
-    /// How an existing object goes back to its old position; `nil` when the revert leaves it.
+    /// Returns how an existing object goes back to its old position; `nil` if the revert leaves it.
     private func restoration(
         _ id: ObjectID,
         _ row: ObjectRow,
@@ -365,7 +367,7 @@ extension ObjectGraph {
             return plan.report(conflict(.present, slot: nil))
         }
         let kind = layout.kind(change.entity)
-        if kind.entity.isAbstract { return plan.refuse("\(kind.entity.name) is abstract by now") }
+        if kind.entity.isAbstract { return plan.refuse("\(kind.entity.name) is abstract now") }
         for value in change.values {
             guard let target = value.before.referenceValue,
                 case .toOne(let relationship, _) = layout.slots[value.slot], try !plan.returning.contains(target)
@@ -452,7 +454,8 @@ extension ObjectGraph {
         try self.giveBack(change, row, alive, isInside: alive.count < placings.count, &plan)
     }
 
-    /// A deleted object that comes back under existing owners; `isInside`: and under owners that come back too.
+    /// Plans to restore a deleted object under existing owners. `isInside`: it also has owners that are restored
+    /// themselves.
     private func giveBack(
         _ change: ObjectChange,
         _ row: ObjectRow,

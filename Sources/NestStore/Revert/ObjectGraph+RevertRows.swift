@@ -1,9 +1,9 @@
 import NestModel
 import NestSchema
 
-/// What a revert's plan reads from rows and the journal, and its words for messages.
+/// Reads rows and the journal for the plan of a revert, and builds its messages.
 extension ObjectGraph {
-    /// Whether an object is still where a placement put it, by the placement's stamp and not by its neighbours.
+    /// Whether an object is still where a placement put it. Compares the stamp of the placement, not the neighbours.
     func isPlaced(_ row: ObjectRow, _ layout: EntityLayout, _ place: Int, by record: PlaceRecord?) -> Bool {
         guard row.values[layout.placedSlots[place]].referenceValue == record?.owner else { return false }
         guard let record, !record.isOfNoOrder else { return true }
@@ -17,12 +17,12 @@ extension ObjectGraph {
         return try self.table(relationship.destination)
     }
 
-    /// The row with which a deleted object comes back.
+    /// Returns the row with which a deleted object is restored.
     func deletedRow(_ change: ObjectChange, _ table: EntityTable, _ plan: RevertPlan) -> ObjectRow {
-        // A deletion holds the whole object.
-        var row = change.touched(table.layout, revision: self.revision).before!
+        // A deletion contains the whole object.
+        var row = change.changedRow(table.layout, revision: self.revision).before!
         row.revision = self.revision
-        // It may have been deleted before a later version of the model gave it a property.
+        // The object may have been deleted before a new version of the model gave it a property.
         let kind = table.layout.kind(change.entity)
         for slot in kind.requiredSlots where row.values[slot].isNull {
             row.values[slot] = kind.nowSlots.contains(slot) ? .date(self.time) : kind.defaultValues[slot]
@@ -38,10 +38,10 @@ extension ObjectGraph {
         return row
     }
 
-    // MARK: Owners that are gone
+    // MARK: Missing owners
 
-    /// The owner under which a deleted object comes back when its old owner is gone; `nil`: none, or it cannot come
-    /// back, which the plan then reports.
+    /// Returns the owner under which a deleted object is restored if its old owner no longer exists. `nil`: it gets no
+    /// owner, or it cannot be restored, which the plan then reports.
     func ownerInstead(
         of gone: ObjectID,
         _ change: ObjectChange,
@@ -60,7 +60,8 @@ extension ObjectGraph {
         return nil
     }
 
-    /// The nearest object above one that is gone, in the same relationship, that exists and that the undo keeps.
+    /// Returns the nearest object above one that no longer exists, in the same relationship, that exists and that the
+    /// undo keeps.
     func livingOwner(
         insteadOf gone: ObjectID,
         _ table: EntityTable,
@@ -76,8 +77,8 @@ extension ObjectGraph {
         }
     }
 
-    /// The nearest object above another, in the same relationship, that the undo keeps. Above a deleted object is the
-    /// owner that it had when it was deleted.
+    /// Returns the nearest object above another, in the same relationship, that the undo keeps. The owner of a deleted
+    /// object is the one that it had when it was deleted.
     func owner(
         above id: ObjectID,
         _ table: EntityTable,
@@ -99,7 +100,7 @@ extension ObjectGraph {
         return root.object
     }
 
-    // MARK: Words
+    // MARK: Messages
 
     func conflict(
         _ reason: UndoConflict.Reason,
@@ -120,7 +121,7 @@ extension ObjectGraph {
         )
     }
 
-    /// A pair is reported as a relationship of the object that one of its slots leads to.
+    /// Returns the conflict of a pair, reported as a relationship of the object to which `slot` refers.
     func conflict(
         _ reason: UndoConflict.Reason,
         pair row: ObjectRow,
@@ -129,7 +130,7 @@ extension ObjectGraph {
     ) throws(StoreError) -> UndoConflict {
         let owner = row.values[slot].referenceValue ?? ObjectID(0)
         for owners in self.tables {
-            // A relationship that is its own inverse has both slots.
+            // A relationship that is its own inverse uses both slots.
             for pairs in owners.layout.manyToMany
             where pairs.join == table.layout.number && (pairs.ownerSlot == slot || pairs.isSymmetric) {
                 let ownerRow = try owners.row(owner)
@@ -146,7 +147,7 @@ extension ObjectGraph {
         preconditionFailure("each slot of a pair belongs to a relationship")
     }
 
-    /// The message of a strict undo about a conflict.
+    /// Returns the message of a strict undo about a conflict.
     static func describe(_ conflict: UndoConflict, _ layout: ModelLayout) -> String {
         let name =
             conflict.label.isEmpty
@@ -157,12 +158,12 @@ extension ObjectGraph {
         case .edited: "\(name) has been edited since\(what)"
         case .moved: "\(name) has been moved since\(what)"
         case .deleted: "\(name) has been deleted since"
-        case .present: "\(name) is there again"
-        case .ownerGone: "what \(name) would lead to again is gone\(what)"
-        case .rehomed: "\(name) would come under another object\(what)"
-        case .overwritten: "\(name) would lose what it holds since\(what)"
+        case .present: "\(name) exists again"
+        case .ownerGone: "the object to which \(name) referred no longer exists\(what)"
+        case .rehomed: "\(name) would get another owner\(what)"
+        case .overwritten: "\(name) would lose its newer value\(what)"
         case .lost: "\(name) would be deleted"
-        case .other: "\(name) stands against it\(what)"
+        case .other: "\(name) is in conflict\(what)"
         }
     }
 
@@ -180,7 +181,7 @@ extension ObjectGraph {
         return Self.shortened(row.values[slot].stringValue ?? "")
     }
 
-    /// Of an inserted or deleted object.
+    /// Returns the label of an inserted or deleted object.
     func label(_ change: ObjectChange, _ layout: EntityLayout) -> String {
         let slot = layout.kind(change.entity).labelSlot
         guard let value = change.values.first(where: { $0.slot == slot }) else { return "" }

@@ -2,12 +2,12 @@ import Glibc
 import NestModel
 import NestSchema
 
-/// The objects that a revert puts back under existing owners, owner by owner from left to right: in memory while they
+/// The objects that a revert restores under existing owners, owner by owner from left to right: in memory while they
 /// are few, otherwise in a temporary table.
 final class Restorations {
     typealias Restoration = RevertPlan.Restoration
 
-    /// The objects that were deleted and come back in this way.
+    /// The deleted objects among them, which are restored.
     let returning: ObjectIDSet
     private let memory: BulkMemory
     private var held: [Restoration] = []
@@ -33,7 +33,7 @@ final class Restorations {
         self.held = []
     }
 
-    /// Calls `body` with each, in order. Ends with `discard`.
+    /// Calls `body` with each object, in order.
     func forEach(of graph: ObjectGraph, _ body: (Restoration) throws(StoreError) -> Void) throws(StoreError) {
         guard let spilled else {
             self.held.sort {
@@ -55,7 +55,7 @@ final class Restorations {
     }
 }
 
-/// The temporary table. One revert at a time uses it; when that is rolled back, it is too.
+/// The objects in a temporary table. One revert at a time uses the table; a rollback of the revert empties it.
 private final class SpilledRestorations {
     private let connection: Connection
     private var count: Int64 = 0
@@ -96,9 +96,9 @@ private final class SpilledRestorations {
         }
         statement.bind(11, restoration.isOnly ? 1 : 0)
         if let row = restoration.row {
-            let object = TouchedObject(entity: row.entity, id: restoration.id, before: row, after: nil)
+            let object = ChangedRow(entity: row.entity, id: restoration.id, before: row, after: nil)
             var bytes = ByteWriter()
-            // A deletion holds the whole object.
+            // A deletion contains the whole object.
             if let change = object.change(layout) { bytes.write(change: change, layout: layout) }
             statement.bind(12, blob: bytes.bytes)
         } else {
@@ -138,10 +138,10 @@ private final class SpilledRestorations {
                         try reader.change(graph.layout)
                     }
                 } catch {
-                    // This request has written the row itself.
+                    // This request has written the row itself, so the store is not damaged.
                     throw .io(operation: "reading the temporary table of an undo", errno: EIO)
                 }
-                restoration.row = change.touched(restoration.table.layout, revision: graph.revision).before
+                restoration.row = change.changedRow(restoration.table.layout, revision: graph.revision).before
             }
             try body(restoration)
         }

@@ -1,10 +1,10 @@
 import NestModel
 import NestSchema
 
-/// What a revert deletes, empties or parts besides what its transaction inserted: a forced revert reports it,
-/// any other is refused.
+/// The objects that a revert deletes, the references that it empties and the pairs that it deletes, without those that
+/// its transaction inserted. A forced revert reports them; any other revert that deletes such objects is refused.
 ///
-/// Memory for each reference that is emptied and each pair that is parted.
+/// Takes memory for each emptied reference and each deleted pair.
 final class RevertLosses {
     struct Emptied {
         var table: EntityTable
@@ -12,22 +12,22 @@ final class RevertLosses {
         var slot: Int
     }
 
-    /// A pair of a many-to-many relationship, by what its two slots led to.
+    /// A deleted pair of a many-to-many relationship, by the objects to which its two slots referred.
     struct Pair {
         var table: EntityTable
         var ends: (ObjectID, ObjectID)
         var revision: Revision
     }
 
-    /// By the transaction.
+    /// The objects that the transaction inserted.
     let inserted: ObjectIDSet
-    /// Slots of inserted objects that hold something else than the transaction gave them.
+    /// Slots of inserted objects whose target has changed since the transaction.
     let reassigned: Set<RevertPlan.SlotKey>
     fileprivate let context: UndoContext
     fileprivate let base: Revision
-    /// The objects that the revert deletes.
+    /// The number of objects that the revert deletes.
     fileprivate(set) var count = 0
-    /// The first of the losses, in words.
+    /// The names of the first of these objects, for messages.
     fileprivate(set) var texts: [String] = []
     fileprivate var emptied: [Emptied] = []
     fileprivate var pairs: [Pair] = []
@@ -39,12 +39,14 @@ final class RevertLosses {
         self.base = plan.revision
     }
 
-    /// Whether a slot of an object that goes holds what the transaction gave it: delete rules do not lead there.
+    /// Whether a slot of a deleted object holds the target that the transaction gave it: delete rules are not followed
+    /// there.
     func isGiven(_ id: ObjectID, _ slot: Int) throws(StoreError) -> Bool {
         try self.inserted.contains(id) && !self.reassigned.contains(.init(id: id, slot: slot))
     }
 
-    /// Whether the undo itself has set this target: it is not deleted with the object that refers to it.
+    /// Whether the undo itself has set the reference to this target: the target is not deleted with the object that
+    /// refers to it.
     func isPutBack(_ id: ObjectID) throws(StoreError) -> Bool {
         guard let deletions = self.context.deletions else { return false }
         return try !deletions.contains(id)
@@ -52,10 +54,10 @@ final class RevertLosses {
 }
 
 extension ObjectGraph {
-    /// Whether an object or pair was there before this request.
+    /// Whether an object or pair existed before this request.
     private func wasThere(_ id: ObjectID) -> Bool { self.recorder.wasThere(id) ?? true }
 
-    /// An object is about to be deleted.
+    /// Notes that an object is about to be deleted.
     func note(deleted id: ObjectID, _ row: ObjectRow, _ table: EntityTable, _ losses: RevertLosses) throws(StoreError) {
         guard try !losses.inserted.contains(id), self.wasThere(id) else { return }
         losses.count += 1
@@ -63,7 +65,8 @@ extension ObjectGraph {
         losses.context.appendLost { self.lost(id, row, table) }
     }
 
-    /// A forced undo deletes an object that its entry did not insert, or that has changed since.
+    /// Returns the conflict for an object that a forced undo deletes although its entry did not insert it, or although
+    /// it has changed since.
     func lost(_ id: ObjectID, _ row: ObjectRow, _ table: EntityTable) -> UndoConflict {
         UndoConflict(
             reason: .lost,
@@ -75,13 +78,13 @@ extension ObjectGraph {
         )
     }
 
-    /// A reference is about to be emptied, because its target is deleted or parted from it.
+    /// Notes that a reference is about to be emptied, because its target is deleted or separated from it.
     func note(emptied id: ObjectID, _ slot: Int, _ table: EntityTable, _ losses: RevertLosses) throws(StoreError) {
         guard try !losses.inserted.contains(id), self.wasThere(id) else { return }
         losses.emptied.append(.init(table: table, id: id, slot: slot))
     }
 
-    /// A pair is about to be deleted.
+    /// Notes that a pair is about to be deleted.
     func note(parted id: ObjectID, _ row: ObjectRow, _ table: EntityTable, _ losses: RevertLosses) throws(StoreError) {
         guard try !losses.inserted.contains(id), self.wasThere(id),
             let first = row.values[0].referenceValue, let second = row.values[1].referenceValue
@@ -89,13 +92,13 @@ extension ObjectGraph {
         losses.pairs.append(.init(table: table, ends: (first, second), revision: row.revision))
     }
 
-    /// After all deletions: reports the lost references and pairs of objects that still exist. Of two that were deleted
-    /// together one is reported, unless it is reported anyway.
+    /// Reports the lost references and pairs of objects that still exist. Call it after all deletions. If both objects
+    /// of a pair were deleted, the pair is reported only if neither of them is reported itself.
     func report(_ losses: RevertLosses, _ plan: RevertPlan) throws(StoreError) {
         guard plan.isForced else {
             guard losses.count > 0 else { return }
             let texts = RevertPlan.joined(losses.texts, count: losses.count)
-            throw .refused(.undoConflict, "what it inserted holds others, which would be deleted: \(texts)")
+            throw .refused(.undoConflict, "its inserted objects contain others, which would be deleted: \(texts)")
         }
         for emptied in losses.emptied {
             guard let row = try emptied.table.row(emptied.id) else { continue }
@@ -123,7 +126,7 @@ extension ObjectGraph {
         }
     }
 
-    /// The table of what a slot of a pair leads to.
+    /// Returns the table of the object to which a slot of a pair refers.
     private func end(_ slot: Int, of pair: RevertLosses.Pair) throws(StoreError) -> EntityTable {
         guard case .toOne(let relationship, _) = pair.table.layout.slots[slot] else {
             preconditionFailure("the first two slots of a pair are to-one relationships")

@@ -1,19 +1,19 @@
 import NestModel
 import NestSchema
 
-/// The work of a revert, found by a look at every object of a transaction before the first write.
+/// The work of a revert, planned from all objects of a transaction before the first write.
 struct RevertPlan {
     struct Restoration {
         var table: EntityTable
         var id: ObjectID
         var place: Int
         var record: PlaceRecord
-        /// The whole object, when it was deleted and comes back, without the owners that are alive; `nil` for one that
-        /// was moved.
+        /// The row of a deleted object that is restored, without its existing owners; `nil` for an object that was
+        /// moved.
         var row: ObjectRow?
-        /// It goes back under no other existing owner.
+        /// Whether the object is restored under no other existing owner.
         var isOnly = true
-        /// It gets another owner than it had: it becomes the last there.
+        /// Whether the object gets another owner than it had. It then becomes the owner's last object.
         var isRehomed = false
     }
 
@@ -30,7 +30,7 @@ struct RevertPlan {
         var place: Int
     }
 
-    /// An object that goes back under another, in a relationship that must not have a cycle.
+    /// An object that goes back under another one, in a relationship that must not have a cycle.
     struct Climb {
         var table: EntityTable
         var id: ObjectID
@@ -43,13 +43,13 @@ struct RevertPlan {
         var slot: Int
     }
 
-    /// The two objects of a pair, in either order: a relationship that is its own inverse has each pair twice.
+    /// The two objects of a pair, in either order: a relationship that is its own inverse stores each pair twice.
     struct Ends: Hashable {
         var table: EntityNumber
         var objects: Set<ObjectID>
     }
 
-    /// Inserted objects under which others are now, and how many.
+    /// An inserted object that now contains objects of other transactions, and how many.
     struct Strangers {
         var inside: Inside
         var name: String
@@ -63,54 +63,54 @@ struct RevertPlan {
 
     // Found by the first pass.
     let inserted: ObjectIDSet
-    /// Deleted objects that come back.
+    /// Deleted objects that are restored.
     let returning: ObjectIDSet
-    /// One-to-one slots of living objects that the transaction changed, and that hold what it set or what was before.
+    /// One-to-one slots of existing objects that the transaction changed and that the revert changes back.
     var partners: Set<SlotKey> = []
 
     // The work.
-    /// Objects that go back under an owner that is alive, from left to right. Of those that come back with a row, not
-    /// the ones in `left`.
+    /// Objects that go back under existing owners, from left to right. Deleted objects that are in `left` are skipped.
     let restorations: Restorations
-    /// Deleted objects under owners of which some are alive and some come back too, without the former. They are there
-    /// before anything is put in its place: others go back next to them.
+    /// Deleted objects with both existing owners and owners that are restored too; these rows lack the existing owners.
+    /// They are inserted before any object gets its position, because other objects go back next to them.
     var partly: [(table: EntityTable, id: ObjectID, row: ObjectRow)] = []
-    /// With what is left as it is taken out.
+    /// The updates to revert, without the slots that the undo leaves as they are.
     var updates: [(change: ObjectChange, table: EntityTable)] = []
-    /// Inserted objects that are under no other of them; the first, when they are many.
+    /// Inserted objects that are not below other inserted objects; only the first ones if there are many.
     var insertedTops: [(table: EntityTable, id: ObjectID)] = []
-    /// Pairs that go; the first, when they are many.
+    /// Inserted pairs that are deleted; only the first ones if there are many.
     var insertedPairs: [(table: EntityTable, id: ObjectID, ends: Ends)] = []
-    /// There are more than the plan holds: they are looked for in the transaction again.
+    /// Whether there are more of them than the plan holds: the others are found by reading the transaction again.
     var hasMoreTops = false
     var hasMorePairs = false
-    /// Of those, pairs that stay: a later transaction has moved them.
+    /// Inserted pairs that stay, because a later transaction has moved them.
     var keptPairs: Set<Ends> = []
-    /// Pairs that come back: only one of two objects' pairs can be there.
+    /// Deleted pairs that are restored although their objects have an inserted pair now: two objects can have only one
+    /// pair.
     var deletedPairs: [(id: ObjectID, ends: Ends)] = []
-    /// Inserted objects with later work that the undo deletes nevertheless, by their delete rules.
+    /// Inserted objects with later changes that a forced undo deletes anyway, following their delete rules.
     var forced: [ObjectID] = []
-    /// Their references with a delete rule, and those of other inserted objects, that lead elsewhere than when they
-    /// were inserted.
+    /// References of inserted objects that have a delete rule, and whose target has changed since the insertion.
     var reassigned: Set<SlotKey> = []
-    /// The ordered relationships by which inserted objects are below others.
+    /// The ordered relationships by which inserted objects are below other inserted objects.
     var placesInside: Set<PlaceInside> = []
-    /// Deleted objects that do not come back.
+    /// Deleted objects that are not restored.
     let left: ObjectIDSet
-    /// The values with which deleted objects come back instead of their old ones, by slot.
+    /// By slot, the values that replace old values of restored objects.
     var replaced: [ObjectID: [Int: AttributeValue]] = [:]
-    /// Of these, the objects that may lack a required value.
+    /// The objects in `replaced` that may lack a required value.
     var emptied: [(table: EntityTable, id: ObjectID)] = []
-    /// Under which objects that are alive something comes back without having a place there.
+    /// Objects that go back under existing objects without a position there: they are checked for cycles at the end.
     var climbs: [Climb] = []
     var strangers: [Strangers] = []
-    /// How many objects this transaction itself moved under each owner: they go back before it is deleted.
+    /// The number of objects that this transaction itself moved under each owner: they are moved back before the owner
+    /// is deleted.
     var movedInto: [Inside: Int] = [:]
 
     // Conflicts.
     var refusals: [String] = []
     var refusalCount = 0
-    /// An object that would come back was under an object that is gone.
+    /// A deleted object that cannot be restored, because its owner no longer exists.
     var orphan: (id: ObjectID, owner: ObjectID, text: String)?
 
     init(_ revision: Revision, _ context: UndoContext, _ memory: BulkMemory) {
@@ -135,16 +135,17 @@ struct RevertPlan {
         return try !deletions.inserted.contains(id)
     }
 
-    /// Whether the undo is going to delete an owner to which an object cannot go back for that reason. What the entry
-    /// inserted can, as it goes itself; and what an older transaction of the entry moves out again in time.
+    /// Whether an object cannot go back to an owner because the undo will delete the owner. It can if the entry
+    /// inserted the object, which is then deleted too, or if an older transaction of the entry moves it out again in
+    /// time.
     func goes(_ owner: ObjectID, with id: ObjectID, _ slot: Int) throws(StoreError) -> Bool {
         guard let deletions = self.context.deletions else { return false }
         guard try deletions.contains(owner), try !deletions.inserted.contains(id) else { return false }
         return try !deletions.moves(.init(id: id, slot: slot), awayFrom: owner, after: self.revision)
     }
 
-    /// Whether the undo is going to delete one of the two that a pair is of. A pair that the entry made goes with what
-    /// the entry inserted.
+    /// Whether a pair cannot be restored because the undo will delete one of its objects. It can if the entry inserted
+    /// the pair and the object, because both are then deleted.
     func goes(_ end: ObjectID, withPair pair: ObjectID) throws(StoreError) -> Bool {
         guard let deletions = self.context.deletions else { return false }
         guard try deletions.contains(end) else { return false }
@@ -173,7 +174,7 @@ struct RevertPlan {
         try self.restorations.discard()
     }
 
-    /// Pairs that a later transaction has moved stay, and the pairs that they replaced do not come back.
+    /// Pairs that a later transaction has moved stay, and the pairs that they replaced are not restored.
     mutating func keepMovedPairs() throws(StoreError) {
         guard !self.keptPairs.isEmpty else { return }
         self.insertedPairs.removeAll { self.keptPairs.contains($0.ends) }
@@ -187,12 +188,13 @@ struct RevertPlan {
         self.context.append(conflict, after: self.revision)
     }
 
-    /// Refuses when later work conflicts, or when an object would come back under one that is gone.
-    func refuseIfAnythingStands() throws(StoreError) {
+    /// Refuses the undo if later changes prevent it, or if an object would be restored under an owner that no longer
+    /// exists.
+    func refuseIfPrevented() throws(StoreError) {
         if let orphan = self.orphan {
             let why =
                 try self.goes(orphan.owner)
-                ? "which is inside what this would delete: rehome" : "which is gone: bring that back first, or rehome"
+                ? "which this undo would delete: rehome" : "which no longer exists: restore it first, or rehome"
             throw .refused(
                 .ownerGone,
                 "\(orphan.text) was under the object \(orphan.owner), \(why)",

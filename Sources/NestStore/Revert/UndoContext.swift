@@ -1,7 +1,7 @@
 import NestModel
 import NestSchema
 
-/// One undo, over all transactions that it reverts, newest first: what it leaves, and why.
+/// The state of one undo, over all transactions that it reverts, newest first: what it leaves, and why.
 package final class UndoContext {
     /// The content of a slot that the undo leaves as it is.
     enum Content: Equatable {
@@ -11,7 +11,7 @@ package final class UndoContext {
         static func == (a: Content, b: Content) -> Bool {
             switch (a, b) {
             case (.value(let a), .value(let b)): a == b
-            // A placement is known by its stamp, unless there was no order yet.
+            // A placement is identified by its stamp, unless there was no order yet.
             case (.place(let a), .place(let b)):
                 a?.owner == b?.owner
                     && (a?.place.stamp == b?.place.stamp || a?.isOfNoOrder == true || b?.isOfNoOrder == true)
@@ -21,7 +21,7 @@ package final class UndoContext {
     }
 
     private struct Left {
-        /// What the undo would set.
+        /// The content that the undo would set.
         var wanted: Content
         var found: Content
         var conflict: UndoConflict
@@ -35,18 +35,19 @@ package final class UndoContext {
     }
 
     package let options: UndoOptions
-    /// Of the client that asks for the undo.
+    /// The token scope of the client that requests the undo.
     let confinement: Confinement?
-    /// Slots that hold something else than the newest transaction gave them: older ones leave them too.
+    /// Slots that hold another content than the newest transaction gave them: the reverts of older transactions leave
+    /// them too.
     private var left: [RevertPlan.SlotKey: Left] = [:]
     private var order: [RevertPlan.SlotKey] = []
     private var reported: Set<Subject> = []
-    /// Objects that are reported as a whole: they may be all of a large import.
+    /// Objects that are reported as a whole: these may be all objects of a large import.
     private var reportedObjects = RangeSet<Int64>()
     /// Each conflict, with the transaction after which the conflicting change was made.
     private var found: [(conflict: UndoConflict, base: Revision)] = []
     private var count = 0
-    /// The objects that a forced undo will delete, when it also puts objects back; see `ObjectGraph.prepare`.
+    /// The objects that a forced undo will delete, if it also restores or moves objects; see `ObjectGraph.prepare`.
     var deletions: UndoDeletions?
     var isPrepared = false
 
@@ -67,15 +68,15 @@ package final class UndoContext {
         self.order.append(key)
     }
 
-    /// Whether a newer transaction has found that the slot is to be left; then an older one, which changed it from
-    /// `before` to `after`, tells what it would have become.
+    /// Whether the revert of a newer transaction has left the slot. If so, the content that the undo would set becomes
+    /// the one from before an older transaction, which changed the slot from `before` to `after`.
     func isLeft(_ key: RevertPlan.SlotKey, before: Content, after: Content) -> Bool {
         guard let left = self.left[key] else { return false }
         if left.wanted == after { self.left[key]!.wanted = before }
         return true
     }
 
-    /// Whether a newer transaction has left the slot.
+    /// Whether the revert of a newer transaction has left the slot.
     func hasLeft(_ key: RevertPlan.SlotKey) -> Bool { self.left[key] != nil }
 
     func append(_ conflict: UndoConflict, after base: Revision) {
@@ -84,8 +85,8 @@ package final class UndoContext {
         if self.found.count < Limits.undoConflictsMax { self.found.append((conflict, base)) }
     }
 
-    /// An object is deleted that the undo's entry did not insert. Each is once, and they may be many: those that are
-    /// only counted are not remembered.
+    /// Adds an object that the undo deletes although its entry did not insert it. Each object is added once. They may
+    /// be many: those beyond the limit are only counted, not remembered.
     func appendLost(_ conflict: () -> UndoConflict) {
         guard self.found.count < Limits.undoConflictsMax else { return self.count += 1 }
         self.append(conflict(), after: Revision(0))
@@ -101,8 +102,8 @@ package final class UndoContext {
         return true
     }
 
-    /// When all is done: everything that was left. A strict undo is refused for it. `author` finds who made the change
-    /// that stands against it: from the object's last change back to, but without, a revision.
+    /// Returns all conflicts. Call it after the last revert. A strict undo with conflicts is refused. `author` finds
+    /// the change that conflicts, from the object's last change back to a revision, which is excluded.
     package func finish(
         _ layout: ModelLayout,
         author: (UndoConflict, _ after: Revision) throws(StoreError) -> (revision: Revision, sessionNumber: UInt64)?

@@ -2,14 +2,14 @@ import NestModel
 import NestSchema
 
 /// All objects that a forced undo will delete, found before the first write: those that its entry inserted, and those
-/// that delete rules reach from there now. The undo puts nothing back into them.
+/// that delete rules now reach from there. The undo restores nothing under them.
 ///
-/// The rules are followed over the graph as it is, without the objects that the undo moves out. An object that would go
-/// back to an owner inside stays where it is, and is reached if that is inside too.
+/// The rules are followed in the current graph, without the objects that the undo moves out. An object that would go
+/// back to an owner that is deleted stays where it is; if a rule reaches it there, it is deleted too.
 final class UndoDeletions {
-    /// Where a transaction of the entry had an object before, in one relationship; `nil`: nowhere.
+    /// The owner that an object had in one relationship before a transaction of the entry; `nil`: none.
     struct Move {
-        /// Which of the transactions, counted from the newest.
+        /// The index of the transaction, counted from the newest.
         var order: Int
         var owner: ObjectID?
         var table: EntityTable
@@ -26,20 +26,20 @@ final class UndoDeletions {
         var order: Int
     }
 
-    /// By the entry.
+    /// The objects that the entry inserted.
     let inserted: ObjectIDSet
-    /// By the entry: they come back.
+    /// The objects that the entry deleted: they are restored.
     let deleted: ObjectIDSet
     private let reached: ObjectIDSet
     let queue: CascadeQueue
     private var moves: [RevertPlan.SlotKey: [Move]] = [:]
     /// Objects that the undo moves to an owner that stays, by this owner.
     private var leaving: [ObjectID: [Edge]] = [:]
-    /// Those whose new owner does not stay: they are examined again.
+    /// Objects whose new owner turned out to be deleted: they are examined again.
     private var open: [Edge] = []
-    /// The transactions that move an object, in one relationship, to an owner that stays, or out of it.
+    /// The transactions whose revert moves an object, in one relationship, to an owner that stays, or to none.
     private var possibleMoves: [RevertPlan.SlotKey: [Int]] = [:]
-    /// What the revert of each transaction deletes.
+    /// The objects that the revert of each transaction deletes.
     private let byTransaction: [ObjectIDSet]
     private let revisions: [Revision]
 
@@ -59,7 +59,7 @@ final class UndoDeletions {
 
     func addMove(_ key: RevertPlan.SlotKey, _ move: Move) { self.moves[key, default: []].append(move) }
 
-    /// The newest transaction first, up to one.
+    /// Returns the moves of an object, the newest transaction first, up to the transaction `order`.
     func moves(_ key: RevertPlan.SlotKey, upTo order: Int) -> [Move] {
         self.moves[key]?.filter { $0.order <= order } ?? []
     }
@@ -82,8 +82,8 @@ final class UndoDeletions {
 
     func nextOpen() -> Edge? { self.open.popLast() }
 
-    /// Whether the undo moves an object away from an owner that it deletes: after it has taken back a transaction, and
-    /// before it deletes the owner.
+    /// Whether the undo moves an object away from an owner that it deletes: after it has reverted the transaction
+    /// `revision`, and before it deletes the owner.
     func moves(_ key: RevertPlan.SlotKey, awayFrom owner: ObjectID, after revision: Revision) throws(StoreError) -> Bool
     {
         guard let moves = self.possibleMoves[key], let order = self.revisions.firstIndex(of: revision) else {
@@ -112,8 +112,8 @@ final class UndoDeletions {
 
 extension ObjectGraph {
     /// Finds the objects that a forced undo of these transactions, the newest first, will delete. Call it before the
-    /// first of them is reverted. O(what they changed and what delete rules reach); nothing for an entry that only
-    /// inserted objects, as that puts nothing back.
+    /// first of them is reverted. O(changed objects and objects that delete rules reach). Does nothing for an entry
+    /// that only inserted objects, because its undo restores nothing.
     package func prepare(_ transactions: [PastTransaction], _ context: UndoContext) throws(StoreError) {
         guard !context.isPrepared else { return }
         context.isPrepared = true
@@ -180,7 +180,7 @@ extension ObjectGraph {
         }
     }
 
-    /// Follows the delete rules from what is in the queue.
+    /// Follows the delete rules from the objects in the queue.
     private func follow(_ deletions: UndoDeletions, _ order: Int, rehomes: Bool) throws(StoreError) {
         while true {
             if let edge = deletions.nextOpen() {
@@ -240,7 +240,7 @@ extension ObjectGraph {
         try self.follow(edge, deletions, rehomes: rehomes)
     }
 
-    /// Reaches the object, unless the undo moves it to an owner that stays.
+    /// Adds the object, unless the undo moves it to an owner that stays.
     private func follow(_ edge: UndoDeletions.Edge, _ deletions: UndoDeletions, rehomes: Bool) throws(StoreError) {
         guard try !deletions.contains(edge.id) else { return }
         if let slot = edge.slot {
@@ -257,7 +257,8 @@ extension ObjectGraph {
         try deletions.reach(edge, table: self.index(of: edge.table))
     }
 
-    /// Where an object goes back to: to the owner if it stays, otherwise to the one above it that does.
+    /// Returns the owner to which an object goes back: its old owner if that stays, otherwise the nearest object above
+    /// it that stays.
     private func owner(
         _ owner: ObjectID,
         _ table: EntityTable,

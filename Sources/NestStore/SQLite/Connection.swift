@@ -2,10 +2,10 @@ import GRDB
 import GRDBSQLite
 import NestModel
 
-/// One SQLite connection with nest's settings. Not Sendable: it is used where it was made.
+/// One SQLite connection with nest's settings. Not Sendable: it is used on the thread that created it.
 ///
-/// GRDB opens, configures and closes it. Work happens inside `access`, which takes GRDB's queue once for a whole batch;
-/// calls inside it nest without cost.
+/// GRDB opens, configures and closes it. Work runs inside `access`, which enters GRDB's queue once for a whole batch;
+/// nested calls cost nothing.
 final class Connection {
     enum Role {
         /// The only connection that writes, and the only one that checkpoints: SQLite before 3.51.3 can corrupt a
@@ -20,9 +20,10 @@ final class Connection {
     private let queue: DatabaseQueue
     private let database: Database
     private var statements: [String: Statement] = [:]
-    /// Every statement prepared, so that closing leaves none behind.
+    /// All prepared statements, so that `close` can finalize them.
     private var prepared: [Statement] = []
-    /// Pages in the write-ahead log after the newest commit. Written by SQLite, on the thread that commits.
+    /// The number of pages in the write-ahead log after the newest commit. Written by SQLite, on the thread that
+    /// commits.
     private let logPages = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     /// Measures the requests that run on this connection.
     let meter: WorkMeter
@@ -43,7 +44,7 @@ final class Connection {
             for pragma in Self.pragmas(role) { try database.execute(sql: "PRAGMA \(pragma)") }
         }
         do {
-            // An absolute or ./ path is never taken for a URI or for :memory:.
+            // SQLite never treats an absolute or ./ path as a URI or as :memory:.
             self.queue = try DatabaseQueue(path: path, configuration: configuration)
             self.database = self.queue.unsafeReentrantWrite { $0 }
         } catch {
@@ -78,21 +79,22 @@ final class Connection {
     var handle: OpaquePointer? { self.database.sqliteConnection }
 
     func access<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        // GRDB rethrows any error: the result carries the type past it.
+        // GRDB rethrows untyped errors: the `Result` keeps the type.
         let result = self.queue.unsafeReentrantWrite { _ in
             Swift.Result { () throws(Failure) in try body() }
         }
         return try result.get()
     }
 
-    /// A statement that the caller owns, at most until the connection closes.
+    /// Returns a new statement that the caller owns. It is valid until the connection closes.
     func prepare(_ sql: String) throws(StoreError) -> Statement {
         let statement = try Statement(self.database, sql, self.meter)
         self.prepared.append(statement)
         return statement
     }
 
-    /// The statement for this SQL, prepared once; found by its text, so not for what every row needs.
+    /// Returns the statement for this SQL, prepared once. It is looked up by its text: do not use it for statements
+    /// that run for every row.
     func statement(_ sql: String) throws(StoreError) -> Statement {
         if let statement = self.statements[sql] { return statement }
         let statement = try self.prepare(sql)
@@ -100,10 +102,10 @@ final class Connection {
         return statement
     }
 
-    /// Statements that are kept.
+    /// The number of cached statements.
     var statementCount: Int { self.statements.count }
 
-    /// Runs SQL that is not on the row path.
+    /// Runs SQL. Not for statements that run for every row.
     func execute(_ sql: String) throws(StoreError) {
         do {
             try self.database.execute(sql: sql)
@@ -126,10 +128,10 @@ final class Connection {
         sqlite3_wal_hook(self.database.sqliteConnection, hook, self.logPages)
     }
 
-    /// Whether the write-ahead log has at least so many pages.
+    /// Whether the write-ahead log has at least `pages` pages.
     func hasLogPages(_ pages: Int) -> Bool { self.logPages.pointee >= pages }
 
-    /// Moves what it can from the write-ahead log into the file when the log has at least so many pages. SQLite's
+    /// Moves as much as possible from the write-ahead log into the file if the log has at least `pages` pages. SQLite's
     /// automatic checkpoint within a commit hides failures.
     func checkpoint(from pages: Int) throws(StoreError) {
         guard self.hasLogPages(pages) else { return }
@@ -141,8 +143,8 @@ final class Connection {
             nil,
             nil
         )
-        // With readers or a full disk the log stays longer for a while. An interrupted checkpoint has moved nothing:
-        // the next start reads the log.
+        // With readers or a full disk the log stays longer. An interrupted checkpoint has moved nothing: the next start
+        // reads the log.
         if code & 0xff == SQLITE_INTERRUPT { return }
         guard [SQLITE_OK, SQLITE_BUSY, SQLITE_FULL].contains(code & 0xff) else {
             throw StoreError(database: self.database.sqliteConnection, code: code)
@@ -160,7 +162,7 @@ final class Connection {
 
     var isInTransaction: Bool { self.database.isInsideTransaction }
 
-    /// Foreign keys that the open transaction would break.
+    /// Returns the number of foreign keys that the open transaction would break.
     func deferredForeignKeyViolations() -> Int {
         var current: Int32 = 0
         var highest: Int32 = 0

@@ -6,7 +6,7 @@ struct EntitySQL {
     let table: String
     /// By slot.
     let columns: [String]
-    /// Position and stamp of each place, by place.
+    /// The columns of position and stamp, by place: the index in `EntityLayout.placedSlots`.
     private let placeColumns: [(position: String, placed: String)]
     private let placedSlots: [Int]
     private let hasKinds: Bool
@@ -35,7 +35,7 @@ struct EntitySQL {
     func position(_ place: Int) -> String { self.placeColumns[place].position }
     func placed(_ place: Int) -> String { self.placeColumns[place].placed }
 
-    /// What the rows of an owner are in the order of: a position, or the id of an unordered relationship.
+    /// Returns the column that orders the rows of an owner: a position, or the id in an unordered relationship.
     private func order(_ slot: Int) -> String {
         self.placedSlots.firstIndex(of: slot).map { self.placeColumns[$0].position } ?? "id"
     }
@@ -46,7 +46,7 @@ struct EntitySQL {
 
     var select: String { "SELECT \(self.allColumns.joined(separator: ", ")) FROM \(self.table) WHERE id = ?1" }
 
-    /// The rows with ids in a range, by id; the id is the last column.
+    /// Selects the rows with ids in a range, by id; the id is the last column.
     var rows: String {
         "SELECT \(self.allColumns.joined(separator: ", ")), id FROM \(self.table) WHERE id BETWEEN ?1 AND ?2 "
             + "ORDER BY id"
@@ -65,8 +65,8 @@ struct EntitySQL {
 
     var entity: String { "SELECT nest_entity FROM \(self.table) WHERE id = ?1" }
 
-    /// Objects whose slots hold these values, the first two by id; `isNull` by slot. The values are bound from 1 in the
-    /// order of the slots that are not null.
+    /// Selects the first two objects, by id, whose slots hold given values. `isNull`: whether the value of each slot is
+    /// null. The other values are bound from 1, in the order of their slots.
     func equal(_ slots: [Int], isNull: [Bool], entities: [EntityNumber]?) -> String {
         var terms: [String] = []
         var parameter = 1
@@ -111,7 +111,7 @@ struct EntitySQL {
         "SELECT id FROM \(self.table) WHERE \(self.columns[slot]) = ?1 ORDER BY \(self.order(slot)) DESC"
     }
 
-    /// Owner and object for owners with ids in a range, by owner, then in order.
+    /// Selects owner and object for owners with ids in a range, by owner, then in order.
     func ownedByRange(_ slot: Int) -> String {
         let owner = self.columns[slot]
         return """

@@ -3,8 +3,8 @@ import NestSchema
 
 /// Reads and writes the rows of one entity's table.
 ///
-/// Every statement is prepared once, when it is first used, and found again without looking at its text: a commit of
-/// one row costs a few microseconds, of which building SQL would be most.
+/// Every statement is prepared once, when it is first used, and is not looked up by its text: a commit of one row takes
+/// a few microseconds, and building SQL would take most of them.
 final class EntityTable {
     let layout: EntityLayout
     private let connection: Connection
@@ -16,7 +16,7 @@ final class EntityTable {
     private lazy var insertRow = LazyStatement(self.connection, self.sql.insert)
     private lazy var deleteRow = LazyStatement(self.connection, self.sql.delete)
     private lazy var selectRows = LazyStatement(self.connection, self.sql.rows)
-    /// The columns of a row without its id.
+    /// The number of columns of a row without its id.
     private lazy var rowWidth = Int32(self.sql.allColumns.count)
     private lazy var deleteRows = LazyStatement(self.connection, self.sql.deleteRange)
     /// By slot.
@@ -40,7 +40,7 @@ final class EntityTable {
     private lazy var selectReference = self.layout.slots.indices.map {
         LazyStatement(self.connection, self.sql.reference($0))
     }
-    /// By place.
+    /// By place, the index in `EntityLayout.placedSlots`.
     private lazy var placeStatements = self.layout.placedSlots.indices.map {
         PlaceStatements(self.connection, self.sql, $0)
     }
@@ -50,7 +50,7 @@ final class EntityTable {
     }
     /// By the slots and places that are written.
     private var updates: [UpdateKey: Statement] = [:]
-    /// The update before: writes of one kind come in rows.
+    /// The last update: consecutive writes are often of one kind.
     private var lastUpdate: (key: UpdateKey, statement: Statement)?
     private struct EqualKey: Hashable {
         var slots: [Int]
@@ -81,7 +81,7 @@ final class EntityTable {
 
     // MARK: Rows
 
-    /// The whole row, or `nil` when there is no such object in this entity.
+    /// Returns the whole row of an object; `nil` if there is no such object in this table.
     func row(_ id: ObjectID) throws(StoreError) -> ObjectRow? {
         let statement = try self.selectRow.get()
         defer { statement.reset() }
@@ -90,7 +90,7 @@ final class EntityTable {
         return self.row(statement)
     }
 
-    /// The row that a statement stands on.
+    /// Returns the current row of a statement.
     private func row(_ statement: Statement) -> ObjectRow {
         var entity = self.layout.number
         var column: Int32 = 1
@@ -116,7 +116,7 @@ final class EntityTable {
         return ObjectRow(entity: entity, revision: revision, values: values, places: places)
     }
 
-    /// Calls `body` with the rows of a range of ids, by id, until it answers `false`.
+    /// Calls `body` with the rows of a range of ids, by id, until it returns `false`.
     func forEachRow(in ids: ClosedRange<Int64>, _ body: (ObjectID, ObjectRow) -> Bool) throws(StoreError) {
         let statement = try self.selectRows.get()
         defer { statement.reset() }
@@ -127,11 +127,11 @@ final class EntityTable {
         }
     }
 
-    /// An object that was there when it was last asked for: writes under one owner come in rows. Forgotten when it is
-    /// deleted and when anything is rolled back.
+    /// An object that existed when it was last looked up: consecutive writes often have the same owner. Cleared when
+    /// the object is deleted, and on a rollback.
     private var lastFound: ObjectID?
 
-    /// Where the last append was.
+    /// The end of the order to which an object was last appended.
     private var lastEnd: OrderEnd?
 
     func forgetFound() {
@@ -149,7 +149,7 @@ final class EntityTable {
         return true
     }
 
-    /// What a to-one slot of an object holds; `nil` when there is no such object in this table.
+    /// Returns the content of a to-one slot of an object; `nil` if there is no such object in this table.
     func reference(_ slot: Int, of id: ObjectID) throws(StoreError) -> Reference? {
         let statement = try self.selectReference[slot].get()
         defer { statement.reset() }
@@ -158,7 +158,7 @@ final class EntityTable {
         return Reference(id: statement.value(0, .reference).referenceValue)
     }
 
-    /// The object's own entity, or `nil`.
+    /// Returns the object's own entity, or `nil`.
     func entity(of id: ObjectID) throws(StoreError) -> EntityNumber? {
         guard self.layout.hasKinds else { return try self.exists(id) ? self.layout.number : nil }
         let statement = try self.selectEntity.get()
@@ -168,7 +168,8 @@ final class EntityTable {
         return EntityNumber(UInt16(truncatingIfNeeded: statement.integer(0)))
     }
 
-    /// The first two objects by id whose slots hold these values; a null equals null. `entities`: of these alone.
+    /// Returns the first two objects, by id, whose slots hold these values; null equals null. `entities`: only objects
+    /// of these entities.
     func objects(
         where slots: [Int],
         equal values: [AttributeValue],
@@ -323,12 +324,12 @@ final class EntityTable {
         while try statement.step() { try body(statement.objectID(0)) }
     }
 
-    /// Reads pages of the objects of one owner after another, each with its projected values in the byte form.
+    /// Returns a reader of pages of the objects of an owner, each with its projected values in the byte form.
     func pages(slot: Int, projection: [Int]) -> PageReader {
         PageReader(self.connection, self.layout, self.sql, slot: slot, projection: projection)
     }
 
-    /// One object's projected values in the byte form, or `nil`.
+    /// Returns one object's projected values in the byte form, or `nil`.
     func encodedValues(_ id: ObjectID, projection: [Int]) throws(StoreError) -> [UInt8]? {
         let statement = try self.connection.statement(self.sql.values(projection))
         defer { statement.reset() }
@@ -365,7 +366,7 @@ final class EntityTable {
         case after
     }
 
-    /// The object at an end of an owner's order, or next to a position.
+    /// Returns the object at an end of an owner's order, or next to a position.
     func neighbour(
         _ which: Neighbour,
         owner: ObjectID,
@@ -385,7 +386,7 @@ final class EntityTable {
         return found
     }
 
-    /// The objects of an owner with positions in a range, in order.
+    /// Returns the objects of an owner with positions in a range, in order.
     func objects(
         ofOwner owner: ObjectID,
         place: Int,
@@ -403,7 +404,7 @@ final class EntityTable {
         return objects
     }
 
-    /// The object at an index of an owner's order, not counting `excluding`. O(index).
+    /// Returns the object at an index of an owner's order. Ignores `excluding`. O(index).
     func object(
         at index: Int,
         ofOwner owner: ObjectID,
@@ -419,7 +420,7 @@ final class EntityTable {
         return (statement.objectID(0), statement.integer(1))
     }
 
-    /// Changes a sparse position, and nothing else: no edit.
+    /// Changes only a sparse position, which is not an edit.
     func reposition(_ id: ObjectID, place: Int, to position: Int64) throws(StoreError) {
         self.lastEnd = nil
         let statement = try self.placeStatements[place].reposition.get()

@@ -3,18 +3,18 @@ import Glibc
 import Synchronization
 #endif
 
-/// Points at which a test kills the process: `NEST_FAILPOINTS=commit.written=3` kills it (SIGKILL) when it comes to
-/// that place for the third time. Several are separated by commas. In builds for release there is none of it.
+/// Points at which a test kills the process: `NEST_FAILPOINTS=commit.written=3` kills it (SIGKILL) when it passes that
+/// point for the third time. Separate several points by commas. Release builds have no failpoints.
 package enum Failpoint: String, CaseIterable, Sendable {
-    /// A new store is whole, under another name; and under its own.
+    /// A new store is complete under its temporary name; then under its own.
     case storeMade = "store.made"
     case storeNamed = "store.named"
-    /// A restored copy has its new history.
+    /// A restored copy has its new history id.
     case copyBegun = "copy.begun"
     /// A request has changed something; a block of a large one is in the journal.
     case requestDone = "request.done"
     case blockWritten = "block.written"
-    /// All of a group is written but its COMMIT; the group is durable and no client has its reply.
+    /// The group is written except for its COMMIT; then the group is durable, and no client has its reply.
     case commitWritten = "commit.written"
     case commitDurable = "commit.durable"
     /// Before the log is moved into the file, and after.
@@ -22,7 +22,7 @@ package enum Failpoint: String, CaseIterable, Sendable {
     case checkpointDone = "checkpoint.done"
     /// Old history is dropped, but not yet committed.
     case trimWritten = "trim.written"
-    /// The copy of before is there; tables are rebuilt; all is committed.
+    /// The copy of the old store exists; the tables are rebuilt; the migration is committed.
     case migrationCopied = "migration.copied"
     case migrationWritten = "migration.written"
     case migrationDurable = "migration.durable"
@@ -30,7 +30,7 @@ package enum Failpoint: String, CaseIterable, Sendable {
     case backupMade = "backup.made"
 
     #if DEBUG
-    /// How often each place is still to be passed.
+    /// How often each point must still be passed.
     private static let left = Mutex(Self.wanted(getenv("NEST_FAILPOINTS").map { String(cString: $0) } ?? ""))
 
     private static func wanted(_ text: String) -> [String: Int] {
@@ -38,8 +38,8 @@ package enum Failpoint: String, CaseIterable, Sendable {
         for entry in text.split(separator: ",") {
             let parts = entry.split(separator: "=")
             guard parts.count == 2, Self(rawValue: String(parts[0])) != nil, let number = Int(parts[1]) else {
-                // A test that names a place wrongly would otherwise pass without a kill.
-                fatalError("NEST_FAILPOINTS: no such place: \(entry)")
+                // Otherwise a test with a misspelled point would pass without a kill.
+                fatalError("NEST_FAILPOINTS: no such failpoint: \(entry)")
             }
             wanted[String(parts[0])] = number
         }
@@ -47,7 +47,7 @@ package enum Failpoint: String, CaseIterable, Sendable {
     }
     #endif
 
-    /// Call it at the place.
+    /// Kills the process if it has passed this point as often as specified.
     @inline(__always)
     func pass() {
         #if DEBUG

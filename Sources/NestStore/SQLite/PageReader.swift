@@ -22,7 +22,7 @@ final class PageReader {
         self.next = LazyStatement(connection, sql.page(slot, projection, isFirst: false))
     }
 
-    /// Up to `limit` objects of an owner after a position (`nil`: from the front), in order.
+    /// Returns up to `limit` objects of an owner after a position (`nil`: from the front), in order.
     func page(of owner: ObjectID, after position: Int64?, limit: Int) throws(StoreError) -> [Row] {
         let statement = try position == nil ? self.first.get() : self.next.get()
         defer { statement.reset() }

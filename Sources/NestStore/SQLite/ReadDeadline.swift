@@ -1,12 +1,12 @@
 import GRDBSQLite
 import NestModel
 
-/// When a read transaction must end: while it is open, the write-ahead log cannot be reset. The reading thread checks
-/// it again and again; the caller, who has a clock, makes it.
+/// The conditions under which a read transaction must end: while it is open, the write-ahead log cannot be reset. The
+/// reading thread checks them regularly; the caller, which has a clock, provides them.
 package struct ReadDeadline: Sendable {
-    /// The client has left. Stays true.
+    /// Whether the client has left. Once true it stays true.
     package let isCancelled: @Sendable () -> Bool
-    /// The transaction has lasted as long as one may. Stays true.
+    /// Whether the transaction has lasted for the longest time allowed. Once true it stays true.
     package let isLate: @Sendable () -> Bool
 
     package init(isCancelled: @escaping @Sendable () -> Bool, isLate: @escaping @Sendable () -> Bool) {
@@ -14,24 +14,25 @@ package struct ReadDeadline: Sendable {
         self.isLate = isLate
     }
 
-    /// Lets the work take its time.
+    /// No deadline.
     package static let none = ReadDeadline(isCancelled: { false }, isLate: { false })
 
     var isOver: Bool { self.isCancelled() || self.isLate() }
 
-    /// Why the read ended. `advice`: what the client can do instead of a read that takes too long.
+    /// Returns the error of a read that was ended. `advice`: what the client can do instead of a read that takes too
+    /// long.
     func reason(_ advice: String) -> StoreError {
         self.isCancelled()
             ? .refused(.cancelled, "the client has left")
-            : .refused(.limitExceeded, "takes too long to read at one revision: \(advice)")
+            : .refused(.limitExceeded, "the read takes too long at one revision: \(advice)")
     }
 }
 
 extension Connection {
-    /// SQLite's instructions between two looks.
-    private static let instructionsBetweenLooks: Int32 = 10_000
+    /// The number of SQLite's instructions between two checks of the deadline.
+    private static let instructionsBetweenChecks: Int32 = 10_000
 
-    private final class Looker {
+    private final class DeadlineBox {
         let deadline: ReadDeadline
 
         init(_ deadline: ReadDeadline) {
@@ -39,22 +40,22 @@ extension Connection {
         }
     }
 
-    /// Runs statements, and ends them soon after the deadline, with its reason. SQLite before 3.41 does not check it
-    /// during the first step of an integrity check.
+    /// Runs statements, and interrupts them soon after the deadline with the error of the deadline. SQLite before 3.41
+    /// does not check the deadline during the first step of an integrity check.
     func limited<Result>(
         by deadline: ReadDeadline,
         _ advice: String,
         _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        let looker = Looker(deadline)
-        let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { looker in
-            Unmanaged<Looker>.fromOpaque(looker!).takeUnretainedValue().deadline.isOver ? 1 : 0
+        let box = DeadlineBox(deadline)
+        let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { box in
+            Unmanaged<DeadlineBox>.fromOpaque(box!).takeUnretainedValue().deadline.isOver ? 1 : 0
         }
-        let looking = Unmanaged.passUnretained(looker).toOpaque()
-        sqlite3_progress_handler(self.handle, Self.instructionsBetweenLooks, handler, looking)
+        let context = Unmanaged.passUnretained(box).toOpaque()
+        sqlite3_progress_handler(self.handle, Self.instructionsBetweenChecks, handler, context)
         defer {
             sqlite3_progress_handler(self.handle, 0, nil, nil)
-            withExtendedLifetime(looker) {}
+            withExtendedLifetime(box) {}
         }
         guard !deadline.isOver else { throw deadline.reason(advice) }
         do throws(StoreError) {

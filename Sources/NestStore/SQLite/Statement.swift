@@ -11,7 +11,7 @@ final class Statement {
     private var owner: GRDB.Statement?
     let handle: OpaquePointer
     private let meter: WorkMeter
-    /// SQLite did not take a value, and the parameter is NULL instead: the next step throws the error below.
+    /// SQLite has refused a value, and the parameter is NULL instead: the next step throws `failedBind`.
     private var hasFailedBind = false
     private var failedBind: StoreError?
 
@@ -26,7 +26,7 @@ final class Statement {
         }
     }
 
-    /// Gives the statement back to SQLite; it must not be used any more.
+    /// Finalizes the statement; it must not be used any more.
     func finalize() {
         self.owner = nil
     }
@@ -92,7 +92,8 @@ final class Statement {
         }
     }
 
-    /// Looks at what a bind answered: a value that is too long, or for which there is no memory, is not bound.
+    /// Checks the result code of a bind. SQLite does not bind a value that is too long, or for which there is no
+    /// memory.
     @inline(__always)
     private func check(_ code: Int32) {
         if code != SQLITE_OK { self.noteFailedBind(code) }
@@ -117,9 +118,9 @@ final class Statement {
 
     private static var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
-    /// Whether there is a row. Throws the error of a value that could not be bound.
+    /// Steps to the next row, and returns whether there is one. Throws the error of a value that could not be bound.
     func step() throws(StoreError) -> Bool {
-        // First: the error must not wait for the statement's next use.
+        // Checked first: the error must not wait for the statement's next use.
         if self.hasFailedBind { throw self.takeFailedBind() }
         try self.meter.step()
         let code = sqlite3_step(self.handle)
@@ -130,7 +131,7 @@ final class Statement {
         throw error
     }
 
-    /// Must be called when the rows are done with, or were not read to the end.
+    /// Call it when no more rows are needed, whether or not they were read to the end.
     func reset() {
         sqlite3_reset(self.handle)
     }
@@ -189,7 +190,7 @@ final class Statement {
         }
     }
 
-    /// Writes a column in the byte form of values, without making a value of it.
+    /// Writes a column in the byte form of values, without creating a value.
     func write(_ column: Int32, _ kind: EntityLayout.Column, into writer: inout ByteWriter) {
         guard !self.isNull(column) else { return writer.write(byte: ValueTag.null) }
         switch kind {
@@ -205,7 +206,7 @@ final class Statement {
 }
 
 extension StoreError {
-    /// GRDB declares no error type; what it throws here is always a `DatabaseError`.
+    /// GRDB declares no error type; the errors that it throws here are always `DatabaseError`s.
     init(grdb error: any Error) {
         guard let error = error as? DatabaseError else {
             self = .sqlite(code: SQLITE_ERROR, message: "\(error)")

@@ -1,14 +1,14 @@
 import GRDBSQLite
 import NIOConcurrencyHelpers
 
-/// Ends the writer's work early: the transaction under way is rolled back, and no other begins.
+/// Ends the writer's work early: the open transaction is rolled back, and no new one begins.
 ///
-/// Any thread may raise it, once. The thread that writes looks at it as it works; a statement or checkpoint that SQLite
-/// is in the middle of is interrupted.
+/// Any thread may raise it, once. The writing thread checks it while it works; a running statement or checkpoint is
+/// interrupted.
 package final class StopSignal: Sendable {
     private struct State {
         var isRaised = false
-        /// The writer's connection, as long as it is open.
+        /// The writer's connection while it is open, otherwise 0.
         var connection: UInt = 0
     }
 
@@ -21,7 +21,7 @@ package final class StopSignal: Sendable {
     package func raise() {
         self.state.withLockedValue { state in
             state.isRaised = true
-            // Under the lock: the connection cannot be closed meanwhile.
+            // Under the lock, so that the connection cannot be closed at the same time.
             if let handle = OpaquePointer(bitPattern: state.connection) { sqlite3_interrupt(handle) }
         }
     }

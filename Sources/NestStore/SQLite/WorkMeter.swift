@@ -1,14 +1,15 @@
 /// Counts the steps of a request while it runs, and ends it when they exceed its limit or the server stops.
 ///
-/// One step is one row that a statement finds, or one statement that finds none: a microsecond to ten. Every statement
-/// of the connection counts by itself, so that no loop can forget to. Costs a subtraction a step.
+/// One step is one row that a statement returns, or one statement that returns none: one to ten microseconds. Every
+/// statement of the connection counts its own steps, so that no loop can forget to. Costs one subtraction per step.
 final class WorkMeter {
-    /// Steps between two looks at the signal.
+    /// The number of steps between two checks of the stop signal.
     private static let sliceSteps = 1_024
 
     private let signal: StopSignal?
     private var stepsMax = 0
-    /// Of the present slice and of those after it. Nothing is counted while no request is measured.
+    /// The steps left in the current slice, and in all slices after it. Nothing is counted while no request is
+    /// measured.
     private var slice = Int.max
     private var rest = 0
     private var isMeasuring = false
@@ -29,11 +30,12 @@ final class WorkMeter {
         guard self.rest > 0 else { throw .overBudget(steps: self.stepsMax) }
         self.slice = min(self.rest, Self.sliceSteps)
         self.rest -= self.slice
-        // The step that has found the end of the slice.
+        // The step that ended the slice counts too.
         self.slice -= 1
     }
 
-    /// Measures `body`, which may take so many steps. Returns what it has taken.
+    /// Runs `body`, which may take at most `stepsMax` steps, and returns its result. `lastSteps` is then the number of
+    /// its steps.
     func measure<Result, Failure: Error>(
         stepsMax: Int,
         _ body: () throws(Failure) -> Result
@@ -45,7 +47,7 @@ final class WorkMeter {
         return try body()
     }
 
-    /// Ends the count: the rollback of a request must not fail because of what the request has cost.
+    /// Ends the measurement: the rollback of a request must not fail because of the request's cost.
     func end() {
         guard self.isMeasuring else { return }
         self.isMeasuring = false
@@ -53,6 +55,6 @@ final class WorkMeter {
         self.slice = .max
     }
 
-    /// The steps of the last measured request.
+    /// The number of steps of the last measured request.
     private(set) var lastSteps = 0
 }

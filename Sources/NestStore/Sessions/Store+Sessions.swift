@@ -1,8 +1,8 @@
 import NestModel
 
-/// What the store keeps about sessions besides their transactions.
+/// The store's records of sessions, without their transactions.
 extension Store {
-    /// A known session: its public number, its secret id, and about when it wrote last.
+    /// A known session: its public number, its secret id, and the approximate time of its last write.
     package struct Session: Sendable {
         package var number: UInt64
         package var id: Identifier128
@@ -37,7 +37,7 @@ extension Store {
         return sessions
     }
 
-    /// Remembers a session's number, and that it writes. Call inside a group.
+    /// Saves a session and the time of its last write. Call it inside a group.
     package func saveSession(_ session: Session) throws(StoreError) {
         let statement = try self.connection.statement(
             """
@@ -53,7 +53,7 @@ extension Store {
         try statement.run()
     }
 
-    /// Forgets sessions. Their numbers are not given again: the caller keeps the newest session.
+    /// Deletes sessions. Their numbers are not assigned again: the caller keeps the newest session.
     package func forgetSessions(_ numbers: [UInt64]) throws(StoreError) {
         for number in numbers {
             let statement = try self.connection.statement("DELETE FROM nest_session WHERE number = ?1")
@@ -79,7 +79,7 @@ extension Store {
                     try bytes.isEmpty
                     ? nil : ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.header() }
             } catch {
-                throw .corrupt(path: connection.path, reason: "the answer to a blocked undo is damaged")
+                throw .corrupt(path: connection.path, reason: "the stored reply of a blocked undo is damaged")
             }
             blocked.append((Revision(UInt64(clamping: statement.integer(0))), answer))
         }

@@ -2,12 +2,12 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// The tokens of a store: what they allow, and what their secrets hash to. They are no part of the graph, its revisions
-/// and its journal.
+/// The tokens of a store: their grants, and the hashes of their secrets. They are not part of the object graph, its
+/// revisions and its journal.
 extension Store {
     package struct Token: Sendable {
         package var description: TokenDescription
-        /// SHA-256 of the secret, which the store does not have.
+        /// SHA-256 of the secret, which the store does not keep.
         package var secretHash: TokenSecret
 
         package init(description: TokenDescription, secretHash: TokenSecret) {
@@ -16,7 +16,7 @@ extension Store {
         }
     }
 
-    /// All of them, ascending by number.
+    /// Returns all tokens, ascending by number.
     package func tokens() throws(StoreError) -> [Token] {
         let statement = try self.connection.statement(
             "SELECT number, hash, grant_bytes, created, last_used FROM nest_token ORDER BY number"
@@ -45,9 +45,10 @@ extension Store {
         return tokens
     }
 
-    /// Makes a token; durable on return. A number is never given twice. Call outside of a transaction.
+    /// Creates a token, durable on return. A number is never assigned twice. Call it outside a transaction.
     ///
-    /// A secret that has a token already returns that token: a client that repeats a lost request gets the same one.
+    /// If a token with the same secret and grant exists, it is returned: a client that repeats a lost request gets the
+    /// same token.
     package func createToken(_ grant: TokenGrant, secretHash: TokenSecret, now: Int64) throws(StoreError) -> Token {
         let existing = try self.tokens()
         if let token = existing.first(where: { $0.secretHash == secretHash && $0.description.grant == grant }) {
@@ -73,7 +74,7 @@ extension Store {
         return token
     }
 
-    /// Takes a token back; durable on return. Call outside of a transaction.
+    /// Revokes a token, durable on return. Call it outside a transaction.
     package func revokeToken(_ number: UInt64) throws(StoreError) {
         let tokens = try self.tokens()
         guard let token = tokens.first(where: { $0.description.number == number }) else {
@@ -83,21 +84,21 @@ extension Store {
         if token.description.grant.isFullAdmin, !others.contains(where: { $0.description.grant.isFullAdmin }) {
             throw .refused(
                 .conflict,
-                "token \(number) is the last one of role admin: make another before, or remove this one with "
+                "token \(number) is the last one with role admin: create another first, or revoke this one with "
                     + "'nestd token revoke' while nestd is stopped"
             )
         }
         try self.removeToken(number)
     }
 
-    /// The same, without a check of the remaining tokens.
+    /// Removes a token without a check of the remaining tokens.
     package func removeToken(_ number: UInt64) throws(StoreError) {
         let statement = try self.connection.statement("DELETE FROM nest_token WHERE number = ?1")
         statement.bind(1, Int64(number))
         try statement.run()
     }
 
-    /// Remembers when tokens were used last.
+    /// Saves when tokens were last used.
     package func noteUse(_ times: [UInt64: Int64]) throws(StoreError) {
         guard !times.isEmpty else { return }
         try self.connection.execute("BEGIN IMMEDIATE")
@@ -115,7 +116,7 @@ extension Store {
         }
     }
 
-    /// The model of the store in a file; `nil` when there is none. Takes the lock for as long as it looks.
+    /// Returns the model of the store in a file; `nil` if there is no store. Holds the lock while it reads.
     package static func storedModel(at location: Configuration.Location) throws(StoreError) -> ManagedObjectModel? {
         guard case .file(let name) = location else { return nil }
         let path = try StoreFile.resolve(name)
@@ -139,12 +140,12 @@ extension Store {
         if tokens.isEmpty, !grant.isFullAdmin {
             throw .refused(
                 .invalid,
-                "the first token must have the role admin and no root: from then on nobody gets in without one"
+                "the first token must have the role admin and no root: from then on every client needs a token"
             )
         }
         guard let confinement = grant.confinement else { return }
         guard grant.role != .admin else {
-            throw .refused(.invalid, "a token of role admin cannot be confined: it could make one that is not")
+            throw .refused(.invalid, "a token with role admin cannot be confined: it could create a token that is not")
         }
         guard let (layout, _) = try store.object(confinement.root) else {
             throw .refused(.notFound, "there is no object with id \(confinement.root)", object: confinement.root)
@@ -153,14 +154,14 @@ extension Store {
         else {
             throw .refused(
                 .invalid,
-                "a token is confined by a to-many relationship from an object to others of its kind, each of "
-                    + "which is below one"
+                "a token can only be confined by a one-to-many relationship from an object to objects of its "
+                    + "own entity"
             )
         }
     }
 }
 
 extension TokenGrant {
-    /// May make and revoke every token.
+    /// Whether the token may create and revoke every token.
     package var isFullAdmin: Bool { self.role == .admin && self.confinement == nil }
 }

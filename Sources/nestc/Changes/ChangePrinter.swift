@@ -2,10 +2,10 @@ import NestClient
 import NestDocuments
 import NestModel
 
-/// The events of `changes`: with `--json` stable names, one event a line; otherwise a line for each transaction, and one for
-/// each object below it.
+/// Prints the events of `changes`. With `--json`, each event is one line with stable names. Otherwise each transaction
+/// is one line, followed by one line for each object that it changed.
 struct ChangePrinter {
-    /// Objects of one event that are listed on a terminal.
+    /// The maximum number of objects of one event that are listed on a terminal.
     private static let listedMax = 20
 
     let model: ManagedObjectModel
@@ -80,7 +80,7 @@ struct ChangePrinter {
     private func lines(_ part: ChangeSetPart, _ output: Output) -> [String] {
         let kind = part.kind == .write ? "" : "\(part.kind) of \(part.reverted ?? Revision(0)): "
         let whose = part.sessionNumber == self.ownSession ? "mine" : "s\(part.sessionNumber)"
-        // To the second for people; whole for programs.
+        // Seconds are enough on a terminal. A program gets the full precision.
         let time = DateText.text(microseconds: part.time)
         let shownTime = output.isTerminal ? "\(time.prefix(10)) \(time.dropFirst(11).prefix(8))" : time
         let head = output.dim("\(part.revision)\t\(shownTime)\t\(whose)\t")

@@ -6,24 +6,26 @@ import NestModel
 struct FollowChanges: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Follow what every transaction touches: who, when, which objects, which properties.",
+        abstract: "Follow every transaction and the objects it changes.",
         discussion: """
             Examples:
-              nestc changes                          from now on; Ctrl-C ends it
-              nestc changes --since 0 --json         from the beginning, as far as the journal goes back
+              nestc changes                          from now on, until Ctrl-C
+              nestc changes --since 0 --json         from the beginning of the store
               nestc changes --since 41 --limit 10    the ten transactions after revision 41
               nestc changes --entity User --entity Phone
 
-            Events: following (once, says where it begins), changes, progress, disconnected, resumed, end. Nothing is left out \
-            and nothing comes twice, over lost connections and restarts of the server too. A very large transaction comes in \
-            several events of the same revision; "more" is true but for the last. Go on later with --since and --history of \
-            what was printed: another history is refused.
+            Events: following (once, with the revision where it starts), changes, progress, disconnected, resumed, \
+            end. No transaction is missed or repeated, even across lost connections and server restarts. A very large \
+            transaction arrives as several events with the same revision; "more" is true in all but the last.
+
+            To continue later, pass the last revision as --since, and the history as --history. The server refuses \
+            --since if its journal no longer reaches back that far.
             """
     )
 
     @Option(
         help: ArgumentHelp(
-            "Begin with what came after this revision; without it, from now on.",
+            "Start after this revision. (default: now)",
             valueName: "revision"
         )
     )
@@ -31,7 +33,7 @@ struct FollowChanges: NestCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The history that --since is of, 32 hex digits; refuse when the store has another.",
+            "The history of --since, 32 hex digits. Refuse if the store has another.",
             valueName: "id"
         )
     )
@@ -39,13 +41,13 @@ struct FollowChanges: NestCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only objects of this entity, and of the entities below it; may be repeated.",
+            "Only objects of this entity and those below it; may be repeated.",
             valueName: "name"
         )
     )
     var entity: [String] = []
 
-    @Option(help: ArgumentHelp("End after so many transactions.", valueName: "n"))
+    @Option(help: ArgumentHelp("End after this many transactions.", valueName: "n"))
     var limit: Int?
 
     @Option(help: ArgumentHelp("End when this revision is reached.", valueName: "revision"))
@@ -54,10 +56,10 @@ struct FollowChanges: NestCommand {
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("--limit is 1 or more") }
+        if let limit, limit < 1 { throw ValidationError("--limit must be 1 or more") }
         guard let history else { return }
         if self.since == nil { throw ValidationError("--history needs --since") }
-        if Identifier128(hex: history) == nil { throw ValidationError("--history is 32 hexadecimal digits") }
+        if Identifier128(hex: history) == nil { throw ValidationError("--history must be 32 hexadecimal digits") }
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
@@ -85,7 +87,7 @@ struct FollowChanges: NestCommand {
         do {
             for try await event in changes {
                 switch event {
-                // It may be another after a restart, when this session has not written anything.
+                // The session may have another number after a restart if it has not written anything.
                 case .following, .resumed: printer.ownSession = await client.server?.sessionNumber
                 case .changes, .progress, .disconnected: break
                 }

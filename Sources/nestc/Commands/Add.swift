@@ -5,28 +5,28 @@ import NestModel
 
 struct Add: WritingCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Insert items; prints their ids.",
+        abstract: "Insert items and print their ids.",
         discussion: """
             Examples:
               nestc add Milk Bread                 two items under the root, in this order
-              nestc add "Oat milk" --parent 2      below item 2, as the last
+              nestc add "Oat milk" --parent 2      last under item 2
               nestc add First --first
               nestc add Between --after 7
-              ls | nestc add - --parent 2          one item per line of standard input
+              ls | nestc add - --parent 2          one item per line of input
 
-            Everything one command adds is one transaction and one undo entry.
+            Each command is one transaction and one undo entry.
             """
     )
 
-    @Argument(help: "Titles; '-' for the lines of standard input.")
+    @Argument(help: "The titles. '-' reads them from standard input, one per line.")
     var titles: [String]
 
-    @Option(help: ArgumentHelp("The item that the new ones go under.", valueName: "id"))
+    @Option(help: ArgumentHelp("The parent of the new items.", valueName: "id"))
     var parent: IDArgument?
 
     @OptionGroup var placing: PlaceOptions
 
-    @Option(help: "A note for each of them.")
+    @Option(help: "The note of each new item.")
     var note: String?
 
     @OptionGroup var writing: WriteOptions
@@ -39,7 +39,8 @@ struct Add: WritingCommand {
         guard titles.count <= Limits.mutationsPerTransactionMax else {
             throw CommandFailure(
                 .usage,
-                "\(titles.count) titles; 'add' takes \(Limits.mutationsPerTransactionMax). Use 'nestc import'."
+                "'add' takes at most \(Limits.mutationsPerTransactionMax) titles, not \(titles.count): "
+                    + "use 'nestc import'"
             )
         }
         guard !titles.isEmpty else { return }
@@ -71,7 +72,7 @@ struct Add: WritingCommand {
         }
     }
 
-    /// The parent that was said, or that of the neighbour, or the root.
+    /// Returns the specified parent, or the parent of the neighbour, or the root.
     private func owner(_ client: NestClient, _ outline: Outline) async throws -> ObjectID {
         if let parent { return parent.id }
         guard let neighbour = self.placing.neighbour else { return outline.top }
@@ -79,16 +80,16 @@ struct Add: WritingCommand {
     }
 }
 
-/// The parent of an item, for a place that is said by a neighbour only.
+/// Returns the parent of an item, for a position that only names a neighbour.
 func parentOf(_ id: ObjectID, _ client: NestClient, _ outline: Outline) async throws -> ObjectID {
     let object = try await client.object(id)
     guard let parent = object.values.first(where: { $0.property == outline.parent })?.value.referenceValue else {
-        throw CommandFailure(.refused, "item \(id) has no parent, so nothing can stand beside it")
+        throw CommandFailure(.refused, "item \(id) has no parent: it cannot move, and items cannot be next to it")
     }
     return parent
 }
 
-/// The lines of standard input without their ends; blank ones are left out.
+/// Returns the lines of standard input without their terminators. Skips empty lines.
 func standardInputLines() throws -> [String] {
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 64 << 10)

@@ -1,10 +1,10 @@
 import ArgumentParser
 
-/// `nestc help exit-codes`: a topic, not a command that does something.
+/// `nestc help exit-codes`: a help topic in the form of a command. When run, it prints the same table.
 struct ExitCodes: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "exit-codes",
-        abstract: "List what nestc's exit codes mean.",
+        abstract: "List the exit codes of nestc.",
         discussion: ExitStatus.table
     )
 

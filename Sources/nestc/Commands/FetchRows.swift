@@ -6,11 +6,11 @@ import NestModel
 struct FetchRows: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
-        abstract: "List objects of an entity, or those a relationship leads to.",
+        abstract: "List objects of an entity or of a relationship.",
         discussion: """
             Examples:
-              nestc fetch --entity User --sort name:ci,-createdAt
-              nestc fetch --entity User --properties name,company.name,phones.@count --limit 20
+              nestc fetch --entity User --sort name:ci,-createdAt --limit 20
+              nestc fetch --entity User --properties name,company.name,phones.@count
               nestc fetch --entity User --section 'firstCharacter(name)' --sort name:ci
               nestc fetch --entity User --where 'ANY phones.number BEGINSWITH "12"' --count
               nestc fetch --entity User --sort name --window 100..120
@@ -18,10 +18,13 @@ struct FetchRows: NestCommand {
               nestc fetch --of 12 --relationship tags
               nestc fetch --entity Tag --json        one JSON object a line
 
-            Without --sort they come in the relationship's order, or by id. A fetch of an entity finds the objects of those \
-            below it too, and says of which each is. The server sends only the rows of --window, of --limit and --offset, or of --around. \
-            Piped, each line is the id and the values, with tabs between; in sections the section's name comes before \
-            the id. With --json rows in sections have a field "section", which is null for rows without a value.
+            Without --sort, the order is that of the relationship, or by id. A fetch of an entity includes objects of \
+            the entities below it, and shows the entity of each. The server sends only the rows of --window, of \
+            --limit and --offset, or of --around.
+
+            If standard output is not a terminal, each line is the id and the values, separated by tabs; with \
+            --section, the section's name precedes the id. With --json and --section, each row has a field "section", \
+            which is null for rows without a value.
             """
     )
 
@@ -29,14 +32,16 @@ struct FetchRows: NestCommand {
 
     @OptionGroup var window: WindowOptions
 
-    @Flag(help: "Print only how many there are.")
+    @Flag(help: "Print only the number of objects.")
     var count = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         if self.count, self.window.fetchWindow != nil {
-            throw ValidationError("--count is of all rows: say it without --window, --limit, --offset and --around")
+            throw ValidationError(
+                "--count counts all rows; it cannot be combined with --window, --limit, --offset or --around"
+            )
         }
     }
 

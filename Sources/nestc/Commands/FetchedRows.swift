@@ -1,7 +1,7 @@
 import NestDocuments
 import NestModel
 
-/// The answer to a fetch, on its way out.
+/// Prints the rows that a fetch returned.
 struct FetchedRows {
     private let snapshot: SectionedSnapshot
     private let printer: RowPrinter
@@ -13,7 +13,7 @@ struct FetchedRows {
         self.names = SectionNames(resolved)
     }
 
-    /// One object a line; rows in sections say theirs.
+    /// Prints one object a line. Rows in sections have the name of their section.
     func printJSON(_ output: inout Output) throws {
         for section in self.snapshot.sections {
             for row in section.rows {
@@ -31,7 +31,7 @@ struct FetchedRows {
         }
     }
 
-    /// In columns, with a heading for each section.
+    /// Prints columns, with a heading for each section.
     func printTable(_ output: inout Output) throws {
         let groups = self.snapshot.sections.map { section in
             TextTable.Group(
@@ -42,7 +42,7 @@ struct FetchedRows {
         try TextTable(header: self.printer.header, groups: groups).print(&output)
     }
 
-    /// Tabs between the values; the section's name comes first.
+    /// Prints the values of each row with tabs between them. The section's name comes first.
     func printLines(_ output: inout Output) throws {
         for section in self.snapshot.sections {
             let name = self.names.isSectioned ? [self.names.text(section.key)] : []

@@ -5,27 +5,28 @@ import NestModel
 
 struct FindOrCreate: WritingCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Find the object with these values, or insert it; prints its id.",
+        abstract: "Find the object with these values, or insert it.",
         discussion: """
             Examples:
               nestc find-or-create Tag name=red
               nestc find-or-create User email=ann@a.example --set name=Ann city=Basel
 
-            Of several the one with the lowest id is found. --set is for one that is made; one that is found stays as it is. \
-            Nobody else can insert it between the looking and the inserting. Printed: the id, a tab, and found or created.
+            If several objects match, the one with the lowest id is found. --set assigns values to an inserted object \
+            only; a found object does not change. No other client can insert the object in between. nestc prints the \
+            id, a tab, and "found" or "created".
             """
     )
 
     @Argument(help: ArgumentHelp("The entity.", valueName: "entity"))
     var entity: String
 
-    @Argument(help: ArgumentHelp("Values it has, or is given.", valueName: "name=value"))
+    @Argument(help: ArgumentHelp("The values to find; an inserted object gets them too.", valueName: "name=value"))
     var match: [String]
 
     @Option(
         name: .customLong("set"),
         parsing: .upToNextOption,
-        help: ArgumentHelp("Further values of one that is made.", valueName: "name=value")
+        help: ArgumentHelp("Further values of an inserted object.", valueName: "name=value")
     )
     var values: [String] = []
 
@@ -40,7 +41,8 @@ struct FindOrCreate: WritingCommand {
         guard match.related.isEmpty, values.related.isEmpty else {
             throw CommandFailure(
                 .usage,
-                "relationships to many can be neither matched nor set here; 'nestc set ID' sets them afterwards, 'nestc tx' in one transaction"
+                "find-or-create takes no to-many relationships: set them later with 'nestc set ID', "
+                    + "or in the same transaction with 'nestc tx'"
             )
         }
         let mutation = Mutation.findOrCreate(
@@ -53,7 +55,7 @@ struct FindOrCreate: WritingCommand {
             WriteTransaction(name: self.writing.name, key: try self.writing.identifier(), mutations: [mutation])
         )
         guard let result = receipt.result(1) else {
-            throw CommandFailure(.protocolMismatch, "the server's receipt names no object")
+            throw CommandFailure(.protocolMismatch, "the server's receipt does not name the object")
         }
         if self.global.json {
             try output.line(

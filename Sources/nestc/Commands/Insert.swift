@@ -6,37 +6,38 @@ import NestProtocol
 
 struct Insert: WritingCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Insert objects of any entity; prints their ids.",
+        abstract: "Insert objects of any entity and print their ids.",
         discussion: """
             Examples:
               nestc insert Tag name=red
-              nestc insert Phone number="555 12" user=12      a relationship to one takes the other's id
-              nestc insert User name=Ann tags=3,4             to many takes several
-              nestc insert Song title=Intro album=7 --first   its place among the songs of album 7
-              nestc insert Tag - < tags.jsonl                 one object a line: {"name":"red"}
+              nestc insert Phone number="555 12" user=12      a to-one relationship: an id
+              nestc insert User name=Ann tags=3,4             a to-many relationship: ids
+              nestc insert Song title=Intro album=7 --first   first of album 7's songs
+              nestc insert Tag - < tags.jsonl                 one JSON object a line
 
-            Values are read by the attribute's type: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), base64 for data; \
-            name:=null is no value. Everything one command inserts is one transaction and one undo entry, unless --batch \
-            is given. In JSON a relationship to many is an array of ids.
+            The attribute's type determines how a value is read: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), \
+            base64 for data. name:=null sets no value. With '-', each line of standard input is an object like \
+            {"name":"red"}; a to-many relationship is an array of ids. Each command is one transaction and one undo \
+            entry, except with --batch.
             """
     )
 
     @Argument(help: ArgumentHelp("The entity.", valueName: "entity"))
     var entity: String
 
-    @Argument(help: ArgumentHelp("Its values; '-' for objects from standard input.", valueName: "name=value"))
+    @Argument(help: ArgumentHelp("The values. '-' reads objects from standard input.", valueName: "name=value"))
     var assignments: [String] = []
 
     @OptionGroup var placing: PlaceOptions
 
     @Option(
         name: .customLong("in"),
-        help: ArgumentHelp("The relationship that the place is about, when it may be several.", valueName: "name")
+        help: ArgumentHelp("The relationship of the position, if there are several.", valueName: "name")
     )
     var placeIn: String?
 
     @Option(
-        help: ArgumentHelp("With '-': store every so many lines by themselves, as they come.", valueName: "n")
+        help: ArgumentHelp("With '-': store every n objects as one transaction.", valueName: "n")
     )
     var batch: Int?
 
@@ -46,14 +47,14 @@ struct Insert: WritingCommand {
     private var readsInput: Bool { self.assignments == ["-"] }
 
     func validate() throws {
-        if self.placeIn != nil, !self.placing.isGiven { throw ValidationError("--in needs a place, like --first") }
+        if self.placeIn != nil, !self.placing.isGiven { throw ValidationError("--in needs a position, like --first") }
         guard let batch else { return }
-        guard self.readsInput else { throw ValidationError("--batch is for '-', objects from standard input") }
+        guard self.readsInput else { throw ValidationError("--batch needs '-', objects from standard input") }
         guard (1...Limits.mutationsPerTransactionMax).contains(batch) else {
-            throw ValidationError("--batch is 1 to \(Limits.mutationsPerTransactionMax)")
+            throw ValidationError("--batch must be 1 to \(Limits.mutationsPerTransactionMax)")
         }
         if self.writing.idempotency.key != nil {
-            throw ValidationError("--key is for one transaction, and --batch makes several")
+            throw ValidationError("--key is for one transaction, but --batch makes several")
         }
     }
 
@@ -78,9 +79,11 @@ struct Insert: WritingCommand {
     }
 
     private static func tooMany(_ line: Int) -> CommandFailure {
-        CommandFailure(
+        let limits = "\(Limits.mutationsPerTransactionMax) steps, \(Limits.frameBytesMax) bytes"
+        return CommandFailure(
             .badInput,
-            "line \(line): more than one transaction holds (\(Limits.mutationsPerTransactionMax) steps, \(Limits.frameBytesMax) bytes); nothing was stored. With --batch 1000 they are stored in several"
+            "line \(line): the objects do not fit in one transaction (\(limits)); nothing was stored. "
+                + "Use --batch 1000 to store them in several"
         )
     }
 
@@ -97,7 +100,7 @@ struct Insert: WritingCommand {
         } else {
             for id in receipt.insertedIDs { try output.line("\(id)") }
         }
-        // What is printed is stored, also when a later batch is refused.
+        // The printed objects are stored, even if the server refuses a later batch.
         try output.flush()
     }
 }
@@ -119,11 +122,11 @@ struct InsertSteps {
         self.placeIn = placeIn
     }
 
-    /// Bytes of a transaction's frame that are left for its name and key.
+    /// The bytes of a transaction's frame that are reserved for its name and key.
     private static let reserveBytes = 1_024
 
-    /// Adds an object, and the steps that relate it. `false`, and nothing added, when the transaction has no room for it;
-    /// a first one is always added, so that the server can say what is wrong with it.
+    /// Adds the step that inserts an object, and the steps that relate it. Returns `false` and adds nothing if the
+    /// transaction has no room for them. The first object is always added, so that the server can report its faults.
     mutating func add(_ values: ObjectValues) throws -> Bool {
         var values = values
         var placements: [Placement] = []

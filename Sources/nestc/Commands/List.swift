@@ -10,23 +10,23 @@ struct List: NestCommand {
         discussion: """
             Examples:
               nestc ls                    the children of the root
-              nestc ls 2                  those of item 2; --parent 2 says the same
+              nestc ls 2                  the children of item 2; same as --parent 2
               nestc ls --json             one JSON object per child
 
-            Piped, each line is the id, a tab, and the title.
+            If standard output is not a terminal, each line is the id, a tab, and the title.
             """
     )
 
-    @Argument(help: ArgumentHelp("The item whose children are listed. Default: the root.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The item whose children to list. (default: the root)", valueName: "id"))
     var id: IDArgument?
 
-    @Option(help: ArgumentHelp("The same.", valueName: "id"))
+    @Option(help: ArgumentHelp("The same item, as an option.", valueName: "id"))
     var parent: IDArgument?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if self.id != nil, self.parent != nil { throw ValidationError("say ID or --parent ID, not both") }
+        if self.id != nil, self.parent != nil { throw ValidationError("use ID or --parent ID, not both") }
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
@@ -48,7 +48,7 @@ struct List: NestCommand {
     }
 }
 
-/// A title on one line of a table: line ends and tabs as their escapes.
+/// Returns a text on one line: line ends and tabs become escapes.
 func singleLine(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }) else { return text }
     return escapingControls(text)

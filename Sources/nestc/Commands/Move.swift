@@ -5,22 +5,27 @@ import NestModel
 struct Move: WritingCommand {
     static let configuration = CommandConfiguration(
         commandName: "mv",
-        abstract: "Move items, to another place or under another parent.",
+        abstract: "Move items to another position or parent.",
         discussion: """
             Examples:
-              nestc mv 7 --first               to the front of its list
+              nestc mv 7 --first               first among its siblings
               nestc mv 7 --at 3                to the final index 3
-              nestc mv 7 8 9 --parent 2        under item 2, in this order, as the last
-              nestc mv 7 --before 4            just before item 4, wherever that is
+              nestc mv 7 8 9 --parent 2        last under item 2, in this order
+              nestc mv 7 --before 4            directly before item 4, wherever that is
 
-            Several items are moved as one transaction, and stand one after the other in the order given.
+            Several items move in one transaction. They follow each other in the specified order.
             """
     )
 
-    @Argument(help: ArgumentHelp("The items.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The items to move.", valueName: "id"))
     var ids: [IDArgument]
 
-    @Option(help: ArgumentHelp("The item they go under; where they are, if it is not said.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp(
+            "The new parent. (default: that of --before or --after, or of the first item)",
+            valueName: "id"
+        )
+    )
     var parent: IDArgument?
 
     @OptionGroup var placing: PlaceOptions

@@ -6,22 +6,22 @@ import NestModel
 struct PingServer: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping",
-        abstract: "Ask the server for a sign of life and show how long it takes.",
+        abstract: "Measure the round trip to the server.",
         discussion: """
             Examples:
               nestc ping
               nestc ping --count 10
-              nestc ping -q && echo up      exit 69 when nothing answers
+              nestc ping -q && echo up      exits with 69 if no server answers
             """
     )
 
-    @Option(help: ArgumentHelp("How often.", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of pings.", valueName: "n"))
     var count = 1
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if self.count < 1 { throw ValidationError("--count is 1 or more") }
+        if self.count < 1 { throw ValidationError("--count must be 1 or more") }
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {

@@ -4,25 +4,25 @@ import NestModel
 
 struct Relate: WritingCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Put objects into a relationship to many, or move them in it.",
+        abstract: "Add objects to a to-many relationship, or move them.",
         discussion: """
             Examples:
               nestc relate 12 tags 3 4             objects 3 and 4 become tags of 12
-              nestc relate 7 songs 9 --first       the first song of 7; one that is there already moves
-              nestc relate 7 songs 9 8 --after 5   9 and then 8, just after 5
+              nestc relate 7 songs 9 --first       9 becomes the first song of 7
+              nestc relate 7 songs 9 8 --after 5   9, then 8, directly after 5
 
-            All of it is one transaction. A place needs an ordered relationship. 'nestc set 12 tags=3,4' makes these the \
-            only ones.
+            Each command is one transaction. An object that is already in the relationship moves. A position needs an \
+            ordered relationship. 'nestc set 12 tags=3,4' replaces all objects of the relationship.
             """
     )
 
-    @Argument(help: ArgumentHelp("The object whose relationship it is.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The object that has the relationship.", valueName: "id"))
     var owner: IDArgument
 
     @Argument(help: ArgumentHelp("The relationship.", valueName: "relationship"))
     var relationship: String
 
-    @Argument(help: ArgumentHelp("The objects.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The objects to add.", valueName: "id"))
     var ids: [IDArgument]
 
     @OptionGroup var placing: PlaceOptions
@@ -50,24 +50,24 @@ struct Relate: WritingCommand {
 
 struct Unrelate: WritingCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Take objects out of a relationship to many; they live on.",
+        abstract: "Remove objects from a to-many relationship.",
         discussion: """
             Examples:
               nestc unrelate 12 tags 3
-              nestc unrelate 12 tags 3 4           one transaction
-              nestc set 12 tags=                   all of them
+              nestc unrelate 12 tags 3 4           two objects, in one transaction
+              nestc set 12 tags=                   removes all of them
 
-            One that is not there is no error.
+            The objects are not deleted. Objects that are not in the relationship are ignored.
             """
     )
 
-    @Argument(help: ArgumentHelp("The object whose relationship it is.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The object that has the relationship.", valueName: "id"))
     var owner: IDArgument
 
     @Argument(help: ArgumentHelp("The relationship.", valueName: "relationship"))
     var relationship: String
 
-    @Argument(help: ArgumentHelp("The objects.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The objects to remove.", valueName: "id"))
     var ids: [IDArgument]
 
     @OptionGroup var checking: PreconditionOptions
@@ -86,7 +86,7 @@ struct Unrelate: WritingCommand {
     }
 }
 
-/// The to-many relationship of this name that an object has.
+/// Returns the to-many relationship of this name that an object has.
 private func toMany(_ name: String, of owner: ObjectID, _ client: NestClient) async throws -> PropertyNumber {
     let model = try await client.model()
     return try model.entity(of: try await client.object(owner)).requireToMany(name).number

@@ -5,20 +5,20 @@ import NestModel
 struct Remove: WritingCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
-        abstract: "Delete objects of any entity, with everything their delete rules reach.",
+        abstract: "Delete objects of any entity.",
         discussion: """
             Examples:
               nestc rm 7
-              nestc rm 7 8 9                    one transaction: all or none
+              nestc rm 7 8 9                    in one transaction: all or none
               nestc rm 7 --expect-revision 12   only if unchanged since revision 12
 
-            An item goes with everything below it. 'nestc delete' is the same command.
-            'nestc undo' brings them back, with the same ids.
+            Delete rules apply: an item is deleted with everything below it. 'nestc undo' restores the objects with \
+            the same ids. 'nestc delete' is the same command.
             """,
         aliases: ["delete"]
     )
 
-    @Argument(help: ArgumentHelp("The objects.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The objects to delete.", valueName: "id"))
     var ids: [IDArgument]
 
     @OptionGroup var checking: PreconditionOptions

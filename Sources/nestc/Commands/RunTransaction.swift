@@ -6,7 +6,7 @@ import NestModel
 struct RunTransaction: WritingCommand {
     static let configuration = CommandConfiguration(
         commandName: "tx",
-        abstract: "Carry out steps from standard input as one transaction: all or none.",
+        abstract: "Run steps from standard input as one transaction.",
         discussion: """
             Example:
               nestc tx - <<END
@@ -15,21 +15,22 @@ struct RunTransaction: WritingCommand {
               {"insert":"Phone","values":{"number":"555 12","user":"ann"},"place":"first"}
               END
 
-            A step is one JSON object a line:
+            Each line is one step, a JSON object:
               {"insert":ENTITY,"values":{…},"place":PLACE,"in":RELATIONSHIP,"as":NAME}
               {"findOrCreate":ENTITY,"match":{…},"values":{…},"as":NAME}
               {"update":OBJECT,"values":{…}}
               {"relate":OBJECT,"relationship":NAME,"objects":[OBJECT,…],"place":PLACE}
               {"unrelate":OBJECT,"relationship":NAME,"objects":[OBJECT,…]}
               {"delete":OBJECT}
-              {"expect":ID,"revision":N}        refuse everything if it has changed since
+              {"expect":ID,"revision":N}        refuse if ID has changed since
 
-            OBJECT is an id, or in quotation marks what an earlier step is called by "as". PLACE is "first", "last", \
-            {"at":3}, {"before":OBJECT} or {"after":OBJECT}. Printed: what was inserted or found, a line each.
+            OBJECT is an id, or a string with the name that an earlier step has by "as". PLACE is "first", "last", \
+            {"at":3}, {"before":OBJECT} or {"after":OBJECT}. All steps are stored, or none. nestc prints each object \
+            that was inserted or found on one line.
             """
     )
 
-    @Argument(help: ArgumentHelp("'-': standard input.", valueName: "-"))
+    @Argument(help: ArgumentHelp("'-' for standard input.", valueName: "-"))
     var source: String
 
     @OptionGroup var writing: WriteOptions
@@ -51,11 +52,12 @@ struct RunTransaction: WritingCommand {
             guard script.mutations.count <= Limits.mutationsPerTransactionMax else {
                 throw CommandFailure(
                     .badInput,
-                    "line \(lines.line): a transaction has at most \(Limits.mutationsPerTransactionMax) steps; nothing was done"
+                    "line \(lines.line): a transaction has at most \(Limits.mutationsPerTransactionMax) steps; "
+                        + "nothing was stored"
                 )
             }
         }
-        guard !script.mutations.isEmpty else { throw CommandFailure(.badInput, "there is no step") }
+        guard !script.mutations.isEmpty else { throw CommandFailure(.badInput, "the input has no steps") }
         let receipt = try await client.transaction(
             WriteTransaction(
                 name: self.writing.name,

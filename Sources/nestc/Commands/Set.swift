@@ -10,28 +10,31 @@ struct SetValues: WritingCommand {
         discussion: """
             Examples:
               nestc set 2 title="Oat milk" done=yes
-              nestc set 2 note=                          the empty text
-              nestc set 2 note:=null                     no value at all
-              nestc set 2 done=yes --expect-revision 7   only if unchanged since revision 7
-              nestc set 12 employer=30 tags=3,4          relationships by ids: these tags and no others, in this order
-              nestc set 12 tags=                         none
-              nestc set 2 title=Mi --coalesce t:800      as somebody types: see below
+              nestc set 2 note=                          an empty string
+              nestc set 2 note:=null                     no value
+              nestc set 2 done=yes --expect-revision 7   only if unchanged since then
+              nestc set 12 employer=30 tags=3,4          relationships, by ids
+              nestc set 12 tags=                         no tags
+              nestc set 2 title=Mi --coalesce t:800      for typing: see below
 
-            With --coalesce it is one undo entry with this session's write before, when that had the same key and is at most so \
-            many milliseconds old (1,000 without a number).
-            Values are read by the attribute's type: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), base64 for data.
+            Setting a to-many relationship replaces its objects; their order is the specified one. With --coalesce, \
+            the write joins the undo entry of this session's previous write, if that had the same key and is at most \
+            this many milliseconds old (1000 without a number).
+
+            The attribute's type determines how a value is read: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), \
+            base64 for data.
             """
     )
 
-    @Argument(help: ArgumentHelp("The object.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The object to change.", valueName: "id"))
     var id: IDArgument
 
-    @Argument(help: ArgumentHelp("What to set.", valueName: "name=value"))
+    @Argument(help: ArgumentHelp("The values to set.", valueName: "name=value"))
     var assignments: [String]
 
     @Option(
         help: ArgumentHelp(
-            "Join the write before into one undo entry, when it has the same key.",
+            "Join the undo entry of the previous write with the same key.",
             valueName: "key[:ms]"
         )
     )
@@ -56,7 +59,8 @@ struct SetValues: WritingCommand {
     }
 }
 
-/// What `set`, `mv`, `rm` and `relate` say when it is done: nothing for people, unless nothing was done.
+/// Reports a write of `set`, `mv`, `rm` or `relate`: prints the receipt with `--json`, otherwise a note if nothing
+/// changed.
 func report(_ receipt: Receipt, _ command: some NestCommand, _ output: inout Output) throws {
     if command.global.json {
         try output.line(receipt.json)

@@ -5,18 +5,19 @@ import NestModel
 
 struct Show: NestCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show one object with everything it holds.",
+        abstract: "Show all values of an object.",
         discussion: """
             Examples:
               nestc show 2
               nestc show 2 --json
 
-            Relationships to one are ids, relationships to many the number of objects; 'nestc fetch --of 2' lists them. \
-            'revision' is that of its last change: give it to --expect-revision to change only what you have seen.
+            A to-one relationship is shown as an id, a to-many relationship as the number of its objects; 'nestc fetch \
+            --of 2' lists them. 'revision' is the object's last change: pass it to --expect-revision, and a command is \
+            refused if the object has changed since.
             """
     )
 
-    @Argument(help: ArgumentHelp("The object.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The object to show.", valueName: "id"))
     var id: IDArgument
 
     @OptionGroup var global: GlobalOptions

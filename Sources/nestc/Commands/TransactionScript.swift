@@ -2,12 +2,12 @@ import NestClient
 import NestDocuments
 import NestModel
 
-/// A transaction that is told step by step, one JSON object each: names become numbers, and names of earlier steps
-/// references.
+/// Builds a transaction from steps, one JSON object each. Names of entities and properties become numbers, and names of
+/// earlier steps become references.
 struct TransactionScript {
     /// An insert or find-or-create, in the order of the receipt's results.
     struct Result {
-        /// What the script calls it.
+        /// The name that the script gives the object with "as".
         var name: String?
     }
 
@@ -17,7 +17,7 @@ struct TransactionScript {
     private(set) var mutations: [Mutation] = []
     private(set) var results: [Result] = []
     private var named: [String: (reference: ObjectReference, entity: EntityDescription)] = [:]
-    /// Of objects that are there.
+    /// The entities of existing objects.
     private var entities: [ObjectID: EntityDescription] = [:]
 
     init(model: ManagedObjectModel, client: NestClient) {
@@ -25,7 +25,7 @@ struct TransactionScript {
         self.client = client
     }
 
-    /// The fields that each kind of step has, the first of which names it.
+    /// The fields of each kind of step. The first field names the kind.
     private static let forms: [[String]] = [
         ["insert", "values", "place", "in", "as"], ["findOrCreate", "match", "values", "place", "in", "as"],
         ["update", "values"], ["relate", "relationship", "objects", "place"],
@@ -35,7 +35,7 @@ struct TransactionScript {
     mutating func add(_ members: [JSONElement.Member]) async throws {
         guard let form = Self.forms.first(where: { form in members.contains { $0.name == form[0] } }) else {
             let names = Self.forms.map { "\"\($0[0])\"" }.joined(separator: ", ")
-            throw CommandFailure(.usage, "a step has one of \(names)")
+            throw CommandFailure(.usage, "a step needs one of \(names)")
         }
         if let stray = members.first(where: { !form.contains($0.name) }) {
             throw CommandFailure(.usage, "\"\(form[0])\" takes \(form.dropFirst()), not \"\(stray.name)\"")
@@ -70,7 +70,7 @@ struct TransactionScript {
         let match = try self.values(fields["match"], entity)
         var values = try self.values(fields["values"], entity)
         guard match.related.isEmpty, values.related.isEmpty else {
-            throw CommandFailure(.usage, "relationships to many can be neither matched nor set here: use \"relate\"")
+            throw CommandFailure(.usage, "\"findOrCreate\" takes no to-many relationships: use \"relate\"")
         }
         let placements = try self.placements(&values, fields, entity)
         self.mutations.append(
@@ -90,7 +90,7 @@ struct TransactionScript {
         if let name {
             let text = try Self.text(name, "as")
             guard self.named.updateValue((reference, entity), forKey: text) == nil else {
-                throw CommandFailure(.usage, "two steps are called \"\(text)\"")
+                throw CommandFailure(.usage, "two steps have the name \"\(text)\"")
             }
             result.name = text
         }
@@ -102,7 +102,7 @@ struct TransactionScript {
     {
         let (owner, entity) = try await self.object(subject)
         guard let name = fields["relationship"], let objects = fields["objects"] else {
-            throw CommandFailure(.usage, "\"relationship\" and \"objects\" are missing")
+            throw CommandFailure(.usage, "the step needs \"relationship\" and \"objects\"")
         }
         let relationship = try entity.requireToMany(try Self.text(name, "relationship")).number
         var list = [objects]
@@ -112,7 +112,7 @@ struct TransactionScript {
         for element in list {
             let object = try self.reference(element, "objects")
             if isRelating {
-                // The others stand one after the other behind the first.
+                // The other objects follow the first one, in order.
                 let place = first == .last ? first : previous.map { .after($0) } ?? first
                 self.mutations.append(.relate(owner, relationship, object, place))
                 previous = object
@@ -125,7 +125,7 @@ struct TransactionScript {
     private mutating func expect(_ subject: JSONElement, _ fields: [String: JSONElement]) throws {
         guard case .number(let id) = subject, let object = IDArgument(argument: id),
             case .number(let digits)? = fields["revision"], let revision = RevisionArgument(argument: digits)
-        else { throw CommandFailure(.usage, "\"expect\" takes an id, and \"revision\" a number") }
+        else { throw CommandFailure(.usage, "\"expect\" must be an id, and \"revision\" a number") }
         self.preconditions.append(Precondition(object: object.id, revision: revision.revision))
     }
 
@@ -134,7 +134,7 @@ struct TransactionScript {
     private func values(_ json: JSONElement?, _ entity: EntityDescription) throws -> ObjectValues {
         guard let json else { return try ObjectValues([] as [String], entity) }
         guard case .object(let members) = json else {
-            throw CommandFailure(.usage, "\"values\" and \"match\" are objects, not \(json.typeName)")
+            throw CommandFailure(.usage, "\"values\" and \"match\" must be objects, not \(json.typeName)")
         }
         return try ObjectValues(members, entity, reference: self.reference)
     }
@@ -171,20 +171,20 @@ struct TransactionScript {
         }
         throw CommandFailure(
             .usage,
-            "a place is \"first\", \"last\", {\"at\":3}, {\"before\":ID} or {\"after\":ID}"
+            "\"place\" must be \"first\", \"last\", {\"at\":3}, {\"before\":ID} or {\"after\":ID}"
         )
     }
 
-    /// An object by its id or by the name of an earlier step.
+    /// Returns the object with an id, or the object of an earlier step with this name.
     private func reference(_ json: JSONElement, _ field: String) throws -> ObjectReference {
         guard case .string(let name) = json else { return try ObjectValues.reference(json, field) }
         guard let named = self.named[name] else {
-            throw CommandFailure(.usage, "\(field): no step before this one is called \"\(name)\"")
+            throw CommandFailure(.usage, "\(field): no earlier step has the name \"\(name)\"")
         }
         return named.reference
     }
 
-    /// An object with its entity, which the server is asked for.
+    /// Returns an object and its entity. Asks the server for the entity of an existing object.
     private mutating func object(_ json: JSONElement) async throws -> (ObjectReference, EntityDescription) {
         if case .string(let name) = json, let named = self.named[name] { return (named.reference, named.entity) }
         let reference = try self.reference(json, "the step")
@@ -197,7 +197,7 @@ struct TransactionScript {
 
     private static func text(_ json: JSONElement, _ field: String) throws -> String {
         guard case .string(let text) = json else {
-            throw CommandFailure(.usage, "\"\(field)\" is a name, not \(json.typeName)")
+            throw CommandFailure(.usage, "\"\(field)\" must be a string, not \(json.typeName)")
         }
         return text
     }

@@ -14,16 +14,16 @@ struct Tree: NestCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The item at the top. Default: the root.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The item at the top. (default: the root)", valueName: "id"))
     var top: IDArgument?
 
-    @Option(help: ArgumentHelp("How many levels below it.", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of levels below it.", valueName: "n"))
     var depth: Int?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if let depth, depth < 0 { throw ValidationError("--depth is 0 or more") }
+        if let depth, depth < 0 { throw ValidationError("--depth must be 0 or more") }
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
@@ -61,7 +61,7 @@ struct Tree: NestCommand {
             )
             return
         }
-        // The root item has no title; its children are the top of what people see.
+        // The root item has no title. Its children are the top level of the outline.
         if isRootHidden, row.depth == 0 { return }
         let indentation = String(repeating: "  ", count: row.depth - (isRootHidden ? 1 : 0))
         try output.line(indentation + printer.line(id: id, values: row.values, output))

@@ -2,22 +2,28 @@ import ArgumentParser
 import NestClient
 import NestModel
 
-/// How a server is reached and what proves who is there, on both sides. Flags stand over the environment, and that over the
-/// context in use.
+/// The options for the connection to a server and for authentication, of the client and of the server. Flags override
+/// the environment, which overrides the current context.
 struct ConnectOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Where nestd is (or NEST_SERVER).", valueName: "host:port"))
+    @Option(help: ArgumentHelp("The address of nestd (or NEST_SERVER).", valueName: "host:port"))
     var server: String?
 
-    @Option(help: ArgumentHelp("A server by name (or NEST_CONTEXT): see 'nestc help context'.", valueName: "name"))
+    @Option(help: ArgumentHelp("A saved server (or NEST_CONTEXT): 'nestc help context'.", valueName: "name"))
     var context: String?
 
     @Option(help: ArgumentHelp("The file with the token (or NEST_TOKEN_FILE).", valueName: "file"))
     var tokenFile: String?
 
-    @Flag(help: "Connect by TLS: see 'nestc help context' for --tls-ca and others.")
+    @Flag(help: "Connect with TLS. More options: 'nestc help context'.")
     var tls = false
 
-    @Option(help: ArgumentHelp("Who may vouch for the server, in PEM.", valueName: "file", visibility: .hidden))
+    @Option(
+        help: ArgumentHelp(
+            "The authorities that may sign the server's certificate, in PEM.",
+            valueName: "file",
+            visibility: .hidden
+        )
+    )
     var tlsCa: String?
 
     @Option(help: ArgumentHelp("The name in the server's certificate.", valueName: "name", visibility: .hidden))
@@ -26,13 +32,13 @@ struct ConnectOptions: ParsableArguments {
     @Option(help: ArgumentHelp("This client's certificate, in PEM.", valueName: "file", visibility: .hidden))
     var tlsCert: String?
 
-    @Option(help: ArgumentHelp("The key of --tls-cert.", valueName: "file", visibility: .hidden))
+    @Option(help: ArgumentHelp("The private key of --tls-cert, in PEM.", valueName: "file", visibility: .hidden))
     var tlsKey: String?
 
-    @Flag(help: ArgumentHelp("Send a token also where others can read it.", visibility: .hidden))
+    @Flag(help: ArgumentHelp("Send a token even where others can read it.", visibility: .hidden))
     var insecure = false
 
-    /// Those that take a value, as they may stand before the command's name.
+    /// The options that take a value. They may precede the command's name.
     static let valueOptions = [
         "--server", "--context", "--token-file", "--tls-ca", "--tls-server-name", "--tls-cert", "--tls-key",
     ]
@@ -40,7 +46,7 @@ struct ConnectOptions: ParsableArguments {
 
     static let defaultServer = "127.0.0.1:7000"
 
-    /// Everything together: what the flags say over what the context says.
+    /// Returns the effective settings: those of the flags, and otherwise those of the context.
     func resolved() throws -> SavedContext {
         var saved = try self.base()
         if let file = self.tokenFile ?? environment("NEST_TOKEN_FILE") { saved.tokenFile = file }
@@ -55,10 +61,11 @@ struct ConnectOptions: ParsableArguments {
         return saved
     }
 
-    /// A server that is named stands alone: what a context says of another, its token above all, is not for it.
+    /// Returns the settings before the flags apply. A server that is specified by address gets no settings of a
+    /// context: above all, a context's token must not be sent to another server.
     private func base() throws -> SavedContext {
         guard self.server == nil || self.context == nil else {
-            throw CommandFailure(.usage, "--server and --context exclude each other")
+            throw CommandFailure(.usage, "use --server or --context, not both")
         }
         if let server = self.server { return SavedContext(server: server) }
         if let name = self.context ?? environment("NEST_CONTEXT") { return try ContextFile.read().context(name) }
@@ -69,7 +76,7 @@ struct ConnectOptions: ParsableArguments {
 
     /// `host:port`, `host`, `:port`, or `[v6]:port`.
     static func address(_ text: String) throws -> (host: String, port: Int) {
-        let failure = CommandFailure(.usage, "'\(text)' is no HOST:PORT; the default is \(Self.defaultServer)")
+        let failure = CommandFailure(.usage, "'\(text)' is not HOST:PORT; the default is \(Self.defaultServer)")
         var host = Substring(text)
         var port: Substring = "7000"
         if text.hasPrefix("[") {

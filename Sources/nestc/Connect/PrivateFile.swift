@@ -1,6 +1,7 @@
-/// Files with secrets: nobody but their owner may read them, and they appear whole or not at all.
+/// Files with secrets. Only their owner may read them, and they appear complete or not at all.
 enum PrivateFile {
-    /// The bytes of a file, at most `max`; `nil` when there is none. Refused when others can read it.
+    /// Returns the bytes of a file, at most `max`, or `nil` if there is no file. Throws if other users can read or
+    /// write it.
     static func read(_ path: String, max: Int) throws -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
@@ -10,10 +11,10 @@ enum PrivateFile {
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw CommandFailure(.configuration, "\(path) is no file")
+            throw CommandFailure(.configuration, "\(path) is not a regular file")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw CommandFailure(.configuration, "others can read or write \(path): chmod 600 \(path)")
+            throw CommandFailure(.configuration, "other users can read or write \(path): chmod 600 \(path)")
         }
         guard status.st_size <= max else { throw CommandFailure(.configuration, "\(path) is too large") }
         var bytes: [UInt8] = []
@@ -27,7 +28,7 @@ enum PrivateFile {
         throw CommandFailure(.configuration, "\(path) is too large")
     }
 
-    /// Puts a file in its place, mode 0600, with the directories that lead to it. `isNew`: refuses to replace another.
+    /// Writes a file with mode 0600, and creates its directories. If `isNew`, refuses to replace an existing file.
     static func write(_ bytes: [UInt8], to path: String, isNew: Bool = false) throws {
         if let end = path.lastIndex(of: "/") { try self.makeDirectory(String(path[..<end])) }
         let temporary = "\(path)~\(getpid())"

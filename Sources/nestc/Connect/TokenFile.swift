@@ -1,6 +1,6 @@
 import NestModel
 
-/// The file that a token is kept in. A token is never an argument: other users can see those.
+/// The file with a token. A token is never an argument, because other users can see arguments.
 enum TokenFile {
     private static let bytesMax = 4_096
 
@@ -9,7 +9,7 @@ enum TokenFile {
             throw CommandFailure(.configuration, "there is no token file \(path)")
         }
         guard let token = AccessToken(text: String(decoding: bytes, as: UTF8.self)) else {
-            throw CommandFailure(.configuration, "\(path) holds no token: 'nestc token create' makes one")
+            throw CommandFailure(.configuration, "\(path) contains no token: create one with 'nestc token create'")
         }
         return token
     }

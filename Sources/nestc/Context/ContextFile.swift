@@ -1,9 +1,9 @@
 import Foundation
 
-/// `$XDG_CONFIG_HOME/nest/config` (default `~/.config/nest/config`): the servers of this user by name, as JSON, readable by
-/// the user alone.
+/// The user's contexts by name, as JSON in `$XDG_CONFIG_HOME/nest/config` (default `~/.config/nest/config`). Only the
+/// user can read the file.
 struct ContextFile: Codable {
-    /// The context in use when nothing else is said.
+    /// The context that applies if no flag or variable specifies a server.
     var current: String?
     var contexts: [String: SavedContext] = [:]
 
@@ -12,21 +12,21 @@ struct ContextFile: Codable {
     static func path() throws -> String {
         if let home = environment("XDG_CONFIG_HOME") { return "\(home)/nest/config" }
         if let home = environment("HOME") { return "\(home)/.config/nest/config" }
-        throw CommandFailure(.configuration, "neither XDG_CONFIG_HOME nor HOME is set: there is no place for contexts")
+        throw CommandFailure(.configuration, "contexts need a directory: set XDG_CONFIG_HOME or HOME")
     }
 
-    /// What is in the file; nothing when there is none.
+    /// Returns the contents of the file, or no contexts if there is no file.
     static func read() throws -> ContextFile {
         let path = try self.path()
         guard let bytes = try PrivateFile.read(path, max: self.bytesMax) else { return ContextFile() }
         do {
             return try JSONDecoder().decode(ContextFile.self, from: Data(bytes))
         } catch {
-            throw CommandFailure(.configuration, "\(path) is not a file of contexts: mend or remove it")
+            throw CommandFailure(.configuration, "\(path) is not a valid file of contexts: fix or remove it")
         }
     }
 
-    /// The same, unless nobody said where that would be: then there are none.
+    /// Reads the file, or returns no contexts if the environment does not specify where it is.
     static func readIfAny() throws -> ContextFile {
         guard environment("XDG_CONFIG_HOME") != nil || environment("HOME") != nil else { return ContextFile() }
         return try self.read()
@@ -41,7 +41,7 @@ struct ContextFile: Codable {
 
     func context(_ name: String) throws -> SavedContext {
         guard let context = self.contexts[name] else {
-            throw CommandFailure(.configuration, "there is no context '\(name)': 'nestc context list' names them")
+            throw CommandFailure(.configuration, "there is no context '\(name)': list them with 'nestc context list'")
         }
         return context
     }

@@ -1,25 +1,28 @@
 import ArgumentParser
 
-/// `nestc context …`: servers by name.
+/// `nestc context …`: saved servers.
 struct Contexts: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "context",
-        abstract: "Keep servers by name, with their token files and TLS settings.",
+        abstract: "Save servers by name, with their settings.",
         discussion: """
             Examples:
               nestc context set home --server 127.0.0.1:7000
               nestc context set work --server nest.example.org:7000 --tls \\
                   --token-file ~/.config/nest/work.token
-              nestc context set lab --server 10.0.0.5:7000 --tls-ca lab-ca.pem --tls-server-name nest.lab \\
-                  --tls-cert me.pem --tls-key me.key
+              nestc context set lab --server 10.0.0.5:7000 --tls-ca lab-ca.pem \\
+                  --tls-server-name nest.lab --tls-cert me.pem --tls-key me.key
               nestc context use work         for commands without --server
               nestc context list
-              nestc --context home tree      another one, for one command (or NEST_CONTEXT)
+              nestc --context home tree      for one command (or NEST_CONTEXT)
 
-            They are kept in $XDG_CONFIG_HOME/nest/config (default ~/.config/nest/config), which only the user may read. \
-            --server, or NEST_SERVER, names a server without any context. TLS is version 1.3; the server's certificate is always \
-            verified, by the system's authorities or those of --tls-ca. A token goes out over TLS or to this machine only, unless \
-            --insecure is given. --tls-cert and --tls-key are for servers that want to see a certificate.
+            nestc saves contexts in $XDG_CONFIG_HOME/nest/config (default ~/.config/nest/config), which only you can \
+            read. A context has the address of a server, the file of a token, and TLS settings. --server or \
+            NEST_SERVER connects without a context.
+
+            TLS is version 1.3. nestc always verifies the server's certificate, by the system's authorities or those \
+            of --tls-ca. It sends a token only over TLS or to this machine, unless --insecure is given. --tls-cert and \
+            --tls-key are for servers that require a client certificate.
             """,
         subcommands: [SetContext.self, UseContext.self, ListContexts.self, ShowContext.self, DeleteContext.self],
         defaultSubcommand: ListContexts.self
@@ -29,31 +32,34 @@ struct Contexts: AsyncParsableCommand {
 struct SetContext: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Make a context, or replace one of that name.",
+        abstract: "Create or replace a context.",
         discussion: """
             Examples:
               nestc context set work --server nest.example.org:7000 --tls \\
                   --token-file ~/work.token
 
-            The first one is the one in use.
+            The first context becomes the current one.
             """
     )
 
-    @Argument(help: "What it is called.")
+    @Argument(help: "The name of the context.")
     var name: String
 
     @OptionGroup var global: GlobalOptions
 
     func run() throws {
         guard self.name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil else {
-            throw CommandFailure(.usage, "a context's name is made of letters, digits, '.', '_' and '-'")
+            throw CommandFailure(
+                .usage,
+                "a context's name has 1 to 64 letters, digits, '.', '_' and '-', and starts with a letter or digit"
+            )
         }
         let connect = self.global.connect
         guard connect.context == nil, let server = connect.server else {
-            throw CommandFailure(.usage, "say where it is: --server HOST:PORT")
+            throw CommandFailure(.usage, "specify the server with --server HOST:PORT")
         }
         guard !connect.insecure else {
-            throw CommandFailure(.usage, "--insecure is not kept: say it with the command that needs it")
+            throw CommandFailure(.usage, "--insecure is not saved: use it with the command that needs it")
         }
         _ = try ConnectOptions.address(server)
         var context = SavedContext(server: server)
@@ -75,14 +81,14 @@ struct SetContext: ParsableCommand {
 struct UseContext: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "use",
-        abstract: "Say which context commands work on from now on.",
+        abstract: "Make a context the current one.",
         discussion: """
             Examples:
               nestc context use work
             """
     )
 
-    @Argument(help: "Its name.")
+    @Argument(help: "The name of the context.")
     var name: String
 
     @OptionGroup var global: GlobalOptions
@@ -98,14 +104,14 @@ struct UseContext: ParsableCommand {
 struct DeleteContext: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Forget a context. Its token file stays.",
+        abstract: "Delete a context, but not its token file.",
         discussion: """
             Examples:
               nestc context delete work
             """
     )
 
-    @Argument(help: "Its name.")
+    @Argument(help: "The name of the context.")
     var name: String
 
     @OptionGroup var global: GlobalOptions
@@ -119,7 +125,7 @@ struct DeleteContext: ParsableCommand {
     }
 }
 
-/// A path as it means the same from everywhere.
+/// Returns a path as an absolute path.
 private func absolutePath(_ path: String) -> String {
     guard !path.hasPrefix("/") else { return path }
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))

@@ -1,12 +1,12 @@
 import NestClient
 
-/// How one server is reached: an entry of the file of contexts. No secret is in it, only where they are.
+/// The settings for one server: an entry of the file of contexts. It has no secrets, only the paths of their files.
 struct SavedContext: Codable, Equatable {
     var server: String
     var tokenFile: String?
-    /// `nil` as good as false.
+    /// `nil`: TLS is used if one of the following settings is present.
     var tls: Bool?
-    /// Certificates in PEM, of who may vouch for the server; without it those of the system.
+    /// The file with the authorities that may sign the server's certificate, in PEM. `nil`: the system's authorities.
     var tlsCA: String?
     var tlsServerName: String?
     var tlsCert: String?
@@ -19,7 +19,7 @@ struct SavedContext: Codable, Equatable {
     func clientTLS() throws -> ClientTLS? {
         guard self.isTLS else { return nil }
         guard (self.tlsCert == nil) == (self.tlsKey == nil) else {
-            throw CommandFailure(.usage, "--tls-cert and --tls-key belong together")
+            throw CommandFailure(.usage, "--tls-cert and --tls-key need each other")
         }
         return ClientTLS(
             authorityFile: self.tlsCA,

@@ -7,7 +7,7 @@ struct ListContexts: ParsableCommand {
         abstract: "List the contexts.",
         discussion: """
             Examples:
-              nestc context list             the one in use has a star
+              nestc context list             '*' marks the current context
               nestc context list --json
             """
     )
@@ -35,15 +35,15 @@ struct ListContexts: ParsableCommand {
 struct ShowContext: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show a context, or what is in force now.",
+        abstract: "Show a context, or the effective settings.",
         discussion: """
             Examples:
-              nestc context show             flags, environment and the context in use together
+              nestc context show             with flags and environment
               nestc context show work
             """
     )
 
-    @Argument(help: "Its name.")
+    @Argument(help: "The name of the context.")
     var name: String?
 
     @OptionGroup var global: GlobalOptions

@@ -5,14 +5,16 @@ import NestModel
 
 struct Explain: NestCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say how the server follows a request, what that costs, and who shares it.",
+        abstract: "Show how the server evaluates a request.",
         discussion: """
             Examples:
-              nestc explain                          of the top of the outline, as 'nestc subscribe' follows it
+              nestc explain                          the top of the outline
               nestc explain --entity User --where 'company.name == "Acme"' --sort name:ci
               nestc explain --entity User --json
 
-            Nothing is loaded for it: what a result holds is said when somebody follows the request, or did a minute ago.
+            explain shows how the server finds the rows and keeps them up to date, what that costs, and how many \
+            clients share the result. It does not load a result: it shows the size only if a client follows the \
+            request, or did within the last minute.
             """
     )
 

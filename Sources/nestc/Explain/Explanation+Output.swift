@@ -1,29 +1,29 @@
 import NestDocuments
 import NestModel
 
-/// An explanation for people and for programs.
+/// The output of an explanation, as text and as JSON.
 extension Explanation {
-    /// Names and sentences, for people.
+    /// The lines of the text form.
     var lines: [Part] {
         var lines = self.request
         lines.append(Part("first rows", "\(self.candidates): \(self.readingText)"))
         lines.append(Part("changes", self.routingText))
         for path in self.paths {
             let tables = path.tables.joined(separator: ", ")
-            lines.append(Part("reads", "\(path.text): changes of \(tables) are followed back"))
+            lines.append(Part("reads", "\(path.text): changes of \(tables) are traced back to rows"))
         }
         for subtree in self.subtrees {
-            let objects = subtree.objects.map { "\($0) objects are" } ?? "its objects will be"
-            let text = "\(subtree.text): \(objects) kept as a set; moving one takes those below it along"
+            let objects = subtree.objects.map { "\($0) objects are" } ?? "its objects are"
+            let text = "\(subtree.text): \(objects) kept as a set; moving one also moves those below it"
             lines.append(Part("sub-tree", text))
         }
         let journal =
             self.isInJournal
-            ? "a client that returns gets the net difference, also after a restart"
-            : "a client that returns gets the net difference while the result is kept; after a restart, a snapshot"
-        lines.append(Part("returning", journal))
+            ? "a resuming client gets the net difference, even after a restart"
+            : "a resuming client gets the net difference while the result is kept, and a snapshot after a restart"
+        lines.append(Part("resuming", journal))
         guard let live = self.live else {
-            lines.append(Part("live", "no: nobody follows it"))
+            lines.append(Part("live", "no: no client follows it"))
             return lines
         }
         let sections = live.sections == 1 ? "" : " in \(live.sections) sections"
@@ -31,27 +31,27 @@ extension Explanation {
         let (subscriptions, views) = (counted(live.subscriptions, "subscription"), counted(live.views, "view"))
         lines.append(Part("shared by", "\(subscriptions) in \(views)"))
         let (objects, commits) = (counted(live.evaluations, "object"), counted(live.changes, "commit"))
-        lines.append(Part("so far", "looked at for \(objects), changed by \(commits)"))
+        lines.append(Part("so far", "evaluated for \(objects), changed by \(commits)"))
         return lines
     }
 
     private var readingText: String {
         switch self.reading {
-        case .ordered: "the store gives them in order"
-        case .sorted: "the store gives them, and they are sorted"
-        case .examined: "the store gives what may be rows, each is looked at, and they are sorted"
+        case .ordered: "the store returns them in order"
+        case .sorted: "the store returns them, and the server sorts them"
+        case .examined: "the store returns candidates, and the server filters and sorts them"
         }
     }
 
     private var routingText: String {
         switch self.routing {
-        case .value: "only objects with \(self.route), before or after, are looked at"
-        case .pair: "only objects and pairs of \(self.route) are looked at"
-        case .table: "every changed object of \(self.route) is looked at"
+        case .value: "only objects with \(self.route) before or after the change are evaluated"
+        case .pair: "only objects and pairs of \(self.route) are evaluated"
+        case .table: "every changed object of \(self.route) is evaluated"
         }
     }
 
-    /// One object with all of it.
+    /// The explanation as one JSON object.
     var json: JSONWriter {
         .object { json in
             json.field("revision", self.revision)
@@ -98,5 +98,3 @@ extension Explanation {
         }
     }
 }
-
-/// `1 view`, `2 views`.

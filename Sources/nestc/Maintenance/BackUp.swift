@@ -6,21 +6,21 @@ import NestModel
 struct BackUp: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Copy the server's whole store into a file here, while it goes on.",
+        abstract: "Copy the server's whole store to a local file.",
         discussion: """
             Examples:
               nestc backup nest-$(date +%F).sqlite
               nestc --server db.example:7000 backup /backup/shop.sqlite
 
-            The copy is the state of one revision, and includes what undo needs. The file has \
-            its name only when it is complete, compared by size and checksum, and on the disk. \
-            A file that was there before is replaced then. It holds session ids, which are \
-            secrets: only you can read it.
+            The copy is the state of one revision, and includes the undo journal. The server continues to serve during \
+            the copy. The file appears under its name only when it is complete, verified by size and checksum, and on \
+            the disk; then it replaces an existing file. It contains session ids, which are secrets: only you can read \
+            it.
 
-            To restore it: stop nestd, move the old store and its -wal file away, put the copy \
-            in the store's place, start nestd. It begins a new history; clients load afresh.
+            To restore a copy: stop nestd, move the old store and its -wal file away, put the copy in the store's \
+            place, and start nestd. The store begins a new history, and clients load all data again.
 
-            The server needs room for two copies beside its store.
+            The server needs free space for two copies on the disk of its store.
             """
     )
 

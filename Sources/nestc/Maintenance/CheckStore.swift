@@ -6,16 +6,16 @@ import NestModel
 struct CheckStore: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Have the server look at all of its store, while it goes on.",
+        abstract: "Check the server's whole store for damage.",
         discussion: """
             Examples:
               nestc check
               nestc check --json
 
-            It checks SQLite's pages and indexes, that every reference leads to an object and \
-            back, that lists have one order, that nothing runs in circles, and that the journal \
-            is whole. What is wrong is printed, one thing a line; then the exit status is 1. \
-            It takes as long as reading the whole store. With nestd stopped: nestd --check.
+            The server continues to serve during the check. It checks SQLite's pages and indexes, that every reference \
+            leads to an object and back, that lists have one order, that no hierarchy has a cycle, and that the \
+            journal is complete. nestc prints each problem on one line, and exits with 1 if there are any. The check \
+            takes as long as reading the whole store. If nestd is stopped, use nestd --check.
             """
     )
 
@@ -24,7 +24,7 @@ struct CheckStore: NestCommand {
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let isShown = !self.global.quiet && isatty(STDERR_FILENO) == 1
         let report = try await client.check { step in
-            if isShown { tell("\(step.number) of \(step.count): \(step.name)") }
+            if isShown { printMessage("\(step.number) of \(step.count): \(step.name)") }
         }
         if self.global.json {
             try output.line(
@@ -43,7 +43,8 @@ struct CheckStore: NestCommand {
         guard report.problemCount == 0 else {
             throw CommandFailure(
                 .refused,
-                "\(report.problemCount) things are wrong with the store: keep a copy of its files as they are, then restore a backup"
+                "the store has \(report.problemCount) problems: "
+                    + "keep a copy of its files as they are, then restore a backup"
             )
         }
         if !self.global.json {

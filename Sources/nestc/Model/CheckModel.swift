@@ -5,17 +5,17 @@ import NestModel
 struct CheckModel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Say everything that is wrong with a model, and what of it nest leaves out.",
+        abstract: "List the faults of a model, and what nest ignores.",
         discussion: """
             Examples:
               nestc model check Shop.xcdatamodeld
               nestc model check shop.json --json
 
-            Exit status: 0 the model can be served (there may be warnings), 65 it cannot.
+            Exit code: 0 if the model can be served (there may be warnings), 65 if it cannot.
             """
     )
 
-    @Argument(help: ArgumentHelp("The file; '-' for standard input.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The model's file; '-' for standard input.", valueName: "file"))
     var file: ModelArgument
 
     @OptionGroup var global: GlobalOptions

@@ -4,23 +4,23 @@ import NestDocuments
 struct ConvertModel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "convert",
-        abstract: "Write a model as nest's JSON.",
+        abstract: "Convert a model to nest's JSON.",
         discussion: """
             Examples:
               nestc model convert Shop.xcdatamodeld > shop.json
               nestc model convert Shop.xcdatamodeld -o shop.json
 
-            What the JSON has no words for is told as a warning; 'models.md' says what becomes of it. With --json it is \
-            one line.
+            nestc warns about what the JSON cannot express; 'docs/models.md' describes how nest handles it. With \
+            --json, the output is one line.
             """
     )
 
-    @Argument(help: ArgumentHelp("The file; '-' for standard input.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The model's file; '-' for standard input.", valueName: "file"))
     var file: ModelArgument
 
     @Option(
         name: [.short, .customLong("output")],
-        help: ArgumentHelp("The file to write; standard output without it.", valueName: "file")
+        help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file")
     )
     var outputFile: String?
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import NestModel
 import NestDocuments
 
-/// A model's file on the command line.
+/// The path of a model's file on the command line.
 struct ModelArgument: ExpressibleByArgument {
     let path: String
 
@@ -11,7 +11,8 @@ struct ModelArgument: ExpressibleByArgument {
         self.path = argument
     }
 
-    /// What the file holds. A file that gives no draft is a `CommandFailure` with everything that is wrong with it.
+    /// Returns the document in the file. Throws a `CommandFailure` with all faults if the file does not contain a
+    /// model.
     func read() throws -> ModelDocument {
         do {
             return self.path == "-" ? try Self.readInput() : try ModelFile.read(path: self.path)
@@ -20,11 +21,11 @@ struct ModelArgument: ExpressibleByArgument {
         }
     }
 
-    /// The document and its model, with warnings told on standard error unless they are not wanted.
+    /// Returns the document and its model. Prints warnings to standard error, unless `quiet`.
     func model(quiet: Bool) throws -> (document: ModelDocument, model: ManagedObjectModel) {
         let document = try self.read()
         if !quiet {
-            for warning in document.warnings { tell("\(self.path): \(warning)") }
+            for warning in document.warnings { printMessage("\(self.path): \(warning)") }
         }
         do {
             return (document, try document.draft.compile())
@@ -44,7 +45,7 @@ struct ModelArgument: ExpressibleByArgument {
     private static func readInput() throws -> ModelDocument {
         var input = try InputFile("-")
         var bytes: [UInt8] = []
-        // The reader says that it is too much.
+        // `ModelFile.read` reports a file that is too large.
         while bytes.count <= Limits.modelFileBytesMax, let piece = try input.next() { bytes += piece }
         return try ModelFile.read(bytes, name: "standard input")
     }

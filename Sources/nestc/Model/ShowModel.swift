@@ -10,14 +10,17 @@ struct ShowModel: AsyncParsableCommand {
         discussion: """
             Examples:
               nestc model show                       the server's model
-              nestc model show Shop.xcdatamodeld     a file's; no server is needed
+              nestc model show Shop.xcdatamodeld     the model of a file; needs no server
               nestc model show --json
 
-            '-->' leads to one object, '-->>' to many. What an entity inherits is shown where it comes from.
+            '-->' is a to-one relationship, '-->>' a to-many relationship. An inherited property is shown only in the \
+            entity that declares it.
             """
     )
 
-    @Argument(help: ArgumentHelp("The file; without it the server's model. '-' for standard input.", valueName: "file"))
+    @Argument(
+        help: ArgumentHelp("The model's file; '-' for standard input. (default: the server's model)", valueName: "file")
+    )
     var file: ModelArgument?
 
     @OptionGroup var global: GlobalOptions

@@ -5,18 +5,18 @@ import NestModel
 struct KickClient: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "kick",
-        abstract: "End another client's connection.",
+        abstract: "Close connections of clients.",
         discussion: """
             Examples:
-              nestc clients                 who is connected, and as what
+              nestc clients                 list the connections
               nestc kick c12 c13
 
-            The client is told and may connect again, as nest's own clients do after a second: what it was following goes on. To \
-            keep somebody out, take away what lets them in.
+            The server notifies the client. The client may reconnect, as nest's own clients do after a second, and \
+            resume its subscriptions. To keep a client out, revoke its token.
             """
     )
 
-    @Argument(help: ArgumentHelp("The connections, as 'nestc clients' names them.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The connections, as 'nestc clients' lists them.", valueName: "id"))
     var ids: [ClientArgument]
 
     @OptionGroup var global: GlobalOptions
@@ -29,13 +29,13 @@ struct KickClient: NestCommand {
     }
 }
 
-/// A connection on the command line: 12, or c12 as the log writes it.
+/// A connection on the command line: 12, or c12 as in the log.
 struct ClientArgument: ExpressibleByArgument {
     let number: UInt64
 
     init?(argument: String) {
         let digits = argument.hasPrefix("c") ? String(argument.dropFirst()) : argument
-        // What is above goes through no varint.
+        // Larger numbers do not fit in a varint.
         guard let number = UInt64(digits), number > 0, number < 1 << 62 else { return nil }
         self.number = number
     }

@@ -6,15 +6,16 @@ import NestModel
 struct ListClients: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "clients",
-        abstract: "List who is connected to the server.",
+        abstract: "List the clients that are connected to the server.",
         discussion: """
             Examples:
               nestc clients
               nestc clients --json          one object a line
-              nestc kick c12                end the connection of one of them
+              nestc kick c12                close a connection
 
-            The id is that of the server's log; it is not used again while the server runs. Requests are those since the client \
-            connected; out is what its socket took, queued what waits because it does not take more.
+            The id is the connection's id in the server's log. The server does not reuse it while it runs. 'requests' \
+            counts requests since the client connected. 'out' is the number of bytes that the client's socket \
+            accepted, 'queued' the number that wait because it accepts no more.
             """
     )
 

@@ -9,27 +9,27 @@ struct Stat: NestCommand {
         discussion: """
             Examples:
               nestc stat
-              nestc stat --every 2          with rates, again and again until Ctrl-C
+              nestc stat --every 2          every 2 seconds with rates, until Ctrl-C
               nestc stat --every 1 --count 10 --json
-              nestc stat --json             one object with all of them
+              nestc stat --json             one JSON object
 
-            With --every and --json each line is one object; "perSecond" holds the rates since the line before.
+            With --every and --json, each line is one object; "perSecond" has the rates since the previous line.
             """
     )
 
-    @Option(help: ArgumentHelp("Again every so many seconds, with rates.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Repeat with this interval, and show rates.", valueName: "seconds"))
     var every: Double?
 
-    @Option(help: ArgumentHelp("With --every: end after so many times.", valueName: "n"))
+    @Option(help: ArgumentHelp("With --every: end after this many times.", valueName: "n"))
     var count: Int?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         if let every, !(every >= 0.1 && every <= 86_400) {
-            throw ValidationError("--every is a number of seconds from 0.1 to 86400")
+            throw ValidationError("--every must be a number of seconds from 0.1 to 86400")
         }
-        if let count, count < 1 { throw ValidationError("--count is 1 or more") }
+        if let count, count < 1 { throw ValidationError("--count must be 1 or more") }
         if self.count != nil, self.every == nil { throw ValidationError("--count needs --every") }
     }
 
@@ -52,7 +52,7 @@ struct Stat: NestCommand {
             try output.flush()
             earlier = (values, now)
             if let count, number + 1 >= count { return }
-            // After a pause of the machine, from now on, not all that was missed.
+            // If the machine was suspended, continue from now, without the missed outputs.
             due = max(due + .seconds(every), clock.now)
             try await clock.sleep(until: due)
         }
@@ -90,17 +90,17 @@ struct Stat: NestCommand {
         }
     }
 
-    /// With one digit behind the point.
+    /// Returns the rate with one decimal digit.
     private static func shown(_ rate: Double) -> String {
         let tenths = Int((rate * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
     }
 }
 
-/// Statistics, and how fast the counters among them grow.
+/// Statistics, and the rates of the counters among them.
 struct StatisticRates {
     let values: [Statistic]
-    /// Per second, of the counters; empty when nothing is known from earlier. A counter that became smaller has begun again
+    /// The growth of each counter per second; empty without earlier values. A counter that has become smaller restarted
     /// with the server, and counts from 0.
     let rates: [(String, Double)]
 

@@ -5,17 +5,19 @@ import NestModel
 struct AdoptSession: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "adopt",
-        abstract: "Work as another session of yours with this server from now on.",
+        abstract: "Use another of your sessions with this server.",
         discussion: """
             Examples:
               ssh desk nestc session show --secret | nestc session adopt -
-              nestc session adopt - < FILE    one of 'nestc session list'
+              nestc session adopt - < FILE    a file of 'nestc session list'
 
-            As an argument others on this machine may see it in the list of processes. What that session did can be undone here then. The session before is kept in a file beside the new one.
+            Afterwards 'nestc undo' can undo the work of that session. The previous session is kept in a file beside \
+            the new one. Prefer standard input: other users of this machine may see an argument in the list of \
+            processes.
             """
     )
 
-    @Argument(help: ArgumentHelp("The session's secret, 32 hex digits; '-': standard input.", valueName: "hex"))
+    @Argument(help: ArgumentHelp("The session's secret, 32 hex digits; '-' for standard input.", valueName: "hex"))
     var secret: String
 
     @OptionGroup var global: GlobalOptions
@@ -29,12 +31,12 @@ struct AdoptSession: ParsableCommand {
 struct NewSession: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new",
-        abstract: "Begin a session with nothing to undo.",
+        abstract: "Start a new session with nothing to undo.",
         discussion: """
             Examples:
               nestc session new
 
-            The session before is kept in a file beside the new one, and can be adopted again.
+            The previous session is kept in a file beside the new one. 'nestc session adopt' can restore it.
             """
     )
 
@@ -62,13 +64,13 @@ private func changeSession(to session: Identifier128, _ global: GlobalOptions) t
             }
         )
     } else if isSame {
-        try output.line("\(host):\(port): this session is in use already")
+        try output.line("\(host):\(port): this session is already in use")
     } else {
-        let kept = old.map { "; the one before is kept in \($0)" } ?? ""
-        try output.line("\(host):\(port): another session from now on\(output.shown(kept))")
+        let kept = old.map { "; the previous session is kept in \($0)" } ?? ""
+        try output.line("\(host):\(port): uses another session now\(output.shown(kept))")
     }
     try output.flush()
     if environment("NEST_SESSION") != nil, !global.quiet {
-        tell("NEST_SESSION is set, and goes before the session that is kept")
+        printMessage("NEST_SESSION is set, and takes precedence over the session in the file")
     }
 }

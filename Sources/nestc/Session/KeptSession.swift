@@ -1,20 +1,21 @@
 import ArgumentParser
 
-/// `nestc session …`: whose undo stack the commands of this user work on.
+/// `nestc session …`: the session, whose undo stack this user's commands use.
 struct KeptSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session",
-        abstract: "Look at the session that nestc works as, or work as another.",
+        abstract: "Show or change the session that nestc uses.",
         discussion: """
             Examples:
-              nestc session                    its public number, and what it can undo
-              nestc session show --secret      the digits, for another machine
-              nestc session adopt - < FILE     work as that session from now on
-              nestc session new                begin another; the old one is kept
-              nestc session list               those that are kept for this user
+              nestc session                    its public number and undo state
+              nestc session show --secret      its secret, for another machine
+              nestc session adopt - < FILE     use that session from now on
+              nestc session new                start another; the old one is kept
+              nestc session list               list your sessions
 
-            A session owns an undo stack. nestc keeps one per user and server, in $XDG_STATE_HOME/nest/sessions (default \
-            ~/.local/state), in files that only the user can read. It is a secret: who has it can undo its work.
+            A session owns an undo stack. nestc keeps one session for each user and server, in \
+            $XDG_STATE_HOME/nest/sessions (default ~/.local/state/nest/sessions), in files that only you can read. A \
+            session is a secret: every client that has it can undo its work.
             """,
         subcommands: [ShowSession.self, ListSessions.self, AdoptSession.self, NewSession.self],
         defaultSubcommand: ShowSession.self

@@ -4,14 +4,14 @@ import NestDocuments
 struct ListSessions: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the sessions that are kept for this user.",
+        abstract: "List your sessions.",
         discussion: """
             Examples:
               nestc session list
               nestc session list --json
 
-            For each server the session in use, and those that 'adopt' and 'new' have replaced: 'nestc session adopt - < FILE' \
-            takes one back. Their secrets are in the files and are not printed.
+            For each server, shows the current session, and the sessions that 'adopt' and 'new' replaced. 'nestc \
+            session adopt - < FILE' restores one. nestc does not print the secrets in the files.
             """
     )
 
@@ -34,7 +34,9 @@ struct ListSessions: ParsableCommand {
                     "\(file.server)\t\(file.isCurrent ? "current" : "replaced")\t\(output.shown(file.path))"
                 )
             }
-            if !file.isPrivate, !self.global.quiet { tell("others can read \(file.path): chmod 600") }
+            if !file.isPrivate, !self.global.quiet {
+                printMessage("other users can read \(file.path): chmod 600 \(file.path)")
+            }
         }
         try output.flush()
     }

@@ -6,12 +6,12 @@ import NestModel
 struct ShowSession: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show the session that commands work as, and what it can undo.",
+        abstract: "Show the current session and its undo state.",
         discussion: """
             Examples:
               nestc session show
               nestc session show --json
-              nestc session show --secret     print nothing but the secret
+              nestc session show --secret     print only the secret
             """
     )
 

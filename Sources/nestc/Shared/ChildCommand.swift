@@ -1,4 +1,4 @@
-/// A command that `nestc` runs for its caller, with the same input and output.
+/// A command that `nestc` runs for the user, with the same standard input and output.
 struct ChildCommand {
     private static let pause = Duration.milliseconds(5)
 
@@ -11,8 +11,8 @@ struct ChildCommand {
         self.variables = variables
     }
 
-    /// Runs it to its end, and returns its exit code; 128 and the number of the signal that ended it. In a cancelled task it is
-    /// told to end.
+    /// Runs the command to its end. Returns its exit code, or 128 plus the number of the signal that ended it. If the
+    /// task is cancelled, sends SIGTERM to the command.
     func run() async throws -> Int32 {
         let pid = try self.start()
         var status: Int32 = 0
@@ -30,7 +30,7 @@ struct ChildCommand {
     }
 
     private func start() throws -> pid_t {
-        // What nestc itself ignores or catches must not be ignored by the command.
+        // The command must not inherit the signals that nestc ignores or catches.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -47,15 +47,15 @@ struct ChildCommand {
         var pid: pid_t = 0
         let result = posix_spawnp(&pid, self.arguments[0], nil, &attributes, pointers, environmentPointer)
         guard result == 0 else {
-            tell("cannot run '\(self.arguments[0])': \(errorText(result))")
-            // As the shell has it.
+            printMessage("cannot run '\(self.arguments[0])': \(errorText(result))")
+            // The same codes as a shell.
             throw ChildEnded(status: result == ENOENT ? 127 : 126)
         }
         return pid
     }
 }
 
-/// The command has run and its exit code is that of `nestc`; there is nothing to say.
+/// Ends nestc with the exit code of the command that it ran, and without a message.
 struct ChildEnded: Error {
     var status: Int32
 }

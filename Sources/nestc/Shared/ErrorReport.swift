@@ -2,11 +2,11 @@ import NestClient
 import NestDocuments
 import NestModel
 
-/// A refusal whose faults have the names of the server's model.
+/// An error of the server, with names of the model in its faults.
 struct NamedRefusal: Error {
     struct Fault {
         var entity: String
-        /// `nil` when it is about none, or about several.
+        /// `nil` if the fault is about no property, or about several.
         var property: String?
         var fault: ValidationFault
     }
@@ -26,7 +26,7 @@ struct NamedRefusal: Error {
         }
     }
 
-    /// Runs `body`; what the server refuses for its faults is told with their names.
+    /// Runs `body`. Adds names of the model to the faults of an error that it throws.
     static func naming<Result>(_ client: NestClient, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
@@ -36,18 +36,18 @@ struct NamedRefusal: Error {
     }
 }
 
-/// Why a command ended, for people or as JSON.
+/// Why a command ended, as text or as JSON.
 struct ErrorReport {
     var status: ExitStatus
-    /// The protocol's name of a server's or client's error.
+    /// The protocol's name of an error of the server or of the client.
     var code: String?
     var message: String
-    /// What may be done about it.
+    /// What the user can do about the error.
     var hint = ""
     var object: ObjectID?
     var faults: [NamedRefusal.Fault] = []
 
-    /// Lines on standard error.
+    /// The lines for standard error.
     var text: String {
         let tail = self.code.map { " [\($0)]" } ?? ""
         guard self.faults.count > 1 else { return "\(self.message)\(self.about)\(tail)\(self.hint)" }
@@ -56,15 +56,15 @@ struct ErrorReport {
             let object = fault.fault.object.map { " (object \($0))" } ?? ""
             return "\n  \(fault.fault.message)\(fault.fault.message.contains(object) ? "" : object)"
         }
-        return "\(count)\(self.faults.count) things are wrong\(tail):\(lines.joined())"
+        return "\(count)\(self.faults.count) faults\(tail):\(lines.joined())"
     }
 
-    /// The object, when the message does not name it.
+    /// The object, if the message does not contain its id.
     private var about: String {
         self.object.map { self.message.contains("\($0)") ? "" : " (object \($0))" } ?? ""
     }
 
-    /// One object on one line.
+    /// One JSON object on one line.
     var json: JSONWriter {
         .object { json in
             json.key("error")
@@ -99,7 +99,8 @@ struct ErrorReport {
 }
 
 extension ErrorReport {
-    /// The one place where an error becomes an exit status and a message; no message for a quiet end.
+    /// Converts an error to an exit status and a report. No other code does that. The report is `nil` if the command
+    /// ends without a message.
     static func of(_ error: any Error) -> (status: ExitStatus, report: ErrorReport?) {
         let report: ErrorReport
         switch error {
@@ -128,22 +129,24 @@ extension ErrorReport {
 
     private static func hint(_ code: ErrorCode, _ object: ObjectID?) -> String {
         switch code {
-        case .unreachable: "\nStart it with 'nestd --port 7000', or say where it is with --server HOST:PORT."
-        case .conflict where object != nil: "\n'nestc show ID' says what it is now, and at which revision."
-        case .nothingToUndo, .nothingToRedo: "\n'nestc history' lists what this session has done."
+        case .unreachable:
+            "\nStart it with 'nestd --port 7000', or specify its address with --server HOST:PORT."
+        case .conflict where object != nil: "\n'nestc show ID' shows its values and revision."
+        case .nothingToUndo, .nothingToRedo: "\n'nestc history' lists the transactions of this session."
         case .undoConflict:
-            "\nIt has been changed since: 'nestc history --all' shows by whom, 'nestc preview undo --force' what --force would change."
-        case .forbidden: "\n--anyone takes back what another session did."
-        case .ownerGone: "\n--rehome brings it back under the nearest object above that is still there."
+            "\nIt has changed since. 'nestc history --all' shows which sessions changed it, "
+                + "'nestc preview undo --force' what --force would change."
+        case .forbidden: "\nUse --anyone to undo a transaction of another session."
+        case .ownerGone: "\nUse --rehome to restore it under the nearest ancestor that still exists."
         case .unauthenticated:
             """
 
-            Say where your token is with --token-file FILE, or in a context: 'nestc help token'. One that has been said is \
-            revoked, or of another server.
+            Specify your token with --token-file FILE or with a context: see 'nestc help token'. If you did, the token \
+            is revoked or belongs to another server.
             """
         case .protocolViolation:
-            "\nIs it a nestd, and does it want TLS? Say --tls, or name a context: 'nestc help context'."
-        case .schemaChanged: "\nRun the command again: it reads the model that the server has now."
+            "\nIs the server a nestd? If it requires TLS, use --tls or a context: see 'nestc help context'."
+        case .schemaChanged: "\nRun the command again: it reads the server's new model."
         default: ""
         }
     }

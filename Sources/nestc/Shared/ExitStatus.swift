@@ -1,6 +1,6 @@
 import NestModel
 
-/// What the process ends with, in the manner of sysexits. The table of `nestc help exit-codes`.
+/// The exit codes of the process, like those of sysexits(3). `nestc help exit-codes` prints them as a table.
 enum ExitStatus: Int32, CaseIterable {
     case done = 0
     case refused = 1
@@ -21,24 +21,24 @@ enum ExitStatus: Int32, CaseIterable {
     var meaning: String {
         switch self {
         case .done: "done"
-        case .refused: "the server refused, or the answer is no"
+        case .refused: "the server refused, or a check failed"
         case .usage: "the command line is wrong"
-        case .badInput: "the input is not what it should be"
+        case .badInput: "the input is not valid"
         case .missingInput: "an input file cannot be opened"
         case .unreachable: "no connection; nothing was done"
-        case .internalError: "a fault of nestc itself"
+        case .internalError: "a bug in nestc"
         case .inputOutput: "reading or writing failed"
-        case .temporary: "the server cannot now; try again later"
-        case .protocolMismatch: "the other side speaks another protocol or version"
+        case .temporary: "the server is temporarily unable; try again later"
+        case .protocolMismatch: "the server speaks another protocol or version"
         case .authentication: "not allowed"
-        case .configuration: "a setting is wrong"
-        case .outcomeUnknown: "not known whether the change was made; see --key"
-        case .blocked: "an undo or redo that changed nothing: all was changed since"
+        case .configuration: "a setting is not valid"
+        case .outcomeUnknown: "unknown whether the change was made; see --key"
+        case .blocked: "the undo or redo changed nothing: everything has changed since"
         case .interrupted: "interrupted (Ctrl-C)"
         }
     }
 
-    /// The status that a library error ends with.
+    /// The exit code for an error of the library.
     init(_ code: ErrorCode) {
         switch code {
         case .unreachable, .connectionLost, .closed: self = .unreachable
@@ -59,7 +59,7 @@ enum ExitStatus: Int32, CaseIterable {
     }
 }
 
-/// Why a command ends: the one error that commands throw themselves.
+/// An error that a command throws to end with a status and a message.
 struct CommandFailure: Error {
     var status: ExitStatus
     var message: String
@@ -70,5 +70,5 @@ struct CommandFailure: Error {
     }
 }
 
-/// Standard output was closed by who reads it (`| head`): no error, there is just nobody left to tell.
+/// The reader of standard output has closed it (`| head`). This is not an error, and nothing is printed.
 struct OutputClosed: Error {}

@@ -2,33 +2,33 @@ import ArgumentParser
 import NestClient
 import NestModel
 
-/// What every command understands. May also stand before the command's name.
+/// The options of every command. They may also precede the command's name.
 struct GlobalOptions: ParsableArguments {
     @OptionGroup var connect: ConnectOptions
 
     @Option(
         help: ArgumentHelp(
-            "The session to work as (or NEST_SESSION): 32 hex digits. Default: one per user and server.",
+            "The session to use (or NEST_SESSION), 32 hex digits. (default: one per user and server)",
             valueName: "hex"
         )
     )
     var session: String?
 
-    @Option(help: ArgumentHelp("How long to wait for an answer.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time to wait for an answer.", valueName: "seconds"))
     var timeout: Double = 30
 
-    @Flag(help: "One JSON object per line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
-    @Flag(name: [.short, .long], help: "Say nothing on standard error but errors.")
+    @Flag(name: [.short, .long], help: "Print only errors on standard error.")
     var quiet = false
 
-    /// `saved`: another server than the options lead to.
+    /// `saved` replaces the server that the options specify.
     func configuration(_ saved: SavedContext? = nil) throws -> ClientConfiguration {
         let saved = try saved ?? self.connect.resolved()
         let (host, port) = try ConnectOptions.address(saved.server)
         guard self.timeout > 0, self.timeout <= 86_400 else {
-            throw CommandFailure(.usage, "--timeout is a number of seconds above 0, at most a day")
+            throw CommandFailure(.usage, "--timeout must be a number of seconds above 0, at most 86400")
         }
         let session: Identifier128
         if let text = self.session ?? environment("NEST_SESSION") {
@@ -51,14 +51,14 @@ struct GlobalOptions: ParsableArguments {
         return configuration
     }
 
-    /// Where the server is.
+    /// The address of the server.
     func address() throws -> (host: String, port: Int) {
         try ConnectOptions.address(try self.connect.resolved().server)
     }
 
     static func session(_ text: String) throws -> Identifier128 {
         guard let identifier = Identifier128(hex: text) else {
-            throw CommandFailure(.usage, "a session is 32 hexadecimal digits")
+            throw CommandFailure(.usage, "a session must be 32 hexadecimal digits")
         }
         return identifier
     }

@@ -1,16 +1,17 @@
 import NestClient
 import NestModel
 
-/// The group that this command is run in: `nestc group` says it in the environment.
+/// The group that this command runs in. `nestc group` sets the environment variable.
 enum GroupVariable {
     static let name = "NEST_GROUP"
 
-    /// Makes what the client writes from here on part of the group, and returns its number; `nil` without one.
+    /// Joins the group: the client's writes from now on belong to it. Returns its number, or `nil` if there is no
+    /// group.
     @discardableResult
     static func join(_ client: NestClient) async throws -> UInt64? {
         guard let text = environment(Self.name) else { return nil }
         guard let number = UInt64(text), number > 0 else {
-            throw CommandFailure(.usage, "\(Self.name) is the number of a group, not '\(text)'")
+            throw CommandFailure(.usage, "\(Self.name) must be the number of a group, not '\(text)'")
         }
         do {
             try await client.joinGroup(number)
@@ -18,7 +19,7 @@ enum GroupVariable {
             guard error.code == .notFound else { throw error }
             throw CommandFailure(
                 .refused,
-                "group \(number) (\(Self.name)) has ended, or is of another session or server: nothing was done"
+                "group \(number) (\(Self.name)) has ended, or belongs to another session or server; nothing was done"
             )
         }
         return number

@@ -1,8 +1,8 @@
-/// A file, or standard input for `-`, read piece by piece.
+/// A file, or standard input for `-`, that is read in pieces.
 struct InputFile: ~Copyable {
     private let file: Int32
     private let name: String
-    /// `nil` when it is not known: of a pipe.
+    /// `nil` if the size is unknown, as for a pipe.
     let byteCount: Int?
     private var piece = [UInt8](repeating: 0, count: 256 << 10)
 
@@ -30,7 +30,7 @@ struct InputFile: ~Copyable {
         if self.file != STDIN_FILENO { close(self.file) }
     }
 
-    /// The next bytes; `nil` at the end.
+    /// Returns the next bytes, or `nil` at the end.
     mutating func next() throws -> [UInt8]? {
         let count = readBytes(self.file, &self.piece)
         guard count >= 0 else { throw CommandFailure(.inputOutput, "cannot read \(self.name): \(errorText(errno))") }

@@ -1,6 +1,6 @@
 import NestDocuments
 
-/// Standard input as one JSON object a line; blank lines are left out.
+/// Reads standard input as one JSON object a line. Skips blank lines.
 struct JSONLines: ~Copyable {
     private var file: InputFile
     private var rest: [UInt8] = []
@@ -12,7 +12,7 @@ struct JSONLines: ~Copyable {
         self.file = try InputFile("-")
     }
 
-    /// The next object's members; `nil` at the end.
+    /// Returns the members of the next object, or `nil` at the end.
     mutating func next() throws -> [JSONElement.Member]? {
         while let bytes = try self.nextLine() {
             self.line += 1
@@ -38,7 +38,7 @@ struct JSONLines: ~Copyable {
         }
     }
 
-    /// Runs `body`; what is wrong with a name or value in it is told with the line.
+    /// Runs `body`. Adds the number of the line to its errors about names and values.
     func naming<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()

@@ -3,10 +3,10 @@ struct KeptSessionFile {
     var server: String
     var isCurrent: Bool
     var path: String
-    /// Nobody else can read it.
+    /// Whether no other user can access it.
     var isPrivate: Bool
 
-    /// Those of all servers; of each the one in use first.
+    /// Returns the files of all servers. For each server, the current session comes first.
     static func all() throws -> [KeptSessionFile] {
         let directory = try SessionFile.directory()
         guard let stream = opendir(directory) else {
@@ -21,7 +21,7 @@ struct KeptSessionFile {
         return files.sorted { ($0.server, $0.isCurrent ? 0 : 1, $0.path) < ($1.server, $1.isCurrent ? 0 : 1, $1.path) }
     }
 
-    /// `HOST_PORT` is in use, `HOST_PORT.3` was replaced; anything else is no session.
+    /// `HOST_PORT` is a current session, `HOST_PORT.3` a replaced one. Other names are not sessions.
     private init?(_ name: String, in directory: String) {
         guard let match = name.wholeMatch(of: /(.+)_([0-9]+)(\.[0-9]+)?/) else { return nil }
         self.path = "\(directory)/\(name)"

@@ -1,9 +1,9 @@
 import NestClient
 import NestModel
 
-/// Entities and properties by the names that people give and are shown.
+/// Finds entities and properties by the names that users type and see.
 extension ManagedObjectModel {
-    /// The entity of this name.
+    /// Returns the entity of this name.
     func requireEntity(_ name: String) throws -> EntityDescription {
         if let entity = self.entity(named: name) { return entity }
         let near = self.entities.first { $0.name.lowercased() == name.lowercased() }
@@ -11,15 +11,15 @@ extension ManagedObjectModel {
         throw CommandFailure(.usage, "the server's model has no entity '\(name)'; \(hint)")
     }
 
-    /// The entity of this name, of which objects can be made.
+    /// Returns the entity of this name. Throws if it is abstract.
     func requireConcreteEntity(_ name: String) throws -> EntityDescription {
         let entity = try self.requireEntity(name)
         guard entity.isAbstract else { return entity }
         let kinds = self.kinds(of: entity.number).filter { !$0.isAbstract }.map(\.name)
-        throw CommandFailure(.usage, "\(name) is abstract; the entities below it are \(listed(kinds))")
+        throw CommandFailure(.usage, "\(name) is abstract; use one of \(listed(kinds))")
     }
 
-    /// The entity that an object is of.
+    /// Returns the entity of an object.
     func entity(of object: ObjectDetail) throws -> EntityDescription {
         guard let entity = self.entity(object.entity) else {
             throw CommandFailure(.protocolMismatch, "the model has no entity \(object.entity.rawValue)")
@@ -29,10 +29,10 @@ extension ManagedObjectModel {
 }
 
 extension EntityDescription {
-    /// What an object's own fields are called; a property of such a name gets an underscore.
+    /// The names of an object's own fields. A property with one of these names gets an underscore.
     private static let taken = ["id", "entity", "revision"]
 
-    /// The name of a property as it is shown; rows in sections say theirs too.
+    /// Returns the name of a property in the output. Rows in sections also have a field "section".
     func shownName(_ property: PropertyNumber, isSectioned: Bool = false) -> String {
         if property == .entity { return "entity" }
         guard var name = self.propertyName(property) else { return "\(property.rawValue)" }
@@ -41,43 +41,47 @@ extension EntityDescription {
         return name
     }
 
-    /// The property of this name, as the model has it or as it is shown.
+    /// Returns the property of this name, as in the model or as in the output.
     func requireProperty(_ name: String) throws -> PropertyNumber {
         if let property = self.propertyNumber(named: name) { return property }
         for taken in Self.taken {
             if let property = self.propertyNumber(named: taken), self.shownName(property) == name { return property }
         }
         if Self.taken.contains(name) {
-            throw CommandFailure(.usage, "\(self.name) has no property '\(name)'; the server gives an object's \(name)")
+            throw CommandFailure(.usage, "\(self.name) has no property '\(name)'; the server assigns the \(name)")
         }
         throw CommandFailure(.usage, "\(self.name) has no '\(name)'; it has \(listed(self.shownNames))")
     }
 
-    /// The to-many relationship of this name.
+    /// Returns the to-many relationship of this name.
     func requireToMany(_ name: String) throws -> RelationshipDescription {
         let property = try self.requireProperty(name)
         guard let relationship = self.relationship(property) else {
             throw CommandFailure(.usage, "\(self.name).\(name) is an attribute; \(self.toManyHint)")
         }
         guard relationship.isToMany else {
-            throw CommandFailure(.usage, "\(self.name).\(name) is to one; set it with 'nestc set ID \(name)=ID'")
+            throw CommandFailure(
+                .usage,
+                "\(self.name).\(name) is a to-one relationship; set it with 'nestc set ID \(name)=ID'"
+            )
         }
         return relationship
     }
 
-    /// The to-many relationship that is meant when none is named: the outline's, or the only one.
+    /// Returns the to-many relationship to use if none is specified: the outline's children, or the only one.
     func defaultToMany() throws -> RelationshipDescription {
         let toMany = self.relationships.filter(\.isToMany)
         if let children = toMany.first(where: { Outline.isChildren($0, of: self) }) { return children }
         guard toMany.count == 1 else {
-            throw CommandFailure(.usage, "say which with --relationship: \(self.toManyHint)")
+            throw CommandFailure(.usage, "specify --relationship: \(self.toManyHint)")
         }
         return toMany[0]
     }
 
     private var toManyHint: String {
         let names = self.relationships.filter(\.isToMany).map { self.shownName($0.number) }
-        return names.isEmpty ? "\(self.name) has no relationship to many" : "to many are \(listed(names))"
+        return names.isEmpty
+            ? "\(self.name) has no to-many relationship" : "its to-many relationships are \(listed(names))"
     }
 
     /// Attributes and relationships.
@@ -86,7 +90,7 @@ extension EntityDescription {
     }
 }
 
-/// `a, b, c`; the first of very many.
+/// Returns `a, b, c`, with at most 20 names.
 func listed(_ names: [String]) -> String {
     names.isEmpty ? "none" : names.prefix(20).joined(separator: ", ") + (names.count > 20 ? ", …" : "")
 }

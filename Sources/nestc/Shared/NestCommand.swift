@@ -8,7 +8,7 @@ protocol NestCommand: AsyncParsableCommand {
     func run(_ client: NestClient, _ output: inout Output) async throws
 }
 
-/// One whose writes are part of the group that it is run in.
+/// A command whose writes belong to the group that it runs in.
 protocol WritingCommand: NestCommand {}
 
 extension NestCommand {
@@ -26,13 +26,13 @@ extension NestCommand {
         try await self.run(client, &output)
     }
 
-    /// For the person in front, unless it is not wanted.
+    /// Prints a message for the user, unless `--quiet` is given.
     func note(_ text: String) {
-        if !self.global.quiet { tell(text) }
+        if !self.global.quiet { printMessage(text) }
     }
 }
 
-/// The built-in nested list in a server's model: the one place of `nestc` that knows its names.
+/// The built-in nested list in a server's model.
 struct Outline {
     let model: ManagedObjectModel
     let entity: EntityDescription
@@ -42,7 +42,7 @@ struct Outline {
     let extra: PropertyNumber?
     let parent: PropertyNumber
     let children: PropertyNumber
-    /// What commands begin at when nothing is said: the root, or that of the token.
+    /// The item that commands use by default: the root of the outline, or the root of the token's scope.
     let top: ObjectID
 
     init(_ client: NestClient) async throws {
@@ -52,7 +52,8 @@ struct Outline {
         else {
             throw CommandFailure(
                 .refused,
-                "this command is for outlines, and the server's model has no Item with title, parent and children; for other objects there are insert, fetch, set, relate and rm"
+                "this command needs an outline, but the server's model has no Item with title, parent and children; "
+                    + "use insert, fetch, set, relate and rm for other objects"
             )
         }
         self.entity = entity
@@ -65,12 +66,12 @@ struct Outline {
         self.top = await Self.top(client)
     }
 
-    /// The root of the outline, as far as the token reaches.
+    /// Returns the root of the outline, or the root of the token's scope.
     static func top(_ client: NestClient) async -> ObjectID {
         await client.server?.confinement?.root ?? ObjectID(1)
     }
 
-    /// The children of an item, in their order.
+    /// Returns the request for the children of an item, in their order.
     func childrenRequest(of parent: ObjectID) -> ObjectFetchRequest {
         ObjectFetchRequest(entity: self.entity.number, source: FetchSource(object: parent, relationship: self.children))
     }
@@ -80,7 +81,7 @@ struct Outline {
             ?? false
     }
 
-    /// Whether this is the relationship from an item to those below it.
+    /// Whether this is the relationship from an item to its children.
     static func isChildren(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
         entity.name == "Item" && relationship.name == "children" && relationship.isToMany
     }

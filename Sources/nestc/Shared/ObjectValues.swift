@@ -1,24 +1,24 @@
 import NestDocuments
 import NestModel
 
-/// What a command line or a line of JSON says of one object.
+/// The values of one object, from a command line or a line of JSON.
 struct ObjectValues {
     /// Attributes and to-one relationships.
     var assignments: [PropertyAssignment] = []
-    /// To-many relationships, each with the objects it is to lead to, in their order.
+    /// To-many relationships, each with its new objects in their order.
     var related: [(relationship: PropertyNumber, objects: [ObjectReference])] = []
 
-    /// From `name=value` and `name:=null`; to many: `name=3,4,5`, and nothing after `=` for none.
+    /// Reads `name=value` and `name:=null`. For a to-many relationship: `name=3,4,5`, or `name=` for no objects.
     init(_ arguments: [String], _ entity: EntityDescription) throws {
         for argument in arguments {
             guard let equals = argument.firstIndex(of: "=") else {
-                throw CommandFailure(.usage, "'\(argument)' is no name=value")
+                throw CommandFailure(.usage, "'\(argument)' is not name=value")
             }
             var name = argument[..<equals]
             let text = String(argument[argument.index(after: equals)...])
             let isNull = name.hasSuffix(":")
             if isNull { name = name.dropLast() }
-            guard !isNull || text == "null" else { throw CommandFailure(.usage, "after ':=' only null may stand") }
+            guard !isNull || text == "null" else { throw CommandFailure(.usage, "':=' takes only null") }
             let property = try entity.requireProperty(String(name))
             if let attribute = entity.attribute(property) {
                 let value = isNull ? .null : try ValueText.value(text, for: attribute)
@@ -34,7 +34,7 @@ struct ObjectValues {
         }
     }
 
-    /// From the members of a JSON object; `reference` finds the object that a JSON value names.
+    /// Reads the members of a JSON object. `reference` returns the object that a JSON value names.
     init(
         _ members: [JSONElement.Member],
         _ entity: EntityDescription,
@@ -52,7 +52,9 @@ struct ObjectValues {
             switch value {
             case .null: self.clear(property, entity)
             case .array(let elements):
-                guard entity.isToMany(property) else { throw CommandFailure(.usage, "\(name) is to one: no array") }
+                guard entity.isToMany(property) else {
+                    throw CommandFailure(.usage, "\(name) is a to-one relationship: it takes one id, not an array")
+                }
                 self.related.append((property, try elements.map { try reference($0, name) }))
             default: try self.relate(property, [try reference(value, name)], entity)
             }
@@ -76,7 +78,8 @@ struct ObjectValues {
             self.related.append((property, references))
         } else {
             guard references.count == 1 else {
-                throw CommandFailure(.usage, "\(entity.shownName(property)) is to one: it takes one id")
+                let name = entity.shownName(property)
+                throw CommandFailure(.usage, "\(name) is a to-one relationship: it takes one id")
             }
             self.assignments.append(PropertyAssignment(property, .reference(references[0])))
         }
@@ -84,31 +87,31 @@ struct ObjectValues {
 
     private static func reference(_ text: String, _ name: String) throws -> ObjectReference {
         guard let target = IDArgument(argument: text) else {
-            throw CommandFailure(.usage, "\(name) takes the id of an object, not '\(text)'")
+            throw CommandFailure(.usage, "\(name) must be the id of an object, not '\(text)'")
         }
         return .object(target.id)
     }
 
-    /// An object by its id.
+    /// Returns the object with the id in a JSON value.
     static func reference(_ json: JSONElement, _ name: String) throws -> ObjectReference {
         guard case .number(let digits) = json, let target = IDArgument(argument: digits) else {
-            throw CommandFailure(.usage, "\(name) takes the id of an object, not \(json.typeName)")
+            throw CommandFailure(.usage, "\(name) must be the id of an object, not \(json.typeName)")
         }
         return .object(target.id)
     }
 
-    /// The steps that set the to-many relationships of an object.
+    /// Returns the steps that set the to-many relationships of an object.
     func relatingSteps(of object: ObjectReference) -> [Mutation] {
         self.related.map { .setRelated(object, $0.relationship, $0.objects) }
     }
 
-    /// The steps that give these values to an object that is there.
+    /// Returns the steps that assign these values to an existing object.
     func updatingSteps(of object: ObjectReference) -> [Mutation] {
         (self.assignments.isEmpty ? [] : [.update(object, values: self.assignments)]) + self.relatingSteps(of: object)
     }
 
-    /// Takes out the to-one relationship that a place is about: one whose other side is ordered. `name` says which, when
-    /// there are several.
+    /// Removes the assignment of the to-one relationship whose inverse is ordered, and returns it as a placement.
+    /// `name` specifies the relationship if there are several.
     mutating func takePlacement(
         at place: Place,
         in name: String?,
@@ -128,8 +131,8 @@ struct ObjectValues {
             throw CommandFailure(
                 .usage,
                 names.isEmpty
-                    ? "a place needs an owner: give a relationship whose other side is ordered, like 'parent=1'"
-                    : "the place may be that in \(names.joined(separator: " or ")): say which with --in"
+                    ? "a position needs an owner: set a relationship whose inverse is ordered, like 'parent=1'"
+                    : "the position may be in \(names.joined(separator: " or ")): specify one with --in"
             )
         }
         let relationship = self.assignments.remove(at: candidates[0]).property

@@ -1,4 +1,4 @@
-/// The files that this process has open.
+/// The file descriptors that this process has open.
 enum OpenFiles {
     static func descriptors() throws -> Set<Int32> {
         guard let directory = opendir("/dev/fd") else {
@@ -14,16 +14,16 @@ enum OpenFiles {
         return descriptors
     }
 
-    /// Commands that are started from here on do not get files that were opened since.
+    /// Prevents commands that are started from now on from inheriting descriptors that were opened after `inherited`.
     static func keepFromChildren(notIn inherited: Set<Int32>) throws {
         for descriptor in try Self.descriptors() where !inherited.contains(descriptor) {
-            // One that has been closed meanwhile is nobody's any more.
+            // Fails if the descriptor was closed in the meantime. That does not matter.
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         }
     }
 }
 
-/// The name of an entry of a directory.
+/// Returns the name of a directory entry.
 func entryName(_ entry: UnsafeMutablePointer<dirent>) -> String {
     withUnsafeBytes(of: entry.pointee.d_name) { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 }

@@ -1,9 +1,9 @@
 import NestDocuments
 
-/// Standard output and error: data on the one, everything for the person in front on the other.
+/// Buffered standard output, for data. Messages for the user go to standard error.
 struct Output {
     private var buffer: [UInt8] = []
-    /// Lines are written together up to here, unless flushed.
+    /// The buffer is written when it reaches this size, or when it is flushed.
     private static let bufferBytes = 64 << 10
 
     let isTerminal: Bool
@@ -14,7 +14,7 @@ struct Output {
         self.hasColour = self.isTerminal && environment("NO_COLOR") == nil && environment("TERM") != "dumb"
     }
 
-    /// Text as it is to be shown: on a terminal without control characters, which could do harm there.
+    /// Returns text for display. On a terminal, control characters are escaped, because they could do harm there.
     func shown(_ text: String) -> String {
         self.isTerminal ? escapingControls(text) : text
     }
@@ -55,7 +55,7 @@ struct Output {
     }
 }
 
-/// Writes all bytes, or throws: `OutputClosed` when nobody reads them.
+/// Writes all bytes. Throws `OutputClosed` if the reader has closed the pipe.
 func writeAll(_ bytes: [UInt8], to file: Int32) throws {
     var start = 0
     while start < bytes.count {
@@ -73,18 +73,18 @@ func writeAll(_ bytes: [UInt8], to file: Int32) throws {
     }
 }
 
-/// A message for people, on standard error. Nothing can be done when that fails.
-func tell(_ message: String) {
+/// Prints a message for the user on standard error. Ignores a failure, because it could be reported nowhere.
+func printMessage(_ message: String) {
     let text = isatty(STDERR_FILENO) == 1 ? escapingControls(message, keepingLines: true) : message
     try? writeAll(Array("nestc: \(text)\n".utf8), to: STDERR_FILENO)
 }
 
-/// Control characters as their escapes, so that a title cannot move the cursor or set the window's name.
+/// Replaces control characters with escapes, so that a title cannot move the cursor or set the window's name.
 func escapingControls(_ text: String, keepingLines: Bool = false) -> String {
     func isControl(_ scalar: Unicode.Scalar) -> Bool {
         let value = scalar.value
         if keepingLines, value == 0x0a { return false }
-        // C0, DEL, C1, and the marks that turn the direction of what follows.
+        // C0, DEL, C1, and the marks that change the direction of the text after them.
         return value < 0x20 || (0x7f...0x9f).contains(value) || (0x202a...0x202e).contains(value)
             || (0x2066...0x2069).contains(value)
     }

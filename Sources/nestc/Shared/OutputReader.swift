@@ -1,13 +1,13 @@
 import NestClient
 import NestModel
 
-/// Whoever reads standard output, when that is a pipe.
+/// Watches for the reader of standard output to go away, when standard output is a pipe.
 enum OutputReader {
     private static let interval = Duration.milliseconds(200)
 
-    /// A command that may have nothing to write for hours would not notice that nobody reads it any more
-    /// (`nestc subscribe | head -1`): it looks. Runs `body` and closes the client when the reader goes away; what comes
-    /// of that is `OutputClosed`.
+    /// Runs `body`. If the reader goes away, closes the client and throws `OutputClosed`. A command that has nothing to
+    /// write for hours would not notice that by writing (`nestc subscribe | head -1`), so this checks the pipe at
+    /// intervals.
     static func closingWhenGone<Result>(_ client: NestClient, _ body: () async throws -> Result) async throws -> Result
     {
         try await withThrowingTaskGroup(of: Void.self) { group in

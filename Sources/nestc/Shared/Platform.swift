@@ -6,14 +6,14 @@
 @_exported import Darwin
 #endif
 
-/// A variable of the environment; `nil` when it is not set or empty.
+/// Returns the value of an environment variable, or `nil` if it is not set or empty.
 func environment(_ name: String) -> String? {
     guard let value = getenv(name) else { return nil }
     let text = String(cString: value)
     return text.isEmpty ? nil : text
 }
 
-/// The environment that a new process gets: this one's.
+/// The environment for a new process: that of this process.
 var environmentPointer: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
     #if canImport(Darwin)
     _NSGetEnviron().pointee
@@ -31,7 +31,7 @@ func microsecondsNow() -> Int64 {
 
 func errorText(_ number: Int32) -> String { String(cString: strerror(number)) }
 
-/// Reads what is there, at most as much as fits. -1 and `errno` on failure.
+/// Reads the available bytes, at most as many as fit. Returns -1 and sets `errno` on failure.
 func readBytes(_ file: Int32, _ bytes: inout [UInt8]) -> Int {
     while true {
         let count = read(file, &bytes, bytes.count)

@@ -1,9 +1,8 @@
 import NestDocuments
 import NestModel
 
-/// A receipt for programs.
+/// The output of a receipt as JSON.
 extension Receipt {
-    /// A write's answer as JSON.
     var json: JSONWriter {
         .object { self.writeFields(into: &$0) }
     }
@@ -13,7 +12,7 @@ extension Receipt {
         json.field("changed", self.isChanged)
         json.field("replayed", self.isReplayed)
         json.key("ids")
-        // A large import gave consecutive ids; their first and count say as much.
+        // The ids of a large import are consecutive and are not listed.
         json.array(self.insertedCount <= Limits.mutationsPerTransactionMax ? self.insertedIDs : []) {
             $0.integer($1.rawValue)
         }

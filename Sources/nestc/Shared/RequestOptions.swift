@@ -2,20 +2,20 @@ import ArgumentParser
 import NestClient
 import NestModel
 
-/// Which objects a request is about, what of them is wanted, and in which order.
+/// The options of a fetch request: its objects, properties and order.
 struct RequestOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("All objects of this entity, and of the entities below it.", valueName: "name"))
+    @Option(help: ArgumentHelp("All objects of this entity and those below it.", valueName: "name"))
     var entity: String?
 
     @Option(
         name: [.customLong("of"), .customLong("parent")],
-        help: ArgumentHelp("The objects that this object's relationship leads to.", valueName: "id")
+        help: ArgumentHelp("The objects of a relationship of this object.", valueName: "id")
     )
     var owner: IDArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Which relationship of the object; may be left out when it has one to many, or children.",
+            "The relationship of --of. (default: children, or the only to-many relationship)",
             valueName: "name"
         )
     )
@@ -24,7 +24,7 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
-            "Only objects of which this is true, like 'done == NO AND ANY tags.name CONTAINS[cd] \"ann\"'.",
+            "Only objects that match, like 'done == NO AND ANY tags.name CONTAINS[cd] \"ann\"'.",
             valueName: "predicate"
         )
     )
@@ -35,8 +35,8 @@ struct RequestOptions: ParsableArguments {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            By these, '-' for descending and ':ci' for text whose case does not matter: name:ci,-createdAt,user.name,\
-            children.@count; 'order' is that of the list. Otherwise in the relationship's order, or by id.
+            Sort by these keys, '-' for descending and ':ci' to ignore case: name:ci,-createdAt,user.name,\
+            children.@count; 'order' is the list's order. (default: the relationship's order, or by id)
             """,
             valueName: "paths"
         )
@@ -46,8 +46,8 @@ struct RequestOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            In sections by what is sorted by first: an attribute, or firstCharacter(name), day(createdAt), month(…), \
-            year(…). Without --sort, sorted by it.
+            Divide the rows into sections by the first sort key: an attribute, or firstCharacter(name), \
+            day(createdAt), month(…), year(…). Without --sort, also sort by it.
             """,
             valueName: "key"
         )
@@ -56,29 +56,29 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only these properties, like name,user.name,children.@count; 'entity' is that of each object.",
+            "Only these properties, like name,user.name,children.@count; 'entity' is each object's entity.",
             valueName: "paths"
         )
     )
     var properties: String?
 
     mutating func validate() throws {
-        if self.entity != nil, self.owner != nil { throw ValidationError("say --entity or --of, not both") }
+        if self.entity != nil, self.owner != nil { throw ValidationError("use --entity or --of, not both") }
         if self.relationship != nil, self.owner == nil { throw ValidationError("--relationship needs --of") }
     }
 
-    /// A request, with what is needed to show its rows.
+    /// A request, with the data that is needed to print its rows.
     struct Resolved {
         var request: ObjectFetchRequest
         var model: ManagedObjectModel
-        /// That of the rows.
+        /// The entity of the rows.
         var entity: EntityDescription
-        /// In the order that was asked for; empty for all.
+        /// The requested properties in their order; empty for all.
         var properties: [PropertyNumber] = []
         var title: String
     }
 
-    /// `isOutline`: when nothing is said, the top of the outline is meant.
+    /// `isOutline`: if the options specify no objects, the request is for the top of the outline.
     func resolve(_ client: NestClient, isOutline: Bool = false) async throws -> Resolved {
         let model = try await client.model()
         var resolved: Resolved
@@ -112,7 +112,8 @@ struct RequestOptions: ParsableArguments {
         guard let owner = self.owner ?? outlineRoot else {
             throw CommandFailure(
                 .usage,
-                "say which objects: --entity NAME (\(listed(model.entities.map(\.name)))), or --of ID --relationship NAME"
+                "specify the objects with --entity NAME (\(listed(model.entities.map(\.name)))), "
+                    + "or with --of ID --relationship NAME"
             )
         }
         let ownerEntity = try model.entity(of: try await client.object(owner.id))

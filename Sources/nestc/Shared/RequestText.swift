@@ -1,6 +1,6 @@
 import NestModel
 
-/// Reads a part of a request from its text; what is wrong with it is shown with a mark below the place.
+/// Parses a part of a request. An error shows the text with a mark below the source location.
 func pointing<Result>(
     at text: String,
     _ body: () throws(PredicateSyntaxError) -> Result
@@ -14,13 +14,13 @@ func pointing<Result>(
 
 extension CommandFailure {
     static func pointing(at text: String, _ error: PredicateSyntaxError) -> CommandFailure {
-        let place = String(repeating: " ", count: max(error.column - 1, 0)) + "^"
-        return CommandFailure(.usage, "\(error)\n  \(text)\n  \(place)")
+        let mark = String(repeating: " ", count: max(error.column - 1, 0)) + "^"
+        return CommandFailure(.usage, "\(error)\n  \(text)\n  \(mark)")
     }
 }
 
 extension ObjectFetchRequest {
-    /// `name:ci,-createdAt,user.name`.
+    /// Sets the order from a text like `name:ci,-createdAt,user.name`.
     mutating func setSort(_ text: String, _ entity: EntityDescription, _ model: ManagedObjectModel) throws {
         self.sort = try pointing(at: text) { () throws(PredicateSyntaxError) in
             let sort = try [OrderingTerm](text, of: entity, in: model)
@@ -29,14 +29,15 @@ extension ObjectFetchRequest {
                 let name = path.text(of: entity, in: model)
                 throw PredicateSyntaxError(
                     column: item.column,
-                    message: "\(name) is a relationship: sort by an attribute behind it, like \(name).name, or a count"
+                    message: "\(name) is a relationship: sort by an attribute like \(name).name, or by a count"
                 )
             }
             return sort
         }
     }
 
-    /// `firstCharacter(name)`; without an order the rows come in that of its path.
+    /// Sets the section key from a text like `firstCharacter(name)`. If there is no order, also sorts by the key's
+    /// path.
     mutating func setSection(_ text: String, _ entity: EntityDescription, _ model: ManagedObjectModel) throws {
         let section = try pointing(at: text) { () throws(PredicateSyntaxError) in
             try SectionKey(text, of: entity, in: model)
@@ -45,8 +46,8 @@ extension ObjectFetchRequest {
         if self.sort.isEmpty { self.sort = [OrderingTerm(key: .path(section.path))] }
     }
 
-    /// `title,user.name,children.@count`: what is not stored in the rows themselves becomes a column. Answers them in the order
-    /// of the text.
+    /// Sets the properties from a text like `title,user.name,children.@count`. A value that the rows do not store
+    /// becomes a column. Returns the properties in the order of the text.
     mutating func setProperties(
         _ text: String,
         _ entity: EntityDescription,
@@ -73,7 +74,8 @@ extension ObjectFetchRequest {
             guard !entity.isToMany(property) else {
                 throw CommandFailure(
                     .usage,
-                    "\(item.text) is to many; rows hold attributes, relationships to one, and counts: \(item.text).@count"
+                    "\(item.text) is a to-many relationship; use an attribute, a to-one relationship, "
+                        + "or a count like \(item.text).@count"
                 )
             }
             return property
@@ -92,11 +94,11 @@ extension ObjectFetchRequest {
 
 private struct ListItem {
     var text: String
-    /// Where it begins.
+    /// The column where the text begins.
     var column: Int
 }
 
-/// What commas separate.
+/// Returns the parts of a text between commas.
 private func listItems(_ text: String) -> [ListItem] {
     var items: [ListItem] = []
     var column = 1

@@ -1,7 +1,7 @@
 import NestDocuments
 import NestModel
 
-/// Writes rows with the names of their properties.
+/// Prints rows with the names of their properties.
 struct RowPrinter {
     private struct Column {
         var property: PropertyNumber
@@ -10,11 +10,11 @@ struct RowPrinter {
     }
 
     private let model: ManagedObjectModel
-    /// The entity that was asked for; rows may be of one below it.
+    /// The requested entity. Rows may belong to an entity below it.
     private let entity: EntityDescription
-    /// As rows have their values.
+    /// The columns in the order of a row's values.
     private let columns: [Column]
-    /// Indexes of `columns`, as they are shown.
+    /// The indexes of `columns` in the order of the output.
     private let order: [Int]
     private let entityColumn: Int?
 
@@ -78,12 +78,12 @@ struct RowPrinter {
 
     // MARK: Text
 
-    /// `id`, then the values; null is empty.
+    /// Returns `id`, then the values. Null is empty.
     func cells(_ row: Row) -> [String] {
         ["\(row.id)"] + self.order.map { self.text(row.values[$0], self.columns[$0]) }
     }
 
-    /// One line for people: mark, label, id.
+    /// Returns one line for a terminal: mark, label, id.
     func line(_ row: Row, _ output: Output) -> String {
         self.line(id: row.id, values: row.values, output)
     }
@@ -102,7 +102,7 @@ struct RowPrinter {
         return "\(mark)\(text)\(self.related(values, output))  \(tail)"
     }
 
-    /// What was asked for of other objects.
+    /// Returns the requested values of related objects.
     private func related(_ values: [AttributeValue], _ output: Output) -> String {
         self.order.map { index in
             let column = self.columns[index]
@@ -111,7 +111,7 @@ struct RowPrinter {
         }.joined()
     }
 
-    /// What there is to see of an object without a name.
+    /// Returns the first values of an object without a label.
     private func firstValues(_ values: [AttributeValue], _ output: Output) -> String {
         let shown = self.order.map { (self.columns[$0], values[$0]) }.filter { column, value in
             !value.isNull && column.property != .entity && (column.type != nil || column.property.column != nil)

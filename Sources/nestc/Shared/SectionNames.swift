@@ -1,11 +1,11 @@
 import NestDocuments
 import NestModel
 
-/// What sections are called. A section of rows without a value is not that of rows with an empty one.
+/// The names of sections. A section of rows without a value differs from a section of rows with an empty value.
 struct SectionNames {
-    /// There is one for each value of the section key.
+    /// Whether the result has one section for each value of the section key.
     let isSectioned: Bool
-    /// Of the values that they are called by.
+    /// The type of the section keys.
     private let type: AttributeType?
 
     init(_ resolved: RequestOptions.Resolved) {
@@ -16,10 +16,10 @@ struct SectionNames {
         }
     }
 
-    /// Null is empty.
+    /// Returns the key as text. Null is empty.
     func text(_ key: AttributeValue) -> String { ValueText.text(key, of: self.type) }
 
-    /// As it stands above its rows.
+    /// Returns the heading above the rows of a section.
     func heading(_ key: AttributeValue, _ output: Output) -> String {
         switch key {
         case .null: output.dim("(none)")
@@ -28,7 +28,7 @@ struct SectionNames {
         }
     }
 
-    /// A string, or null.
+    /// Writes the key as a string, or null.
     func write(_ key: AttributeValue, into json: inout JSONWriter) {
         if key.isNull { json.null() } else { json.string(self.text(key)) }
     }

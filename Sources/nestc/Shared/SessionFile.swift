@@ -1,7 +1,7 @@
 import NestModel
 
-/// The secret that says whose undo stack it is, kept per user and server in
-/// `$XDG_STATE_HOME/nest/sessions` (default `~/.local/state`), readable by the user alone.
+/// The file with the session's secret, which gives access to its undo stack. There is one for each user and server, in
+/// `$XDG_STATE_HOME/nest/sessions` (default `~/.local/state/nest/sessions`). Only the user can read it.
 struct SessionFile {
     let directory: String
     let path: String
@@ -21,22 +21,22 @@ struct SessionFile {
         self.path = path
     }
 
-    /// Where the sessions of this user are.
+    /// Returns the directory of this user's sessions.
     static func directory() throws -> String {
         if let home = environment("XDG_STATE_HOME") { return "\(home)/nest/sessions" }
         if let home = environment("HOME") { return "\(home)/.local/state/nest/sessions" }
         throw CommandFailure(
             .configuration,
-            "neither XDG_STATE_HOME nor HOME is set; say the session with --session"
+            "neither XDG_STATE_HOME nor HOME is set: specify the session with --session"
         )
     }
 
-    /// The session in the file; a new one the first time.
+    /// Returns the session in the file. Creates a session the first time.
     func session() throws -> Identifier128 {
         if let session = try self.read() { return session }
         try self.makeDirectory()
         let session = Self.newSession()
-        // Written whole under another name first: who starts at the same time finds all of it or nothing.
+        // Writes a temporary file first, so that a process that starts at the same time finds a complete file or none.
         let temporary = try self.writeTemporary(session)
         defer { unlink(temporary) }
         guard link(temporary, self.path) == 0 else {
@@ -51,8 +51,8 @@ struct SessionFile {
         return Identifier128.random(using: &random)
     }
 
-    /// Puts another session in its place. Returns where the one before is kept; `nil` when there was none, or it is the same.
-    /// A kept copy of the one that comes into use is not needed any more and goes.
+    /// Replaces the session in the file. Returns the path where the previous session is kept, or `nil` if there was
+    /// none or it is the same. Deletes the kept copy of the session that becomes current.
     func replace(with session: Identifier128) throws -> String? {
         guard let old = try self.read() else {
             try self.makeDirectory()
@@ -68,7 +68,7 @@ struct SessionFile {
         return backup
     }
 
-    /// The file under a name that is free: `PATH.1`, `PATH.2` …
+    /// Links the file to a free name: `PATH.1`, `PATH.2` … Returns that name.
     private func keepOld() throws -> String {
         for number in 1... {
             let backup = "\(self.path).\(number)"
@@ -107,7 +107,7 @@ struct SessionFile {
         guard count >= 0 else { throw self.failure("read", self.path) }
         let text = String(decoding: bytes[..<count].filter { $0 > 0x20 }, as: UTF8.self)
         guard let session = Identifier128(hex: text) else {
-            throw CommandFailure(.configuration, "\(self.path) holds no session; remove it to begin a new one")
+            throw CommandFailure(.configuration, "\(self.path) contains no session: remove it to start a new one")
         }
         return session
     }
@@ -121,6 +121,6 @@ struct SessionFile {
     }
 
     private func failure(_ verb: String, _ path: String) -> CommandFailure {
-        CommandFailure(.configuration, "cannot \(verb) \(path): \(errorText(errno)); say the session with --session")
+        CommandFailure(.configuration, "cannot \(verb) \(path): \(errorText(errno)); specify it with --session")
     }
 }

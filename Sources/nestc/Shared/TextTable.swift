@@ -1,13 +1,13 @@
-/// Rows in columns, for people.
+/// A table of text in columns.
 struct TextTable {
     /// Rows below a heading of their own.
     struct Group {
-        /// As it is printed; `nil`: none.
+        /// `nil`: the group has no heading.
         var heading: String?
         var rows: [[String]]
     }
 
-    /// A longer cell is cut.
+    /// The maximum number of characters in a cell. A longer text is cut.
     private static let cellMax = 40
 
     var header: [String]

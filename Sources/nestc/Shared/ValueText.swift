@@ -1,17 +1,17 @@
 import NestDocuments
 import NestModel
 
-/// Values as people write and read them.
+/// Converts values to and from text.
 enum ValueText {
-    /// Reads a value of an attribute's type. `isAssigned`: in an assignment on the command line.
+    /// Parses a value of an attribute's type. `isAssigned`: the value is part of an assignment on the command line.
     static func value(
         _ text: String,
         for attribute: AttributeDescription,
         isAssigned: Bool = true
     ) throws -> AttributeValue {
         func fail(_ what: String) -> CommandFailure {
-            let hint = attribute.isOptional && isAssigned ? "; '\(attribute.name):=null' takes the value away" : ""
-            return CommandFailure(.usage, "\(attribute.name) is \(what), not '\(text)'\(hint)")
+            let hint = attribute.isOptional && isAssigned ? "; '\(attribute.name):=null' removes the value" : ""
+            return CommandFailure(.usage, "\(attribute.name) must be \(what), not '\(text)'\(hint)")
         }
         let value: AttributeValue
         switch attribute.type {
@@ -43,7 +43,7 @@ enum ValueText {
         return try Self.checked(value, attribute, text)
     }
 
-    /// Reads a value of an attribute's type from JSON: as it is printed there.
+    /// Parses a value of an attribute's type from JSON, in the form in which it is printed.
     static func value(
         _ json: JSONElement,
         for attribute: AttributeDescription,
@@ -63,7 +63,7 @@ enum ValueText {
             (.float, .string(let infinity)) where json.floatingPoint != nil:
             return try Self.value(infinity, for: attribute, isAssigned: isAssigned)
         default:
-            throw CommandFailure(.usage, "\(name) is \(Self.jsonForm(attribute.type)), not \(json.typeName)")
+            throw CommandFailure(.usage, "\(name) must be \(Self.jsonForm(attribute.type)), not \(json.typeName)")
         }
     }
 
@@ -80,7 +80,7 @@ enum ValueText {
         }
     }
 
-    /// What no value of the type can be. Bounds, and whether it is required, are judged by the server with everything else.
+    /// Checks that the type can hold the value. The server checks bounds and required values.
     private static func checked(_ value: AttributeValue, _ attribute: AttributeDescription, _ text: String) throws
         -> AttributeValue
     {

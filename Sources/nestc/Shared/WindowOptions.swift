@@ -1,20 +1,20 @@
 import ArgumentParser
 import NestModel
 
-/// Which rows of a result are sent.
+/// The options that specify a window of a result.
 struct WindowOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only the rows from A up to, not including, B; the first is 0.", valueName: "A..B"))
+    @Option(help: ArgumentHelp("Only the rows from A up to, not including, B, from 0.", valueName: "A..B"))
     var window: WindowArgument?
 
-    @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
+    @Option(help: ArgumentHelp("At most this many rows.", valueName: "n"))
     var limit: RowCount?
 
-    @Option(help: ArgumentHelp("Without the first so many.", valueName: "n"))
+    @Option(help: ArgumentHelp("Skip this many rows.", valueName: "n"))
     var offset: RowCount?
 
     @Option(
         help: ArgumentHelp(
-            "An object of the result with so many rows before and after it, 10 when not said, wherever it goes.",
+            "This object and the rows before and after it, 10 each by default. The window follows the object.",
             valueName: "id:before,after"
         )
     )
@@ -23,7 +23,7 @@ struct WindowOptions: ParsableArguments {
     mutating func validate() throws {
         let kinds = [self.window != nil, self.limit != nil || self.offset != nil, self.around != nil]
         if kinds.count(where: { $0 }) > 1 {
-            throw ValidationError("say --window, or --limit and --offset, or --around")
+            throw ValidationError("use --window, or --limit and --offset, or --around")
         }
     }
 
@@ -37,7 +37,7 @@ struct WindowOptions: ParsableArguments {
 
 }
 
-/// A number of rows, as far as a message can say it.
+/// A number of rows. The maximum is the largest number that a message can contain.
 struct RowCount: ExpressibleByArgument {
     static let max = Int(Limits.objectIDMax)
     var count: Int
@@ -49,7 +49,7 @@ struct RowCount: ExpressibleByArgument {
 }
 
 extension WindowPosition {
-    /// Which rows are shown, for people: `rows 100–119 of 2,000`. The first row is 0.
+    /// Returns a description of the visible rows, like `rows 100–119 of 2,000`. The first row is 0.
     func summary(_ count: Int) -> String {
         guard count > 0 else { return "none of \(grouped(self.total)) rows" }
         if count == 1 { return "row \(grouped(self.start.row)) of \(grouped(self.total))" }

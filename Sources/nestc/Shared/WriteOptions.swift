@@ -2,11 +2,11 @@ import ArgumentParser
 import NestModel
 import NestProtocol
 
-/// Makes a write safe to repeat.
+/// The option for an idempotency key, which makes a write safe to repeat.
 struct KeyOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "An idempotency key, 32 hex digits: a command repeated with the same key is done once.",
+            "An idempotency key, 32 hex digits: repeated commands with the same key change data once.",
             valueName: "hex"
         )
     )
@@ -15,13 +15,13 @@ struct KeyOption: ParsableArguments {
     func identifier() throws -> Identifier128? {
         guard let key else { return nil }
         guard let identifier = Identifier128(hex: key) else {
-            throw CommandFailure(.usage, "a key is 32 hexadecimal digits")
+            throw CommandFailure(.usage, "a key must be 32 hexadecimal digits")
         }
         return identifier
     }
 }
 
-/// What most writes understand.
+/// The options of most writes.
 struct WriteOptions: ParsableArguments {
     @OptionGroup var idempotency: KeyOption
 
@@ -51,11 +51,11 @@ struct CoalescingArgument: ExpressibleByArgument {
     }
 }
 
-/// Refuses the write when the objects have changed since.
+/// The option that refuses a write if the objects have changed.
 struct PreconditionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Refuse when one of the objects has changed since this revision.",
+            "Refuse if an object has changed since this revision.",
             valueName: "revision"
         )
     )
@@ -67,21 +67,21 @@ struct PreconditionOptions: ParsableArguments {
     }
 }
 
-/// Where something goes among others: the children of a parent, the objects of an ordered relationship.
+/// The options for a position: among the children of a parent, or the objects of an ordered relationship.
 struct PlaceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("At this index, counted from 0.", valueName: "n"))
     var at: Int?
 
-    @Flag(help: "As the first.")
+    @Flag(help: "In the first position.")
     var first = false
 
-    @Flag(help: "As the last (default).")
+    @Flag(help: "In the last position. (default)")
     var last = false
 
-    @Option(help: ArgumentHelp("Just before this one.", valueName: "id"))
+    @Option(help: ArgumentHelp("Directly before this object.", valueName: "id"))
     var before: IDArgument?
 
-    @Option(help: ArgumentHelp("Just after this one.", valueName: "id"))
+    @Option(help: ArgumentHelp("Directly after this object.", valueName: "id"))
     var after: IDArgument?
 
     private var givenCount: Int {
@@ -92,11 +92,11 @@ struct PlaceOptions: ParsableArguments {
     var isGiven: Bool { self.givenCount > 0 }
 
     mutating func validate() throws {
-        if self.givenCount > 1 { throw ValidationError("say only one of --at, --first, --last, --before and --after") }
-        if let at, at < 0 { throw ValidationError("--at counts from 0") }
+        if self.givenCount > 1 { throw ValidationError("use only one of --at, --first, --last, --before and --after") }
+        if let at, at < 0 { throw ValidationError("--at must be 0 or more") }
     }
 
-    /// The item whose neighbour it becomes, which also says the parent.
+    /// The item of `--before` or `--after`. It also determines the parent.
     var neighbour: ObjectID? { (self.before ?? self.after)?.id }
 
     var place: Place {
@@ -106,7 +106,7 @@ struct PlaceOptions: ParsableArguments {
         return self.first ? .first : .last
     }
 
-    /// Where the next of several goes, after the one just placed.
+    /// Returns the place of the next of several objects, after the one just placed.
     func place(after previous: ObjectReference?) -> Place {
         guard let previous else { return self.place }
         if case .last = self.place { return .last }

@@ -1,25 +1,25 @@
 import NestModel
 
-/// What became of rows since the screen was drawn last but once: the marks before them.
+/// The marks before rows that have changed since the screen was drawn last.
 struct ChangeMarks {
     private struct Mark {
-        /// `+` new, `>` moved.
-        var place: Character = " "
+        /// `+` inserted, `>` moved.
+        var position: Character = " "
         var isUpdated = false
     }
 
     private var marks: [ObjectID: Mark] = [:]
     private(set) var leftCount = 0
-    /// The marks have been seen: what comes now begins anew.
+    /// Whether the marks have been drawn. If so, the next change starts with no marks.
     private var isShown = false
 
-    /// `state` is what the change has led to.
+    /// `state` is the state after the diff.
     mutating func note(_ diff: ResultsDiff, _ state: SectionedSnapshot) {
         if self.isShown { self = ChangeMarks() }
         self.leftCount += diff.deletedRows.count
         for deleted in diff.deletedRows { self.marks[deleted.id] = nil }
-        for inserted in diff.insertedRows { self.marks[inserted.row.id] = Mark(place: "+") }
-        for move in diff.moves { self.mark(state[move.to].id) { if $0.place == " " { $0.place = ">" } } }
+        for inserted in diff.insertedRows { self.marks[inserted.row.id] = Mark(position: "+") }
+        for move in diff.moves { self.mark(state[move.to].id) { if $0.position == " " { $0.position = ">" } } }
         for update in diff.updates { self.mark(state[update.path].id) { $0.isUpdated = true } }
     }
 
@@ -29,22 +29,22 @@ struct ChangeMarks {
 
     mutating func shown() { self.isShown = true }
 
-    /// Two characters before a row.
+    /// Returns the two characters before a row.
     func text(_ id: ObjectID, _ output: Output) -> String {
         guard let mark = self.marks[id] else { return "  " }
-        let place =
-            switch mark.place {
+        let position =
+            switch mark.position {
             case "+": output.coloured("+", .green)
             case ">": output.coloured(">", .cyan)
             default: " "
             }
-        return place + (mark.isUpdated ? output.coloured("~", .yellow) : " ")
+        return position + (mark.isUpdated ? output.coloured("~", .yellow) : " ")
     }
 
-    /// `+1 >2 ~1 -3`; empty when nothing has changed.
+    /// Returns `+1 >2 ~1 -3`, or an empty text if nothing has changed.
     func summary(_ output: Output) -> String {
-        let inserted = self.marks.values.count { $0.place == "+" }
-        let moved = self.marks.values.count { $0.place == ">" }
+        let inserted = self.marks.values.count { $0.position == "+" }
+        let moved = self.marks.values.count { $0.position == ">" }
         let updated = self.marks.values.count { $0.isUpdated }
         let counts: [(String, Int, Output.Colour)] = [
             ("+", inserted, .green), (">", moved, .cyan), ("~", updated, .yellow), ("-", self.leftCount, .red),

@@ -62,7 +62,7 @@ struct EventJSON {
         }
     }
 
-    /// `state` is what the diff has led to.
+    /// `state` is the state after the diff.
     private func diff(_ diff: ResultsDiff, _ state: SectionedSnapshot) -> JSONWriter {
         let printer = self.printer(state)
         return Self.event("diff") { json in
@@ -121,7 +121,7 @@ struct EventJSON {
         }
     }
 
-    /// Without a window a state is the whole result.
+    /// Returns the position of the state's window. Without a window, the state is the whole result.
     private static func position(_ state: SectionedSnapshot) -> WindowPosition {
         state.window
             ?? WindowPosition(total: state.total, sectionTotal: state.sections.count, start: WindowStart())

@@ -1,10 +1,11 @@
 import NestClient
 import NestModel
 
-/// A list that is drawn over itself as it changes, on the terminal's other screen.
+/// A list that is redrawn as it changes, on the terminal's alternate screen.
 ///
-/// Changes are taken as they come; the screen is drawn at most every `interval`, so that a burst costs one drawing. Keys move
-/// a window and pause the subscription; of moves that follow each other faster than the server answers the last counts.
+/// Changes are applied as they arrive. The screen is drawn at most every `interval`, so that a burst costs one drawing.
+/// Keys move a window and pause the subscription. If keys move the window faster than the server answers, only the
+/// newest position is requested.
 actor LiveView {
     private let resolved: RequestOptions.Resolved
     private let names: SectionNames
@@ -14,7 +15,7 @@ actor LiveView {
     private var marks = ChangeMarks()
     private static let interval = Duration.milliseconds(50)
     private var isPaused = false
-    /// The window that was asked for last; `nil`: the one that is shown.
+    /// The window that was requested last. `nil`: the visible window.
     private var wanted: FetchWindow?
     private let (moves, mover) = AsyncStream.makeStream(
         of: ObjectFetchRequest.self,
@@ -26,7 +27,7 @@ actor LiveView {
         self.names = SectionNames(resolved)
     }
 
-    /// Shows the results until the limit is reached or the task is cancelled. The terminal is as before afterwards.
+    /// Shows the results until the limit is reached or the task is cancelled. Then restores the terminal.
     func follow(_ results: ResultsSubscription, limit: SubscriptionLimit) async throws {
         self.results = results
         try TerminalScreen.enter()
@@ -52,7 +53,7 @@ actor LiveView {
             }
             group.addTask {
                 for await request in self.moves { await self.move(to: request, results) }
-                // Only in a cancelled task.
+                // Reached only in a cancelled task.
                 try await Task.sleep(for: .seconds(1))
             }
             try await group.next()
@@ -108,7 +109,7 @@ actor LiveView {
         self.marks.shown()
     }
 
-    /// As many as there is room for below the title.
+    /// Returns the title, and as many lines as fit below it.
     private func lines(_ state: SectionedSnapshot, room: Int) -> [String] {
         let output = Output()
         let printer = RowPrinter(self.resolved, projection: state.projection)

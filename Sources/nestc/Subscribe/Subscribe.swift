@@ -5,30 +5,34 @@ import NestModel
 
 struct Subscribe: NestCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Follow a list of objects: what they are, then every change.",
+        abstract: "Follow a list of objects as it changes.",
         discussion: """
             Examples:
-              nestc subscribe                        on a terminal: a live list; Ctrl-C ends it
-              nestc subscribe --parent 2 --json      the children of item 2; one JSON event per line
+              nestc subscribe                        a live list, until Ctrl-C
+              nestc subscribe --parent 2 --json      item 2's children, as JSON events
               nestc subscribe --of 12 --relationship tags
               nestc subscribe --entity User --sort name --window 100..120
               nestc subscribe --entity User --sort name --around 90210:5,20
-              nestc subscribe --entity User --sort name:ci --section 'firstCharacter(name)'
-              nestc subscribe --entity User --sort company.name --properties name,company.name,phones.@count
+              nestc subscribe --entity User --sort name --section 'firstCharacter(name)'
+              nestc subscribe --entity User --sort company.name \\
+                  --properties name,company.name,phones.@count
               nestc subscribe --count 1 | jq .       the snapshot only
-              nestc subscribe --apply-check          compare every state with the server's digest
+              nestc subscribe --apply-check          compare every state with the server
 
-            Events: snapshot, diff, progress, position, reset (a snapshot follows), disconnected, resumed, end. Index paths \
-            are [section, row]; deleted rows and sections and move sources in the old state, everything else in the new one.
-            A section's name is null when its rows have no value. On a terminal the rows of the last change are marked:
-            + new, > moved, ~ another value.
+            Without --entity and --of, nestc follows the top of the outline. On a terminal, marks show the rows of the \
+            last change: + new, > moved, ~ another value.
 
-            With --window, --limit or --around only those rows are followed, in a result of any size. Paths are those of the \
-            rows shown; "total" and "sectionsTotal" are of the whole result, "first", "firstSection" and "firstInSection" \
-            say where in it the first row is, and "anchor" which object is followed: when it leaves, the row in its place is. \
-            A "position" event says that this has changed and the rows have not. On a terminal ↑ ↓ PgUp PgDn Home End move \
-            the window, and the space bar pauses and goes on.
-            Without --entity and --of: the top of the outline.
+            Otherwise each line is one JSON event: snapshot, diff, progress, position, reset (a snapshot follows), \
+            disconnected, resumed, end. Index paths are [section, row]. Deleted rows, deleted sections and the sources \
+            of moves refer to the old state, all others to the new state. A section's name is null if its rows have no \
+            value.
+
+            With --window, --limit or --around, nestc follows only these rows, in a result of any size. Paths refer to \
+            the visible rows. "total" and "sectionsTotal" count the whole result; "first", "firstSection" and \
+            "firstInSection" are the position of the first visible row in it. "anchor" is the object that --around \
+            follows; if it leaves the result, the row that takes its position becomes the anchor. A "position" event \
+            reports that these numbers have changed and the rows have not. On a terminal, ↑ ↓ PgUp PgDn Home End move \
+            the window, and the space bar pauses and resumes.
             """
     )
 
@@ -36,10 +40,10 @@ struct Subscribe: NestCommand {
 
     @OptionGroup var window: WindowOptions
 
-    @Flag(help: "Apply every diff, compare digest, total and now and then all values; exit 1 at the first difference.")
+    @Flag(help: "Apply each diff, compare digest, total and sometimes all values; exit with 1 at the first difference.")
     var applyCheck = false
 
-    @Option(help: ArgumentHelp("End after so many snapshots and diffs.", valueName: "n"))
+    @Option(help: ArgumentHelp("End after this many snapshots and diffs.", valueName: "n"))
     var count: Int?
 
     @Option(help: ArgumentHelp("End when this revision is reached.", valueName: "revision"))
@@ -48,7 +52,7 @@ struct Subscribe: NestCommand {
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if let count, count < 1 { throw ValidationError("--count is 1 or more") }
+        if let count, count < 1 { throw ValidationError("--count must be 1 or more") }
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
@@ -108,7 +112,7 @@ struct Subscribe: NestCommand {
     }
 }
 
-/// When a subscription has shown enough.
+/// The condition that ends a subscription.
 struct SubscriptionLimit {
     var count: Int?
     var revision: Revision?

@@ -1,4 +1,4 @@
-/// Keys that a live view knows.
+/// The keys that a live view handles.
 enum TerminalKey: Equatable {
     case up
     case down
@@ -8,7 +8,7 @@ enum TerminalKey: Equatable {
     case end
     case space
 
-    /// What a terminal sends for them.
+    /// The bytes that a terminal sends for the keys.
     private static let sequences: KeyValuePairs<String, TerminalKey> = [
         "\u{1b}[5~": .pageUp, "\u{1b}[6~": .pageDown, "\u{1b}[1~": .home, "\u{1b}[4~": .end,
         "\u{1b}[A": .up, "\u{1b}[B": .down, "\u{1b}[H": .home, "\u{1b}[F": .end,
@@ -16,7 +16,7 @@ enum TerminalKey: Equatable {
         " ": .space,
     ]
 
-    /// The keys that bytes stand for; those of others are passed over.
+    /// Returns the keys in a sequence of bytes. Skips the bytes of other keys.
     static func keys(_ bytes: [UInt8]) -> [TerminalKey] {
         var keys: [TerminalKey] = []
         var rest = bytes[...]
@@ -32,11 +32,11 @@ enum TerminalKey: Equatable {
     }
 }
 
-/// The terminal's keyboard, read key by key without showing what is typed.
+/// The terminal's keyboard, read key by key and without echo.
 struct TerminalKeyboard {
     private let before: termios
 
-    /// `nil` when standard input is no terminal.
+    /// Returns `nil` if standard input is not a terminal.
     init?() {
         var settings = termios()
         guard isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
@@ -51,7 +51,7 @@ struct TerminalKeyboard {
         _ = tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
 
-    /// What has been typed since, without waiting.
+    /// Returns the keys typed since the last call, without waiting.
     func typed() -> [TerminalKey] {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         guard poll(&input, 1, 0) == 1, input.revents & Int16(POLLIN) != 0 else { return [] }

@@ -1,11 +1,11 @@
-/// The terminal's other screen, which leaves what was on it untouched.
+/// The terminal's alternate screen, which preserves the contents of the normal screen.
 enum TerminalScreen {
     struct Size: Equatable {
         var rows: Int
         var columns: Int
     }
 
-    /// Other screen, cursor hidden, long lines cut at the edge.
+    /// Switches to the alternate screen, hides the cursor, and cuts long lines at the edge.
     static func enter() throws {
         try writeAll(Array("\u{1b}[?1049h\u{1b}[?25l\u{1b}[?7l\u{1b}[H\u{1b}[2J".utf8), to: STDOUT_FILENO)
     }
@@ -22,7 +22,7 @@ enum TerminalScreen {
         return Size(rows: Int(window.ws_row), columns: Int(window.ws_col))
     }
 
-    /// Draws every line anew and clears what is left over of the old ones.
+    /// Draws every line, and clears the rest of the screen.
     static func draw(_ lines: [String], columns: Int) throws {
         let body = lines.map { "\($0)\u{1b}[K" }.joined(separator: "\r\n")
         try writeAll(Array("\u{1b}[H\(body)\u{1b}[J".utf8), to: STDOUT_FILENO)

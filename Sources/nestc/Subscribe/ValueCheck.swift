@@ -1,10 +1,11 @@
 import NestClient
 import NestModel
 
-/// Compares all values of a subscription with a fetch, now and then: the digest covers order and membership, not values.
+/// Compares all values of a subscription with a fetch, at intervals. The digest covers order and membership, but not
+/// values.
 ///
-/// A fetch answers at some revision; it is compared when the subscription's state is exactly there, and dropped when the
-/// state has gone past it.
+/// A fetch returns the state at some revision. It is compared when the subscription is at exactly that revision, and
+/// dropped if the subscription is past it.
 struct ValueCheck {
     private static let diffsBetween = 16
 
@@ -19,21 +20,21 @@ struct ValueCheck {
     mutating func examine(_ change: FetchedResultsChange, _ results: ResultsSubscription) async throws {
         if self.isDue(change) {
             var request = results.request
-            // A window around an object is where that is which it follows now.
+            // A fetch of a window around an object needs the object that the window follows now.
             let anchor = results.state.window?.anchor
             request.window = request.window?.following(anchor)
             do throws(NestError) {
                 self.expected = try await self.client.fetch(request)
                 self.expected?.window?.anchor = anchor
             } catch {
-                // The object may have left meanwhile.
+                // The object may have left the result in the meantime.
                 guard error.code == .notFound, anchor != nil else { throw error }
             }
         }
         try self.compare(results.state)
     }
 
-    /// Counts the change, and says whether a fetch is to be made for it.
+    /// Counts the change. Returns whether it requires a fetch.
     private mutating func isDue(_ change: FetchedResultsChange) -> Bool {
         switch change {
         case .diff:
@@ -55,7 +56,7 @@ struct ValueCheck {
         else { return }
         throw CommandFailure(
             .refused,
-            "the state does not match: at revision \(expected.revision) a fetch has other values"
+            "the state does not match: at revision \(expected.revision) a fetch returned other values"
         )
     }
 }

@@ -1,8 +1,9 @@
 import NestModel
 
-/// Where keys take a window.
+/// Moves a window by keys.
 extension FetchWindow {
-    /// The window that a key leads to; `nil` for a key that moves nothing. `state` is what the window shows.
+    /// Returns the window after a key, or `nil` if the key does not move the window. `state` is the state that the
+    /// window shows.
     func scrolled(_ key: TerminalKey, _ state: SectionedSnapshot) -> FetchWindow? {
         switch self {
         case .range(let offset, let limit):
@@ -36,7 +37,7 @@ extension FetchWindow {
         }
     }
 
-    /// The same around the object that it follows now.
+    /// Returns the same window, around the object that it follows now.
     func following(_ anchor: ObjectID?) -> FetchWindow {
         guard let anchor, case .around(_, let before, let after) = self else { return self }
         return .around(anchor, before: before, after: after)

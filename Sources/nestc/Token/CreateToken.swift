@@ -12,59 +12,60 @@ extension AccessRole: ExpressibleByArgument {
 struct CreateTokenCommand: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a token.",
+        abstract: "Create a token.",
         discussion: """
             Examples:
               nestc token create laptop --role admin -o ~/.config/nest/admin.token
-              nestc token create guest --root 7 --connections 2     to standard output
+              nestc token create guest --root 7 --connections 2     print the token
 
-            read looks and follows, write edits and undoes too, admin makes and revokes tokens as well. With --root the token \
-            reaches one object and what is below it: nothing else is seen, changed, or told of in errors. A limit lowers the \
-            server's own, for each connection with the token.
+            A token with the role read can view and follow objects. write can also edit and undo, and admin can also \
+            create and revoke tokens. With --root, the token's scope is one object and everything below it: the client \
+            can neither see nor change other objects, and errors do not mention them. A limit lowers the server's own \
+            limit, for each connection with the token; 0 is the server's limit.
             """
     )
 
-    @Argument(help: "What it is called, for you.")
+    @Argument(help: "A name for the token.")
     var name: String
 
-    @Option(help: "What it allows.")
+    @Option(help: "The role of the token.")
     var role = AccessRole.write
 
-    @Option(help: ArgumentHelp("The object that it is confined to, with what is below.", valueName: "id"))
+    @Option(help: ArgumentHelp("The token's scope: this object and all below it.", valueName: "id"))
     var root: IDArgument?
 
-    @Option(help: "The relationship that leads down from --root. Default: the only one there is.")
+    @Option(help: "The relationship from --root to the objects below it. (default: the only one)")
     var relationship: String?
 
-    @Option(help: "Connections at the same time.")
+    @Option(help: "The maximum number of connections.")
     var connections = 0
 
-    @Option(help: "Requests in flight.")
+    @Option(help: "The maximum number of requests in flight.")
     var requests = 0
 
-    @Option(help: "Subscriptions.")
+    @Option(help: "The maximum number of subscriptions.")
     var subscriptions = 0
 
-    @Option(help: "Bytes that may wait to be sent.")
+    @Option(help: "The maximum number of bytes that wait to be sent.")
     var outputBytes = 0
 
-    @Option(name: [.short, .long], help: ArgumentHelp("Write it to a new file, mode 0600.", valueName: "file"))
+    @Option(name: [.short, .long], help: ArgumentHelp("Write the token to a new file, mode 0600.", valueName: "file"))
     var output: String?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard [self.connections, self.requests, self.subscriptions, self.outputBytes].allSatisfy({ $0 >= 0 }) else {
-            throw ValidationError("a limit is a number above 0")
+            throw ValidationError("a limit must be 0 or more")
         }
         guard self.root != nil || self.relationship == nil else {
-            throw ValidationError("--relationship belongs to --root")
+            throw ValidationError("--relationship needs --root")
         }
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
         if let path = self.output, access(path, F_OK) == 0 {
-            throw CommandFailure(.configuration, "\(path) is there already")
+            throw CommandFailure(.configuration, "\(path) already exists")
         }
         let grant = TokenGrant(
             name: self.name,
@@ -89,10 +90,10 @@ struct CreateTokenCommand: NestCommand {
                 }
             )
         } else if let path = self.output {
-            self.note("token \(token.number) is in \(path)")
+            self.note("wrote token \(token.number) to \(path)")
         } else {
             try output.line(token.text)
-            self.note("token \(token.number): it is not shown again")
+            self.note("this is token \(token.number); it is not shown again")
         }
     }
 
@@ -110,8 +111,8 @@ struct CreateTokenCommand: NestCommand {
             throw CommandFailure(
                 .usage,
                 ways.isEmpty
-                    ? "\(entity.name) has no relationship that leads down to others of its kind"
-                    : "say which way leads down with --relationship: \(names)"
+                    ? "\(entity.name) has no relationship to objects below it"
+                    : "specify the relationship to the objects below it with --relationship: \(names)"
             )
         }
         return AccessConfinement(root: root, entity: entity.number, relationship: way.number)
@@ -119,7 +120,8 @@ struct CreateTokenCommand: NestCommand {
 }
 
 extension ManagedObjectModel {
-    /// The relationships of an entity by which its objects are above others of their kind.
+    /// Returns the relationships that form a hierarchy: an object has many objects of its kind below it, and each has
+    /// one above.
     fileprivate func waysDown(from entity: EntityDescription) -> [RelationshipDescription] {
         entity.relationships.filter { way in
             guard way.isToMany, let destination = self.entity(way.destination),

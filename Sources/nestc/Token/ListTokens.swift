@@ -23,7 +23,7 @@ struct ListTokensCommand: NestCommand {
             return
         }
         guard !tokens.isEmpty else {
-            return self.note("there are no tokens: everybody who can reach the server may do everything")
+            return self.note("there are no tokens: every client that can connect is an administrator")
         }
         let rows = tokens.map { token in
             [

@@ -1,23 +1,25 @@
 import ArgumentParser
 import NestClient
 
-/// `nestc token …`: who may connect, and do what.
+/// `nestc token …`: the access tokens of a server.
 struct Tokens: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Make, list and revoke the tokens by which a server lets clients in.",
+        abstract: "Create, list and revoke access tokens.",
         discussion: """
             Examples:
               nestc token create laptop --role admin -o ~/.config/nest/admin.token
               nestc token create dashboard --role read -o dashboard.token
               nestc token create guest --root 7 -o guest.token     item 7 and below
               nestc token list
-              nestc token revoke 3                                 its connections end at once
+              nestc token revoke 3                                 ends its connections
 
-            A server without tokens lets in everybody who can reach it; from the first one on, which has to be of role admin, nobody \
-            gets in without one. Say --token-file FILE (or NEST_TOKEN_FILE, or keep it in a context). 'nestd token create' makes one \
-            for a store whose nestd is stopped: the first one, or when all are lost.
-            A token is shown once. The server keeps a hash of it.
+            A server without tokens accepts every client that can connect. Once it has a token, every client needs \
+            one: specify it with --token-file FILE, NEST_TOKEN_FILE or a context. The first token must have the role \
+            admin. 'nestd token create' creates a token in the store of a stopped nestd: the first one, or a new one \
+            if all are lost.
+
+            A token is shown once. The server stores only a hash of it.
             """,
         subcommands: [CreateTokenCommand.self, ListTokensCommand.self, RevokeTokens.self],
         defaultSubcommand: ListTokensCommand.self
@@ -27,14 +29,14 @@ struct Tokens: AsyncParsableCommand {
 struct RevokeTokens: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Take tokens back. Connections with them end at once.",
+        abstract: "Revoke tokens. Their connections end at once.",
         discussion: """
             Examples:
               nestc token revoke 3 4
             """
     )
 
-    @Argument(help: "Their numbers.")
+    @Argument(help: "The numbers of the tokens.")
     var numbers: [UInt64]
 
     @OptionGroup var global: GlobalOptions

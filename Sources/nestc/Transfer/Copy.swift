@@ -6,30 +6,30 @@ import NestModel
 struct Copy: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cp",
-        abstract: "Copy an item and everything below it, within a server or from one to another.",
+        abstract: "Copy an item and all below it, also between servers.",
         discussion: """
             Examples:
-              nestc cp 7 2                   item 7 with all below it, under item 2
-              nestc cp 7 2 --first --below   only what is below it
+              nestc cp 7 2                   item 7 and all below it, under item 2
+              nestc cp 7 2 --first --below   only the items below it
               nestc cp 127.0.0.1:7000:7 127.0.0.1:7001:1     to another server
-              nestc --server backup:7000 cp 7 :7001:1        from that of --server
-              nestc cp home:7 work:1         servers by the names of contexts, with their tokens and TLS
+              nestc --server backup:7000 cp 7 :7001:1        from the server of --server
+              nestc cp home:7 work:1         between servers of contexts
 
-            It is the state of one revision, copied chunk by chunk as the other \
-            server takes it, without a file and whatever its size. It becomes one \
-            transaction and one undo entry, or nothing. The attributes that both \
-            servers have by name and type are copied; others are named, and a copy \
-            that would lack a required one is refused.
+            The copy is the state of one revision. nestc copies it in chunks, as fast as the target accepts them, \
+            without a file and at any size. It becomes one transaction and one undo entry, or nothing is stored.
+
+            nestc copies the attributes that have the same name and type on both servers, and lists the others. It \
+            refuses a copy that lacks a required attribute.
             """
     )
 
-    @Argument(help: ArgumentHelp("The item: ID or SERVER:ID.", valueName: "from"))
+    @Argument(help: ArgumentHelp("The item to copy: ID or SERVER:ID.", valueName: "from"))
     var source: EndpointArgument
 
-    @Argument(help: ArgumentHelp("The item that the copy goes under: ID or SERVER:ID.", valueName: "to"))
+    @Argument(help: ArgumentHelp("The parent of the copy: ID or SERVER:ID.", valueName: "to"))
     var target: EndpointArgument
 
-    @Flag(help: "Only what is below the item, without the item itself.")
+    @Flag(help: "Only the items below the item, not the item itself.")
     var below = false
 
     @OptionGroup var entity: OutlineEntityOptions
@@ -47,10 +47,10 @@ struct Copy: AsyncParsableCommand {
                 return try await NamedRefusal.naming(target) { try await self.copy(source, target) }
             }
         }
-        if !self.global.quiet, !self.global.json { for loss in losses { tell(loss) } }
+        if !self.global.quiet, !self.global.json { for loss in losses { printMessage(loss) } }
         try receipt.print(
             "copied",
-            nothing: "nothing is below the item",
+            nothing: "the item has nothing below it",
             warnings: losses,
             inJSON: self.global.json,
             &output
@@ -60,7 +60,7 @@ struct Copy: AsyncParsableCommand {
 
     private func configuration(_ endpoint: EndpointArgument) throws -> ClientConfiguration {
         guard let server = endpoint.server else { return try self.global.configuration() }
-        // Token and TLS settings are for one server: another has its own, by a context, or none.
+        // Token and TLS settings belong to one server. Another server has the settings of its context, or none.
         return try self.global.configuration(ContextFile.readIfAny().contexts[server] ?? SavedContext(server: server))
     }
 
@@ -95,7 +95,7 @@ struct Copy: AsyncParsableCommand {
                 var chunks = subtree.makeAsyncIterator()
                 var rowCount = 0
                 let receipt = try await target.importSubtree(upload) {
-                    // Asked for when the target has room: so the source sends no faster than the target takes.
+                    // Called when the target accepts more rows, so the source sends no faster than the target receives.
                     guard let rows = try await chunks.next(isolation: #isolation) else { return nil }
                     rowCount += rows.count
                     progress.update(items: rowCount, bytes: 0, of: .items(subtree.rowCount))
@@ -114,11 +114,11 @@ struct Copy: AsyncParsableCommand {
     }
 }
 
-/// The attributes that two entities have by name and type, in the same order.
+/// The attributes that two entities share by name and type, in the same order.
 struct CommonAttributes {
     private(set) var source: [PropertyNumber] = []
     private(set) var target: [PropertyNumber] = []
-    /// What is left out, in words for people.
+    /// Descriptions of the attributes that are left out.
     private(set) var losses: [String] = []
 
     init(_ from: EntityDescription, _ to: EntityDescription) throws {
@@ -129,7 +129,7 @@ struct CommonAttributes {
                 self.target.append(other.number)
             } else {
                 self.losses.append(
-                    "the attribute \(attribute.name) was left out: the target's \(to.name) has none of its type"
+                    "the attribute \(attribute.name) was left out: the target's \(to.name) has none of this type"
                 )
             }
         }
@@ -143,7 +143,7 @@ struct CommonAttributes {
                 .refused,
                 missing.isEmpty
                     ? "the two servers' \(to.name) have no attribute in common"
-                    : "the target's \(to.name) requires \(names), which the source's has not, or not of its type"
+                    : "the target's \(to.name) requires \(names), which the source does not have with that type"
             )
         }
     }

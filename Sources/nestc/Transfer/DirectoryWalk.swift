@@ -1,13 +1,13 @@
 import NestDocuments
 import NestModel
 
-/// A directory and everything below it as rows: names in the order of their bytes; kind, size, time and a link's target
-/// in `extra`. Links are not followed.
+/// Reads a directory and everything below it as rows. Names are sorted by their bytes. `extra` holds the kind, size,
+/// time, and a link's target. Links are not followed.
 ///
-/// One directory is open at a time, and names are looked up in it, so there is no limit to the depth or to the length
-/// of a path. What it holds is the names of the directories on the way down.
+/// Only one directory is open at a time, and names are looked up relative to it. Therefore depth and the length of a
+/// path are not limited. Memory holds the names in the directories of the current path.
 final class DirectoryWalk {
-    /// A directory on the way down.
+    /// A directory of the current path.
     private struct Level {
         let device: dev_t
         let inode: ino_t
@@ -15,7 +15,7 @@ final class DirectoryWalk {
         /// The index of the next name.
         var next = 0
 
-        /// The name of the one that is open in it.
+        /// The name of the entry that is read now.
         var current: [UInt8] { self.next > 0 ? self.names[self.next - 1] : [] }
     }
 
@@ -48,7 +48,7 @@ final class DirectoryWalk {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// What the top is called: of `.` its real name.
+    /// Returns the name of the top directory. For `.`, this is its real name.
     private static func name(_ path: String) -> [UInt8] {
         let real = realpath(path, nil)
         defer { free(real) }
@@ -63,12 +63,12 @@ final class DirectoryWalk {
                 "directories that could not be read: \(self.unreadable.count), first \(self.unreadable.first)"
             )
         }
-        if self.vanishedCount > 0 { warnings.append("entries that went away meanwhile: \(self.vanishedCount)") }
+        if self.vanishedCount > 0 { warnings.append("entries that disappeared in the meantime: \(self.vanishedCount)") }
         if self.repairedCount > 0 { warnings.append("names that are not UTF-8, repaired: \(self.repairedCount)") }
         return warnings
     }
 
-    /// The next rows; `nil` at the end.
+    /// Returns the next rows, or `nil` at the end.
     func next() throws -> [OutlineRow]? {
         var rows: [OutlineRow] = []
         if !self.isStarted {
@@ -125,7 +125,7 @@ final class DirectoryWalk {
         self.unreadable.count += 1
     }
 
-    /// Makes the names in the open directory a level; `false` when they cannot be read.
+    /// Adds a level with the names in the open directory. Returns `false` if they cannot be read.
     private func list(_ status: stat) -> Bool {
         guard let names = Self.names(self.file) else { return false }
         self.levels.append(Level(device: status.st_dev, inode: status.st_ino, names: names))
@@ -149,7 +149,7 @@ final class DirectoryWalk {
         return names.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Goes up, and looks that it is where it came from: somebody may have moved the directory meanwhile.
+    /// Opens the parent directory. Throws if it is not the one of the level above: the directory may have been moved.
     private func leave() throws {
         self.levels.removeLast()
         guard let outer = self.levels.last else { return }

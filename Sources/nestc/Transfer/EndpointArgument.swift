@@ -3,7 +3,7 @@ import NestModel
 
 /// An item on the command line, with the server that it is on: `ID` or `SERVER:ID`.
 struct EndpointArgument: ExpressibleByArgument {
-    /// The name of a context, or as `--server` takes it; `nil` when the command's own is meant.
+    /// The name of a context, or an address as for `--server`. `nil`: the server of the command.
     let server: String?
     let id: ObjectID
 
@@ -13,7 +13,7 @@ struct EndpointArgument: ExpressibleByArgument {
             self.id = id.id
             return
         }
-        // The last colon is the one before the id: there may be others, before a port and in an address.
+        // The last colon precedes the id. Others may precede a port or be part of an address.
         guard let colon = argument.lastIndex(of: ":"),
             let id = IDArgument(argument: String(argument[argument.index(after: colon)...]))
         else { return nil }

@@ -13,32 +13,34 @@ struct Export: NestCommand {
               nestc export 2 --format md --tasks
               nestc export --format jsonl | jq -r .title
 
-            It is the state of one revision. What a format cannot hold is left out,
-            and counted on standard error:
+            The output is the state of one revision. nestc leaves out what a format
+            cannot hold, and counts it on standard error:
               opml, json, jsonl, csv, tsv   all attributes, by name
               md                            titles, notes and done marks, at most
                                             10,000 levels
               text                          titles
-            'nestc help import' describes them; 'nestc cp' copies without a file.
-            Objects of another entity that has a relationship to itself:
+            'nestc help import' describes the formats. 'nestc cp' copies without a file.
+
+            To export another entity that has a relationship to itself:
               nestc export 2 --entity Folder --format csv
-            With --output and --json, a line says what was written. The root item, \
-            which has no title, is never written.
+
+            With --output and --json, nestc prints a line that describes the output. The root item has no title and is \
+            never written.
             """
     )
 
-    @Argument(help: ArgumentHelp("The item at the top. Default: the root.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The item at the top. (default: the root)", valueName: "id"))
     var top: IDArgument?
 
     @OptionGroup var formatting: ExportFormatOption
 
     @Option(
         name: [.short, .customLong("output")],
-        help: ArgumentHelp("The file; standard output without it.", valueName: "file")
+        help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file")
     )
     var outputFile: String?
 
-    @Flag(help: "Only what is below the item, without the item itself.")
+    @Flag(help: "Only the items below the item, not the item itself.")
     var below = false
 
     @OptionGroup var entity: OutlineEntityOptions
@@ -48,7 +50,7 @@ struct Export: NestCommand {
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let outline = try await OutlineEntity(client, self.entity)
         let mapping = try OutlineMapping(outline, self.attributes)
-        let top = try outline.top(self.top, "name the object at the top")
+        let top = try outline.top(self.top, "specify the object at the top")
         let file = try self.outputFile.map { try OutputFile($0) }
         let request = SubtreeRequest(
             root: top,

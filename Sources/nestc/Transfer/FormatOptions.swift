@@ -3,7 +3,7 @@ import NestDocuments
 
 extension OutlineFormat: ExpressibleByArgument {}
 
-/// What `nestc import` reads: a file in one of the formats, or a directory.
+/// The input of `nestc import`: a file in one of the formats, or a directory.
 enum ImportFormat: ExpressibleByArgument, CaseIterable {
     case outline(OutlineFormat)
     case directory
@@ -31,12 +31,12 @@ enum ImportFormat: ExpressibleByArgument, CaseIterable {
 }
 
 struct ImportFormatOption: ParsableArguments {
-    @Option(help: "The format. Without it: by the file's name, otherwise by what it begins with.")
+    @Option(help: "The format. (default: by the file's name or contents)")
     var format: ImportFormat?
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Whether the texts of an OPML file are HTML. (default: when it looks like one of Workflowy)"
+        help: "Whether texts in an OPML file are HTML. (default: if the file looks like Workflowy's)"
     )
     var html: Bool?
 
@@ -44,10 +44,10 @@ struct ImportFormatOption: ParsableArguments {
 }
 
 struct ExportFormatOption: ParsableArguments {
-    @Option(help: "The format. Without it: by the file's name, otherwise text.")
+    @Option(help: "The format. (default: by the file's name, or text)")
     var format: OutlineFormat?
 
-    @Flag(help: "In Markdown, an empty box before every item that is not done.")
+    @Flag(help: "In Markdown, write an empty box before items that are not done.")
     var tasks = false
 
     func format(of path: String?) -> OutlineFormat {

@@ -5,41 +5,41 @@ import NestModel
 
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Store an outline from a file or directory, as one transaction and one undo entry.",
+        abstract: "Import an outline from a file or directory.",
         discussion: """
             Examples:
               nestc import notes.opml
               nestc import notes.md --parent 2 --first
               curl -s https://example.org/list.json | nestc import - --format json
               nestc import ~/Documents
-              nestc import notes.csv --dry-run    say what is in it and what is lost
+              nestc import notes.csv --dry-run    report contents and losses only
 
             Formats:
-              opml   OPML 2.0 of Workflowy, Dynalist, OmniOutliner and others. What
-                     is more than text, _note and done marks goes into 'extra', and
-                     comes back with 'nestc export --format opml'.
-              md     Lists of Markdown: '[x]' is done, a heading holds what follows
+              opml   OPML 2.0 of Workflowy, Dynalist, OmniOutliner and others. Attributes
+                     other than text, _note and done marks are stored in 'extra', and
+                     'nestc export --format opml' writes them again.
+              md     Lists of Markdown: '[x]' is done, a heading contains what follows
                      it, text below an item is its note.
               text   One item a line, its depth by tabs, spaces or both; blank lines
-                     are skipped. A line that begins with a backslash holds what a
-                     line cannot: '\\' an empty title, '\\n' a line feed, '\\ x' spaces.
+                     are skipped. A line that begins with a backslash holds what other
+                     lines cannot: '\\' an empty title, '\\n' a line feed, '\\ x' spaces.
               json   [{"title":"a","note":"n","done":true,"extra":{},
-                       "children":[…]},…]; other members go into 'extra'.
+                       "children":[…]},…]; other members are stored in 'extra'.
               jsonl  One object a line, with "depth", or with "id" and "parent".
-              csv    A first line with the names of the columns: title, note, done,
-                     extra, and level, or id and parent. Others go into 'extra'.
+              csv    The first line has the names of the columns: title, note, done,
+                     extra, and level, or id and parent. Others are stored in 'extra'.
               tsv    The same with tabs.
-              dir    A directory and all below it: names, with kind, size, time and
-                     link target in 'extra'. Links are not followed.
+              dir    A directory and everything below it: names, with kind, size, time
+                     and link target in 'extra'. Links are not followed.
 
-            All of it is stored, or nothing. What an item cannot hold is counted and \
-            said. Files are read as they are sent, whatever their size; only items \
-            that name their parents wait for the file's end, up to 1,000,000 of them.
+            An import is one transaction and one undo entry: all of it is stored, or nothing. nestc counts and reports \
+            what an item cannot hold. It sends a file while it reads it, so a file can have any size. Only items that \
+            name their parents wait for the end of the file, up to 1,000,000 of them.
 
-            Objects of another entity that has a relationship to itself, such as \
-            Folder with name (a string) and size (a decimal), with all attributes by \
-            name; what is missing has its default, and what is wrong is told with its
-            place:
+            With --entity, nestc imports objects of another entity that has a relationship to itself, such as Folder \
+            with name (a string) and size (a decimal). All attributes are read by name. A missing value gets its \
+            default; an invalid value is an error with its source location.
+
               nestc import folders.csv --entity Folder --parent 1
               nestc import notes.opml --entity Folder --parent 1 --note-attribute remark
             """
@@ -50,15 +50,15 @@ struct Import: AsyncParsableCommand {
 
     @OptionGroup var formatting: ImportFormatOption
 
-    @Option(help: ArgumentHelp("The item that everything goes under. Default: the root.", valueName: "id"))
+    @Option(help: ArgumentHelp("The parent of the imported items. (default: the root)", valueName: "id"))
     var parent: IDArgument?
 
     @OptionGroup var placing: PlaceOptions
 
-    @Flag(help: "Only read the file and say what is in it.")
+    @Flag(help: "Only read the file, and report its contents.")
     var dryRun = false
 
-    @Flag(help: "Leave out, and count, what another entity has no attribute for.")
+    @Flag(help: "With --entity: skip and count values without an attribute.")
     var skipUnknown = false
 
     @OptionGroup var entity: OutlineEntityOptions
@@ -79,13 +79,13 @@ struct Import: AsyncParsableCommand {
             }
         } catch {
             source.progress.clear()
-            if source.isGuessed, !self.global.quiet, !self.global.json { tell(Self.guess(source.formatName)) }
+            if source.isGuessed, !self.global.quiet, !self.global.json { printMessage(Self.guess(source.formatName)) }
             throw error
         }
         try output.flush()
     }
 
-    /// Reads all of it; of another entity than Item its values too, for which the server is asked for its model.
+    /// Reads the whole input. For another entity than Item, also checks the values, with the server's model.
     private func check(_ source: inout OutlineSource) async throws -> [String] {
         guard self.entity.entity != nil else {
             while try source.next() != nil {}
@@ -117,23 +117,23 @@ struct Import: AsyncParsableCommand {
         }
         source.finish()
         let warnings = (source.isGuessed ? [Self.guess(source.formatName)] : []) + source.warnings + losses
-        if !self.global.quiet, !self.global.json { for warning in warnings { tell(warning) } }
+        if !self.global.quiet, !self.global.json { for warning in warnings { printMessage(warning) } }
         try receipt.print(
             "imported",
-            nothing: "no item in the input",
+            nothing: "the input has no items",
             warnings: warnings,
             inJSON: self.global.json,
             &output
         )
     }
 
-    private static func guess(_ format: String) -> String { "read as \(format); --format says otherwise" }
+    private static func guess(_ format: String) -> String { "read as \(format); specify another format with --format" }
 
     private func send(_ source: inout OutlineSource, _ client: NestClient) async throws -> (Receipt, [String]) {
         let outline = try await OutlineEntity(client, self.entity)
         try outline.requireOrder()
         var mapping = try self.mapping(outline, &source)
-        let parent = try outline.top(self.parent, "--parent says what everything goes under")
+        let parent = try outline.top(self.parent, "specify the parent with --parent")
         let placement = Placement(
             relationship: outline.parent,
             owner: .object(parent),
@@ -146,7 +146,7 @@ struct Import: AsyncParsableCommand {
             placement: placement,
             properties: mapping.properties
         )
-        // An empty input is no import, and no fault: `nestc export 2 --below | nestc import -` of an empty list.
+        // An empty input is not an error: `nestc export 2 --below | nestc import -` of an empty list.
         var first: [OutlineRow]? = []
         while first?.isEmpty == true { first = try source.next() }
         guard first != nil else {

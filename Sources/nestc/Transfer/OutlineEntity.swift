@@ -3,29 +3,29 @@ import NestClient
 import NestDocuments
 import NestModel
 
-/// Which objects of a server's model make up an outline.
+/// The options that specify the objects of an outline.
 struct OutlineEntityOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The entity of the items. (default: Item)", valueName: "name"))
     var entity: String?
 
     @Option(
         help: ArgumentHelp(
-            "The relationship from an item to those below it; needed only where there are several.",
+            "The relationship from an item to its children; needed only if there are several.",
             valueName: "name"
         )
     )
     var relationship: String?
 }
 
-/// Which attributes an outline's titles, notes and done marks are.
+/// The options that specify the attributes for an outline's titles, notes and done marks.
 struct OutlineAttributeOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The attribute for titles. (default: the one that names an object)", valueName: "name"))
+    @Option(help: ArgumentHelp("The attribute for titles. (default: the label)", valueName: "name"))
     var titleAttribute: String?
 
-    @Option(help: ArgumentHelp("The attribute for notes. (default: note, if there is one)", valueName: "name"))
+    @Option(help: ArgumentHelp("The attribute for notes. (default: note, if any)", valueName: "name"))
     var noteAttribute: String?
 
-    @Option(help: ArgumentHelp("The attribute for done marks. (default: done, if there is one)", valueName: "name"))
+    @Option(help: ArgumentHelp("The attribute for done marks. (default: done, if any)", valueName: "name"))
     var doneAttribute: String?
 }
 
@@ -33,9 +33,9 @@ struct OutlineAttributeOptions: ParsableArguments {
 struct OutlineEntity {
     let entity: EntityDescription
     let children: RelationshipDescription
-    /// The relationship to the object above.
+    /// The relationship to the parent.
     let parent: PropertyNumber
-    /// Nobody has said which entity: the nested list, whose notes and marks may have no place in a model.
+    /// Whether the entity is the default, the nested list. A model may lack attributes for its notes and marks.
     let isUsual: Bool
 
     init(_ client: NestClient, _ options: OutlineEntityOptions) async throws {
@@ -46,7 +46,7 @@ struct OutlineEntity {
             let known =
                 others.isEmpty
                 ? "none of its entities has a relationship to itself"
-                : "--entity says which: \(others.joined(separator: ", "))"
+                : "specify --entity: \(others.joined(separator: ", "))"
             throw CommandFailure(.refused, "the server's model has no entity \(name); \(known)")
         }
         let found = Self.hierarchies(of: entity, model)
@@ -55,11 +55,11 @@ struct OutlineEntity {
         guard chosen.count == 1 else {
             switch (found.isEmpty, options.relationship) {
             case (true, _):
-                throw CommandFailure(.refused, "\(name) has no relationship to itself that makes a hierarchy")
+                throw CommandFailure(.refused, "\(name) has no relationship to itself that forms a hierarchy")
             case (false, let wrong?):
-                throw CommandFailure(.refused, "\(name).\(wrong) makes no hierarchy; there are \(names)")
+                throw CommandFailure(.refused, "\(name).\(wrong) does not form a hierarchy; use one of \(names)")
             case (false, nil):
-                throw CommandFailure(.usage, "\(name) has several hierarchies: --relationship says which: \(names)")
+                throw CommandFailure(.usage, "\(name) has several hierarchies: specify --relationship: \(names)")
             }
         }
         self.entity = entity
@@ -68,7 +68,8 @@ struct OutlineEntity {
         self.isUsual = options.entity == nil
     }
 
-    /// The relationships from one object of the entity to any number below it, each of which is below one.
+    /// Returns the relationships that form a hierarchy: an object has any number of children, and each child has one
+    /// parent.
     private static func hierarchies(
         of entity: EntityDescription,
         _ model: ManagedObjectModel
@@ -80,7 +81,7 @@ struct OutlineEntity {
         }
     }
 
-    /// What a new object may be put below.
+    /// Throws if the children have no order: an outline needs one.
     func requireOrder() throws {
         guard self.children.isOrdered else {
             throw CommandFailure(
@@ -92,11 +93,11 @@ struct OutlineEntity {
 
     func isRoot(_ id: ObjectID) -> Bool { self.entity.root?.object == id }
 
-    /// The object that was named, else the root.
+    /// Returns the specified object, or the root.
     func top(_ argument: IDArgument?, _ option: String) throws -> ObjectID {
         if let argument { return argument.id }
         guard let root = self.entity.root?.object else {
-            throw CommandFailure(.usage, "there is no root of \(self.entity.name): \(option)")
+            throw CommandFailure(.usage, "the entity \(self.entity.name) has no root: \(option)")
         }
         return root
     }

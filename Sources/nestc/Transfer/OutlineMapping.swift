@@ -1,14 +1,14 @@
 import NestDocuments
 import NestModel
 
-/// How rows of an outline and the objects of a server's entity stand for each other: title, note, done mark and `extra` by one
-/// attribute each, as far as the entity has them, and all other attributes by name and type.
+/// Maps rows of an outline to objects of a server's entity. Title, note, done mark and `extra` each map to one
+/// attribute, if the entity has it. All other attributes map by name and type.
 struct OutlineMapping {
     /// The attributes, in the order of a row's values.
     let properties: [PropertyNumber]
-    /// What they are called in files.
+    /// The names of the attributes in files.
     private(set) var fields = OutlineFields()
-    /// What the entity has no attribute for is refused, not left out.
+    /// Whether a value without an attribute is an error. Otherwise it is left out.
     var isStrict = false
 
     private let entity: EntityDescription
@@ -17,7 +17,7 @@ struct OutlineMapping {
     private let done: AttributeDescription?
     private let extra: AttributeDescription?
     private let others: [(name: String, attribute: AttributeDescription)]
-    /// Attributes with the name of an outline's note, mark or extra that cannot hold these.
+    /// Attributes that have the name of an outline's note, mark or extra but another type.
     private let mistyped: [String]
     private var lostCounts = [0, 0, 0]
 
@@ -39,7 +39,7 @@ struct OutlineMapping {
         guard let title = try named(options.titleAttribute, .string, "--title-attribute") ?? label,
             title.type == .string
         else {
-            throw CommandFailure(.refused, "the server's \(entity.name) has no string for a title")
+            throw CommandFailure(.refused, "the server's \(entity.name) has no string attribute for titles")
         }
         var note = try named(options.noteAttribute, .string, "--note-attribute")
         if options.noteAttribute == nil, let found = usual("note", .string), found != title { note = found }
@@ -62,7 +62,7 @@ struct OutlineMapping {
         self.fields.attributes = self.others.map(\.name)
     }
 
-    /// The values of a row; what the entity has no place for is counted.
+    /// Returns the values of a row. Counts values that the entity has no attribute for.
     mutating func values(of row: OutlineRow) throws -> [AttributeValue] {
         var values: [AttributeValue] = [.string(row.title)]
         values.reserveCapacity(self.properties.count)
@@ -81,36 +81,36 @@ struct OutlineMapping {
         if self.isStrict {
             let names = JSONElement.names(ofObject: text).map { "\"\($0)\"" }.joined(separator: ", ")
             throw row.location.failure(
-                "\(self.entity.name) has no attribute for \(names); --skip-unknown leaves such out"
+                "\(self.entity.name) has no attribute for \(names); use --skip-unknown to leave such values out"
             )
         }
         self.lostCounts[2] += 1
     }
 
     private func value(of attribute: AttributeDescription, _ name: String, _ row: OutlineRow) throws -> AttributeValue {
-        guard let said = row.attributes.first(where: { $0.name == name }) else {
+        guard let given = row.attributes.first(where: { $0.name == name }) else {
             return try self.missing(attribute, row)
         }
         do {
-            switch said.value {
+            switch given.value {
             case .null: return attribute.isOptional ? .null : try self.missing(attribute, row)
-            case .string(let text) where said.isText:
+            case .string(let text) where given.isText:
                 return try ValueText.value(text, for: attribute, isAssigned: false)
-            default: return try ValueText.value(said.value, for: attribute, isAssigned: false)
+            default: return try ValueText.value(given.value, for: attribute, isAssigned: false)
             }
         } catch let failure as CommandFailure {
-            throw (said.location ?? row.location).failure(failure.message)
+            throw (given.location ?? row.location).failure(failure.message)
         }
     }
 
-    /// What an object gets that does not say it.
+    /// Returns the value of an attribute that the row does not specify.
     private func missing(_ attribute: AttributeDescription, _ row: OutlineRow) throws -> AttributeValue {
         if attribute.defaultsToNow { return .date(microsecondsNow()) }
         guard attribute.defaultValue.isNull, !attribute.isOptional else { return attribute.defaultValue }
         throw row.location.failure("\(attribute.name) is missing, and \(self.entity.name) requires it")
     }
 
-    /// What the values of a row of the server say.
+    /// Returns the row of an outline for a row of the server.
     func row(_ row: SubtreeRow, depth: Int) -> OutlineRow {
         var values = row.values[...]
         var outline = OutlineRow(depth: depth, id: row.id, title: values.popFirst()?.stringValue ?? "")
@@ -118,24 +118,25 @@ struct OutlineMapping {
         if self.done != nil { outline.done = values.popFirst() == .boolean(true) }
         if self.extra != nil { outline.extra = values.popFirst()?.stringValue }
         for ((name, attribute), value) in zip(self.others, values) {
-            // One that is not said would get its default.
-            let isSaid = !value.isNull || !attribute.defaultValue.isNull || attribute.defaultsToNow
-            if isSaid { outline.attributes.append(OutlineAttribute(name, JSONElement(value, of: attribute.type))) }
+            // Without a value, an import would assign the default.
+            let isWritten = !value.isNull || !attribute.defaultValue.isNull || attribute.defaultsToNow
+            if isWritten { outline.attributes.append(OutlineAttribute(name, JSONElement(value, of: attribute.type))) }
         }
         return outline
     }
 
-    /// What an export leaves out whatever the format, in words for people.
+    /// Descriptions of what an export leaves out in every format.
     var unwritten: [String] {
         self.mistyped.map {
-            "the attribute \($0) was left out: it is none of an outline; --entity \(self.entity.name) writes it"
+            "the attribute \($0) was left out: an outline cannot hold its type; "
+                + "--entity \(self.entity.name) exports it"
         }
     }
 
-    /// What was left out, in words for people.
+    /// Descriptions of what was left out.
     var losses: [String] {
         zip(["notes", "done marks", "items' extra"], self.lostCounts).filter { $0.1 > 0 }.map { name, count in
-            "\(name) left out (the server's \(self.entity.name) has no place for them): \(count)"
+            "\(name) left out (the server's \(self.entity.name) has no attribute for them): \(count)"
         }
     }
 }

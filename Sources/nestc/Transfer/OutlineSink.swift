@@ -1,20 +1,20 @@
 import NestDocuments
 import NestModel
 
-/// Writes rows in a format as they come, to a file or to standard output.
+/// Writes rows in a format as they arrive, to a file or to standard output.
 struct OutlineSink {
     private static let pieceBytes = 256 << 10
 
     private let format: OutlineFormat
     private let options: WritingOptions
     private let file: OutputFile?
-    /// `nil` until the first row, which gives the document its title.
+    /// `nil` until the first row, which provides the document's title.
     private var writer: (any OutlineWriter)?
     private var rowCount = 0
     private var byteCount = 0
     var progress: Progress
 
-    /// `options`: all but the title.
+    /// `options`: all options except the title.
     init(_ format: OutlineFormat, _ options: WritingOptions, file: OutputFile?, progress: Progress) {
         self.format = format
         self.options = options
@@ -22,7 +22,7 @@ struct OutlineSink {
         self.progress = progress
     }
 
-    /// Takes a row; one above depth 0 is only the title of what is below it.
+    /// Writes a row. A row above depth 0 only provides the title of the rows below it.
     mutating func take(_ row: OutlineRow, _ output: inout Output) throws {
         var writer = self.writer.take() ?? self.newWriter(title: row.title)
         defer { self.writer = writer }
@@ -44,7 +44,7 @@ struct OutlineSink {
         self.progress.finish(items: self.rowCount, bytes: self.byteCount)
     }
 
-    /// What the format could not hold.
+    /// Descriptions of what the format could not hold.
     var warnings: [String] { self.writer?.warnings ?? [] }
 
     func summary(_ revision: Revision) -> JSONWriter {

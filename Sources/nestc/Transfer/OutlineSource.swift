@@ -1,15 +1,15 @@
 import NestDocuments
 import NestModel
 
-/// The rows of a file or directory as they are read, counted.
+/// Reads and counts the rows of a file or directory.
 struct OutlineSource: ~Copyable {
-    /// So much of a file is looked at to tell its format, or a line.
+    /// The number of bytes that are enough to guess a format. One line is enough too.
     private static let guessBytes = 4 << 10
 
     let formatName: String
-    /// The format was taken from what the file begins with.
+    /// Whether the format was guessed from the beginning of the file.
     let isGuessed: Bool
-    /// A file and what reads it, or a directory.
+    /// `nil` for a directory.
     private var file: InputFile?
     /// `nil` for a directory.
     private let format: OutlineFormat?
@@ -47,7 +47,7 @@ struct OutlineSource: ~Copyable {
             while !Self.isEnough(first), let piece = try file.next() { first += piece }
         }
         let known: OutlineFormat
-        if case .outline(let said) = format { known = said } else { known = OutlineFormat(guessing: first) }
+        if case .outline(let given) = format { known = given } else { known = OutlineFormat(guessing: first) }
         self.formatName = known.rawValue
         self.isGuessed = isGuessed && known != .text
         self.first = first
@@ -56,14 +56,14 @@ struct OutlineSource: ~Copyable {
         self.file = consume file
     }
 
-    /// Whether a format can be told from so much: a line that is not blank, or a good deal.
+    /// Whether these bytes are enough to guess a format: a line that is not blank, or `guessBytes`.
     private static func isEnough(_ bytes: [UInt8]) -> Bool {
         if bytes.count >= Self.guessBytes { return true }
         let start = bytes.drop { $0 <= 0x20 }
         return start.contains { $0 == 0x0a || $0 == 0x0d }
     }
 
-    /// What a file's values are called. Before the first row.
+    /// Sets the names of the values in a file. Call it before the first row.
     mutating func use(_ fields: OutlineFields) {
         precondition(self.reader == nil, "the first row has not been read")
         var options = self.reading
@@ -71,7 +71,7 @@ struct OutlineSource: ~Copyable {
         self.reader = self.format?.reader(options)
     }
 
-    /// Whether each value has a name in the format, so that none is there by chance.
+    /// Whether the format names each value. Then a value without an attribute is probably a mistake.
     var namesValues: Bool {
         switch self.format {
         case .json, .jsonl, .csv, .tsv: true
@@ -79,7 +79,7 @@ struct OutlineSource: ~Copyable {
         }
     }
 
-    /// The rows that the next piece of the file completes; `nil` at the end.
+    /// Returns the rows that the next piece of the file completes, or `nil` at the end.
     mutating func next() throws -> [OutlineRow]? {
         guard !self.isAtEnd else { return nil }
         let (rows, total) = try self.nextRows()
@@ -113,7 +113,7 @@ struct OutlineSource: ~Copyable {
         return (rows, self.totalBytes.map { .bytes($0) } ?? .unknown)
     }
 
-    /// What was repaired or left out, in words for people.
+    /// Descriptions of what was repaired or left out.
     var warnings: [String] { self.walk?.warnings ?? self.reader?.warnings ?? [] }
 
     mutating func finish() {

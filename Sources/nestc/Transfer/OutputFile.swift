@@ -8,7 +8,7 @@ final class OutputFile {
     init(_ path: String, mode: mode_t = 0o666) throws {
         self.path = path
         self.temporary = "\(path).\(getpid()).part"
-        // Never through a file or link that somebody else has put there: a backup holds secrets.
+        // Never writes through an existing file or link, which another user may have created: a backup holds secrets.
         unlink(self.temporary)
         self.file = open(self.temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard self.file >= 0 else { throw CommandFailure(.inputOutput, "cannot write '\(path)': \(errorText(errno))") }
@@ -23,7 +23,7 @@ final class OutputFile {
         try writeAll(bytes, to: self.file)
     }
 
-    /// The name is on the disk too. Not every file system can do that for a directory.
+    /// Writes the directory to the disk, with the file's name. Not every file system supports this.
     private func synchronizeDirectory() throws {
         let directory = self.path.lastIndex(of: "/").map { String(self.path[...$0]) } ?? "."
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -34,7 +34,7 @@ final class OutputFile {
         }
     }
 
-    /// The file is complete: puts it on the disk under its name.
+    /// Writes the complete file to the disk, under its name.
     func commit() throws {
         guard fsync(self.file) == 0 || errno == EINVAL, rename(self.temporary, self.path) == 0 else {
             throw CommandFailure(.inputOutput, "cannot write '\(self.path)': \(errorText(errno))")

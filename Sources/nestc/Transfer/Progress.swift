@@ -1,6 +1,6 @@
-/// A line on standard error that is drawn over itself: how far a transfer is. Only on a terminal.
+/// A line on standard error that shows the progress of a transfer and is redrawn in place. Only on a terminal.
 struct Progress {
-    /// How much there is of what is counted, if that is known.
+    /// The total of the counted quantity, if it is known.
     enum Total {
         case unknown
         case items(Int)
@@ -24,13 +24,13 @@ struct Progress {
         self.update { [verb] in Self.text(verb: verb, items: items, bytes: bytes, of: total, after: $0) }
     }
 
-    /// Of a file that is not made of items.
+    /// Updates the progress for a file that does not consist of items.
     mutating func update(bytes: Int, of total: Int) {
         let percent = total > 0 ? bytes * 100 / total : 100
         self.update { [verb] _ in "\(verb) \(Self.size(bytes)) of \(Self.size(total)) (\(percent) %)" }
     }
 
-    /// `text`: what is to be seen after so much time; asked for only when the line is drawn.
+    /// `text` returns the line for the elapsed time. It is called only when the line is drawn.
     private mutating func update(_ text: (Duration) -> String) {
         guard self.isShown else { return }
         let now = ContinuousClock().now
@@ -41,7 +41,7 @@ struct Progress {
         self.draw(line)
     }
 
-    /// The last line stays.
+    /// Draws the line for the last time. It stays.
     mutating func finish(items: Int, bytes: Int) {
         guard self.drawn != nil else { return }
         let elapsed = ContinuousClock().now - self.start
@@ -49,7 +49,7 @@ struct Progress {
         self.drawn = nil
     }
 
-    /// Takes the line away, so that an error can be read.
+    /// Removes the line, so that an error is readable.
     mutating func clear() {
         guard self.drawn != nil else { return }
         self.draw("")

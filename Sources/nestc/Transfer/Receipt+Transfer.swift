@@ -2,7 +2,7 @@ import NestDocuments
 import NestModel
 
 extension Receipt {
-    /// What `verb` has stored, for people or as JSON.
+    /// Prints what `verb` has stored, as text or as JSON.
     func print(_ verb: String, nothing: String, warnings: [String], inJSON: Bool, _ output: inout Output) throws {
         if inJSON {
             try output.line(

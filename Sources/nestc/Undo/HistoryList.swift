@@ -6,34 +6,35 @@ import NestModel
 struct HistoryList: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "List what was done, newest first.",
+        abstract: "List transactions, newest first.",
         discussion: """
             Examples:
-              nestc history                 what this session did
-              nestc history --all           what everybody did, by session numbers
+              nestc history                 transactions of this session
+              nestc history --all           transactions of all sessions
               nestc history --limit 5 --json
-              nestc history --before 41     what came before revision 41
+              nestc history --before 41     transactions before revision 41
 
-            '<- undo' marks what the next undo takes back, '<- redo' what the next redo does again, '(blocked)' an entry whose \
-            undo would have changed nothing. Transactions that are one undo entry are one line, where the newest of them is; \
-            with --json each has a line of its own, and "entry" is the first of them.
+            '<- undo' marks the entry that the next undo reverts, '<- redo' the entry that the next redo restores, and \
+            '(blocked)' an entry that was skipped because its undo would change nothing. The transactions of one undo \
+            entry are one line, in the position of the newest. With --json, each transaction is a line, and "entry" is \
+            the revision of the entry's first transaction.
             """
     )
 
-    @Flag(help: "Of all sessions, not only this one.")
+    @Flag(help: "List transactions of all sessions, not only this one.")
     var all = false
 
-    @Option(help: ArgumentHelp("At most so many lines.", valueName: "n"))
+    @Option(help: ArgumentHelp("At most this many lines.", valueName: "n"))
     var limit = 20
 
-    @Option(help: ArgumentHelp("Only what came before this revision.", valueName: "revision"))
+    @Option(help: ArgumentHelp("Only transactions before this revision.", valueName: "revision"))
     var before: RevisionArgument?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if self.limit < 1 { throw ValidationError("--limit is 1 or more") }
-        if self.before?.revision == Revision(0) { throw ValidationError("--before is 1 or more") }
+        if self.limit < 1 { throw ValidationError("--limit must be 1 or more") }
+        if self.before?.revision == Revision(0) { throw ValidationError("--before must be 1 or more") }
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
@@ -41,7 +42,7 @@ struct HistoryList: NestCommand {
         var before = self.before?.revision
         while let page = fold.pageSize {
             let entries = try await client.history(before: before, limit: page, onlyMine: !self.all)
-            // A page may be short and yet not the last.
+            // A short page is not always the last one.
             guard let last = entries.last else { break }
             for entry in entries { fold.add(entry) }
             before = last.revision
@@ -76,7 +77,7 @@ struct HistoryList: NestCommand {
         let blocked = line.isBlocked ? "  (blocked)" : ""
         let mark = line.isNextUndo ? "  <- undo" : line.isNextRedo ? "  <- redo" : ""
         let whose = entry.isMine ? "mine" : "s\(entry.sessionNumber)"
-        // To the second for people; whole for programs.
+        // Seconds are enough on a terminal. A program gets the full precision.
         let time = DateText.text(microseconds: entry.time)
         let shownTime = output.isTerminal ? "\(time.prefix(10)) \(time.dropFirst(11).prefix(8))" : time
         let head = output.dim("\(entry.revision)\t\(shownTime)\t\(whose)\t")
@@ -85,12 +86,12 @@ struct HistoryList: NestCommand {
     }
 }
 
-/// Makes one line of the transactions that are one undo entry, where the newest of them is.
+/// Combines the transactions of one undo entry into one line, in the position of the newest.
 struct HistoryFold {
     struct Line {
-        /// The newest.
+        /// The newest transaction.
         var entry: HistoryEntry
-        /// How many there are.
+        /// The number of transactions.
         var count = 1
         var isNextUndo: Bool
         var isNextRedo: Bool
@@ -100,9 +101,9 @@ struct HistoryFold {
     private let limit: Int
     private let isFolding: Bool
     private(set) var lines: [Line] = []
-    /// Where the line of an entry is, by its first transaction.
+    /// The index of an entry's line, by the entry's first transaction.
     private var indexOfFirst: [Revision: Int] = [:]
-    /// The oldest transaction that some line is still to count.
+    /// The oldest transaction that a line has still to count.
     private var oldestWanted: Revision?
     private var read: Revision?
 
@@ -111,7 +112,7 @@ struct HistoryFold {
         self.isFolding = isFolding
     }
 
-    /// How many transactions to ask for next; `nil` when all lines are complete.
+    /// The number of transactions to request next; `nil` when all lines are complete.
     var pageSize: Int? {
         let missing = self.limit - self.lines.count
         if missing > 0 { return min(missing, Limits.historyPageMax) }
@@ -119,7 +120,7 @@ struct HistoryFold {
         return Limits.historyPageMax
     }
 
-    /// Takes the next transaction, from the newest to the oldest.
+    /// Adds the next transaction. Transactions must be added from the newest to the oldest.
     mutating func add(_ entry: HistoryEntry) {
         self.read = entry.revision
         let first = entry.entry ?? entry.revision

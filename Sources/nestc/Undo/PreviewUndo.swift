@@ -11,26 +11,27 @@ struct PreviewUndo: NestCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "preview",
-        abstract: "Show what an undo or redo would change now, without doing it.",
+        abstract: "Show what an undo or redo would change.",
         discussion: """
             Examples:
               nestc preview undo
               nestc preview redo --force
-              nestc preview --revision 41 --anyone    of any one transaction
+              nestc preview --revision 41 --anyone    of any transaction
               nestc preview undo --json
 
-            '+' comes back, '-' goes away, '~' changes: value before -> value after. What would stay, because it was changed \
-            since, is listed on standard error. Refused as the real thing would be.
+            '+' is restored, '-' is deleted, '~' changes: value before -> value after. nestc lists on standard error \
+            what would be kept because it has changed since. A preview is refused if the undo or redo itself would be \
+            refused.
             """
     )
 
-    @Argument(help: ArgumentHelp("undo (default) or redo.", valueName: "what"))
+    @Argument(help: ArgumentHelp("undo or redo. (default: undo)", valueName: "what"))
     var direction: Direction?
 
-    @Option(help: ArgumentHelp("The undo of this transaction.", valueName: "n"))
+    @Option(help: ArgumentHelp("Preview the undo of this transaction.", valueName: "n"))
     var revision: RevisionArgument?
 
-    @Flag(help: "With --revision: of any session.")
+    @Flag(help: "With --revision: also of another session.")
     var anyone = false
 
     @OptionGroup var conflicts: ConflictOptions
@@ -39,7 +40,7 @@ struct PreviewUndo: NestCommand {
     func validate() throws {
         if self.anyone, self.revision == nil { throw ValidationError("--anyone needs --revision") }
         if self.revision != nil, self.direction == .redo {
-            throw ValidationError("--revision is of an undo; it cannot be done again by its revision")
+            throw ValidationError("--revision cannot be combined with redo")
         }
     }
 
@@ -63,7 +64,7 @@ struct PreviewUndo: NestCommand {
     }
 }
 
-/// What an undo would change, for people and as JSON.
+/// The output of a preview, as text and as JSON.
 struct PreviewPrinter {
     private let preview: UndoPreview
     private let model: ManagedObjectModel
@@ -77,10 +78,10 @@ struct PreviewPrinter {
 
     func lines(_ verb: String, _ output: Output) -> [String] {
         let name = output.shown(singleLine(self.preview.name))
-        guard !self.preview.isNothing else { return ["would \(verb), and change nothing: \(name)"] }
+        guard !self.preview.isNothing else { return ["the \(verb) would change nothing: \(name)"] }
         let counts = [
-            (self.preview.insertedCount, "back"), (self.preview.updatedCount, "changed"),
-            (self.preview.deletedCount, "gone"),
+            (self.preview.insertedCount, "restored"), (self.preview.updatedCount, "changed"),
+            (self.preview.deletedCount, "deleted"),
         ]
         let total = counts.reduce(0) { $0 &+ $1.0 }
         var lines = ["would \(verb): \(name)"]
@@ -112,7 +113,7 @@ struct PreviewPrinter {
     private func text(_ value: UndoPreview.Value, _ entity: EntityDescription?) -> String {
         let name = entity?.shownName(value.property) ?? "\(value.property.rawValue)"
         let before = self.text(value.before, value.property, entity)
-        guard value.before != value.after else { return "\(name): \(before), in another place" }
+        guard value.before != value.after else { return "\(name): \(before), in another position" }
         return "\(name): \(before) -> \(self.text(value.after, value.property, entity))"
     }
 

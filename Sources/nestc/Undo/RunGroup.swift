@@ -5,31 +5,35 @@ import NestModel
 struct RunGroup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "group",
-        abstract: "Run a command; everything that nestc writes in it is one undo entry.",
+        abstract: "Run a command whose writes are one undo entry.",
         discussion: """
             Examples:
               nestc group 'tidy up' -- sh -c 'nestc add Milk; nestc rm 7'
               nestc group 'night shift' -- ./night-shift.sh
-              nestc undo                                        takes all of it back
+              nestc undo                                        undoes all of it
 
-            The command runs with NEST_GROUP, NEST_SESSION and NEST_SERVER set, so that each nestc that it starts, and each \
-            program that joins the group of that number, writes into the same entry. What it writes stays when it fails. The exit \
-            code is the command's; 1 when the group ended before it did (the server was restarted, or nothing was written for \
-            five minutes): what is written after that is refused. In a group, another group is part of it.
+            The command runs with NEST_GROUP, NEST_SESSION and NEST_SERVER set. Each nestc that it starts, and each \
+            program that joins the group of that number, writes into the same undo entry. If the command fails, its \
+            writes stay. In a group, another group is part of the first.
+
+            The exit code is that of the command. It is 1 if the group ended before the command did: the server was \
+            restarted, or nothing was written for five minutes. Later writes are refused.
             """
     )
 
     @Argument(help: ArgumentHelp("The name of the undo entry.", valueName: "name"))
     var name: String
 
-    @Argument(parsing: .postTerminator, help: ArgumentHelp("What to run, after '--'.", valueName: "command"))
+    @Argument(parsing: .postTerminator, help: ArgumentHelp("The command to run, after '--'.", valueName: "command"))
     var command: [String] = []
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         if self.command.isEmpty {
-            throw ValidationError("say what to run: nestc group 'tidy up' -- sh -c 'nestc add Milk; nestc rm 7'")
+            throw ValidationError(
+                "specify the command to run: nestc group 'tidy up' -- sh -c 'nestc add Milk; nestc rm 7'"
+            )
         }
     }
 
@@ -52,14 +56,14 @@ struct RunGroup: AsyncParsableCommand {
                 "NEST_SERVER": "\(host):\(configuration.port)",
             ]
         )
-        // The group ends with its connection, which the command must not hold.
+        // The group ends with its connection, so the command must not inherit the connection's descriptor.
         try OpenFiles.keepFromChildren(notIn: inherited)
         let status = try await child.run()
         do {
             try await client.endGroup()
         } catch {
             guard error.code == .notFound else { throw error }
-            tell("the group ended before the command did: \(error.message)")
+            printMessage("the group ended before the command did: \(error.message)")
             throw ChildEnded(status: status == 0 ? ExitStatus.refused.rawValue : status)
         }
         if status != 0 { throw ChildEnded(status: status) }

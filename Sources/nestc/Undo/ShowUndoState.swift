@@ -6,18 +6,19 @@ import NestModel
 struct ShowUndoState: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo-state",
-        abstract: "Say what the next undo and redo would take: what a menu is labelled with.",
+        abstract: "Show the entries that undo and redo would use next.",
         discussion: """
             Examples:
               nestc undo-state
               nestc undo-state --json
-              nestc undo-state --follow --json    again whenever it changes
+              nestc undo-state --follow --json    print each new state
 
-            --follow goes on over lost connections and restarts of the server; Ctrl-C ends it. The revision names the entry: 'nestc undo --expect REVISION' takes back this one or none.
+            --follow continues across lost connections and server restarts; Ctrl-C ends it. The revision identifies \
+            the entry: 'nestc undo --expect REVISION' undoes this entry or nothing.
             """
     )
 
-    @Flag(help: "Go on, and print each newer state.")
+    @Flag(help: "Continue, and print each newer state.")
     var follow = false
 
     @OptionGroup var global: GlobalOptions
@@ -44,7 +45,7 @@ struct ShowUndoState: NestCommand {
                 isFirst = false
                 try output.flush()
             }
-            // The sequence ends without an error in a cancelled task only.
+            // The sequence ends without an error only in a cancelled task.
             try Task.checkCancellation()
         }
     }
@@ -58,7 +59,7 @@ extension UndoState {
         ]
         let passed = [(self.blockedCount, "blocked"), (self.droppedCount, "dropped")].filter { $0.0 > 0 }
         if !passed.isEmpty {
-            lines.append(output.dim("besides: " + passed.map { "\($0.0) \($0.1)" }.joined(separator: ", ")))
+            lines.append(output.dim("also: " + passed.map { "\($0.0) \($0.1)" }.joined(separator: ", ")))
         }
         return lines
     }

@@ -5,28 +5,30 @@ import NestModel
 struct UndoLast: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
-        abstract: "Take back what this session did last, or any one transaction.",
+        abstract: "Undo the newest entry of this session.",
         discussion: """
             Examples:
               nestc undo
-              nestc undo --strict                 refuse when any of it was changed since
-              nestc undo --force                  overwrite what was changed since
-              nestc undo --rehome                 higher up, when its parent is gone
-              nestc undo --revision 41            this one, however long ago
-              nestc undo --revision 41 --anyone   whoever wrote it
-              nestc undo --expect 41              only if it is that of 'nestc undo-state'
+              nestc undo --strict                 refuse if any of it has changed since
+              nestc undo --force                  overwrite what has changed since
+              nestc undo --rehome                 restore higher up if the parent is gone
+              nestc undo --revision 41            any transaction of this session
+              nestc undo --revision 41 --anyone   any transaction of any session
+              nestc undo --expect 41              only the entry of 'nestc undo-state'
 
-            What others, or later commands, have changed since stays as it is, and is listed on standard error. When all of it \
-            was changed since, nothing is taken back and the exit code is 80; the next undo takes the one before. An insert \
-            that others have edited or put something into is not deleted without --force, which lists what it overwrites and \
-            deletes of others. 'nestc preview undo' shows what an undo would change; 'nestc redo' does it again.
+            Undo keeps what others, or later commands, have changed since, and lists it on standard error. If \
+            everything has changed since, undo changes nothing and exits with 80; the next undo takes the entry before \
+            it. Undo does not delete an inserted object that others have edited or put objects into. With --force, it \
+            does, and lists what it overwrites and deletes.
+
+            'nestc preview undo' shows what an undo would change. 'nestc redo' reverts an undo.
             """
     )
 
-    @Option(help: ArgumentHelp("This transaction instead of the newest entry, as a new entry.", valueName: "n"))
+    @Option(help: ArgumentHelp("Undo this transaction instead of the newest entry.", valueName: "n"))
     var revision: RevisionArgument?
 
-    @Flag(help: "With --revision: of any session.")
+    @Flag(help: "With --revision: also of another session.")
     var anyone = false
 
     @OptionGroup var conflicts: ConflictOptions
@@ -37,7 +39,7 @@ struct UndoLast: NestCommand {
     func validate() throws {
         if self.anyone, self.revision == nil { throw ValidationError("--anyone needs --revision") }
         if self.expecting.expect != nil, self.revision != nil {
-            throw ValidationError("--expect is for the newest entry, not for --revision")
+            throw ValidationError("--expect cannot be combined with --revision")
         }
     }
 
@@ -56,26 +58,26 @@ struct UndoLast: NestCommand {
 
     private func blocked(_ receipt: Receipt) -> String {
         let name = escapingControls(receipt.name)
-        guard self.revision == nil else {
-            return "nothing was taken back: as things are now, the undo of '\(name)' changes nothing"
-        }
+        let fact = "nothing was undone: the undo of '\(name)' would change nothing now"
+        guard self.revision == nil else { return fact }
         return
-            "nothing was taken back: as things are now, the undo of '\(name)' changes nothing. It is passed over: the next 'nestc undo' takes the one before; 'nestc undo --revision N --force' takes it back all the same ('nestc history' has its revision N)"
+            "\(fact). Undo skips it: the next 'nestc undo' takes the entry before it. To undo it nevertheless, "
+            + "use 'nestc undo --revision N --force' ('nestc history' shows its revision N)"
     }
 }
 
 struct RedoLast: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "redo",
-        abstract: "Do again what was undone last.",
+        abstract: "Redo what was undone last.",
         discussion: """
             Examples:
               nestc redo
-              nestc redo --strict     refuse when any of it was changed since
-              nestc redo --force      overwrite what was changed since
+              nestc redo --strict     refuse if any of it has changed since
+              nestc redo --force      overwrite what has changed since
 
-            As with undo, what was changed since stays as it is and is listed on standard error. An ordinary write of this \
-            session ends what can be done again; what others write does not.
+            Like undo, redo keeps what has changed since, and lists it on standard error. An ordinary write of this \
+            session clears the redo stack; writes of other sessions do not.
             """
     )
 
@@ -90,25 +92,27 @@ struct RedoLast: NestCommand {
             expecting: self.expecting.revision,
             key: try self.writing.identifier()
         )
+        let name = escapingControls(receipt.name)
         let blocked =
-            "nothing was done again: as things are now, the redo of '\(escapingControls(receipt.name))' changes nothing. It is passed over: the next 'nestc redo' takes the one after"
+            "nothing was redone: the redo of '\(name)' would change nothing now. Redo skips it: the next 'nestc redo' "
+            + "takes the entry after it"
         try await UndoReport(receipt, "redid", blocked: blocked).print(self, client, &output)
     }
 }
 
-/// What is done about what was changed since.
+/// The options for objects that have changed since.
 struct ConflictOptions: ParsableArguments {
-    @Flag(help: "Overwrite what was changed since, and delete what was put inside.")
+    @Flag(help: "Overwrite what has changed since, and delete objects put inside.")
     var force = false
 
-    @Flag(help: "Refuse all when anything was changed since.")
+    @Flag(help: "Refuse if anything has changed since.")
     var strict = false
 
-    @Flag(help: "Bring back under the nearest living object above what was under one that is gone.")
+    @Flag(help: "If the parent is deleted, restore under the nearest ancestor that exists.")
     var rehome = false
 
     func validate() throws {
-        if self.force, self.strict { throw ValidationError("say --force or --strict, not both") }
+        if self.force, self.strict { throw ValidationError("use --force or --strict, not both") }
     }
 
     var options: UndoOptions {
@@ -117,7 +121,7 @@ struct ConflictOptions: ParsableArguments {
 }
 
 struct ExpectedEntryOption: ParsableArguments {
-    @Option(help: ArgumentHelp("Refuse when another entry is the newest by now.", valueName: "revision"))
+    @Option(help: ArgumentHelp("Refuse if this is not the newest entry.", valueName: "revision"))
     var expect: RevisionArgument?
 
     var revision: Revision? { self.expect?.revision }

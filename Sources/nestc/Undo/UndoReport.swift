@@ -2,12 +2,12 @@ import NestClient
 import NestDocuments
 import NestModel
 
-/// What came of an undo, a redo or a revert: what was taken back, and what was left as it is.
+/// The output of an undo, a redo or a revert: what was changed, and what was kept.
 struct UndoReport {
     let receipt: Receipt
-    /// "undid".
+    /// For example "undid".
     let verb: String
-    /// What is said when nothing was changed.
+    /// The message if nothing was changed.
     let blocked: String
 
     init(_ receipt: Receipt, _ verb: String, blocked: String) {
@@ -41,14 +41,14 @@ struct ConflictText {
     /// The public number of this session.
     private let ownSession: UInt64?
 
-    /// Asks for the model when there is something to name.
+    /// Reads the model if there are conflicts.
     init(_ conflicts: UndoConflicts, _ client: NestClient) async throws {
         self.conflicts = conflicts
         self.model = conflicts.isEmpty ? nil : try await client.model()
         self.ownSession = await client.server?.sessionNumber
     }
 
-    /// A line for each, and one for those that are only counted.
+    /// One line for each listed conflict, and one with the number of the others.
     var lines: [String] {
         let more = self.conflicts.count - self.conflicts.listed.count
         return self.conflicts.listed.map { self.line($0) } + (more > 0 ? ["… and \(more) more"] : [])
@@ -60,18 +60,18 @@ struct ConflictText {
         let since = self.since(conflict)
         return switch conflict.reason {
         case .edited: "kept: \(what), edited since\(since)"
-        case .moved: "kept: \(what) where it is, moved since\(since)"
+        case .moved: "kept: \(what) in its position, moved since\(since)"
         case .deleted: "left out: \(what), deleted since\(since)"
-        case .present: "kept: \(what), there again since\(since)"
-        case .ownerGone: "left out: \(what), what it led to is gone"
-        case .rehomed: "rehomed: \(what), what it was under is gone"
+        case .present: "kept: \(what), restored since\(since)"
+        case .ownerGone: "left out: \(what), its owner is deleted"
+        case .rehomed: "rehomed: \(what), its owner is deleted"
         case .overwritten: "overwrote: \(what), changed since\(since)"
         case .lost: "deleted: \(what), last changed\(since)"
         case .other: "in conflict: \(what)\(since)"
         }
     }
 
-    /// ` by s2 in revision 41`, as far as it is known.
+    /// Returns ` by s2 in revision 41`, as far as it is known.
     private func since(_ conflict: UndoConflict) -> String {
         let who = conflict.sessionNumber.map { $0 == self.ownSession ? " by this session" : " by s\($0)" } ?? ""
         return who + (conflict.revision.map { " in revision \($0)" } ?? "")
@@ -101,9 +101,9 @@ struct ConflictText {
     }
 }
 
-/// What an object is called in messages.
+/// The name of an object in messages.
 enum ObjectLabel {
-    /// `"Milk"`, or `Item #7` when it has no text of its own.
+    /// Returns `"Milk"`, or `Item #7` if the object has no label.
     static func text(_ label: String, _ id: ObjectID, _ entity: EntityDescription?) -> String {
         label.isEmpty ? "\(entity?.name ?? "object") #\(id)" : "\"\(escapingControls(label))\""
     }

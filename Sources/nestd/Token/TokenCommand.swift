@@ -9,14 +9,14 @@ import NestProtocol
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestd token",
-        abstract: "Make, list and revoke tokens of a store whose nestd is stopped.",
+        abstract: "Create, list and revoke tokens of a store whose nestd is stopped.",
         discussion: """
             Examples:
               (umask 077; nestd token create me --store notes.sqlite > me.token)
               nestd token list --store notes.sqlite
               nestd token revoke 3 --store notes.sqlite
 
-            While nestd runs, 'nestc token' does the same, with more choice.
+            While nestd runs, use 'nestc token', which has more options.
             """,
         subcommands: [CreateToken.self, ListTokens.self, RevokeToken.self]
     )
@@ -25,7 +25,7 @@ struct TokenCommand: ParsableCommand {
         @Option(help: ArgumentHelp("The store.", valueName: "file"))
         var store = "nest.sqlite"
 
-        /// Opens the store as it is, with the model that it has; one that is missing is made with `model`.
+        /// Opens the store with the model that it has. Creates a missing store with `model`.
         func with<Result>(model: ManagedObjectModel? = nil, _ body: (Store) throws -> Result) throws -> Result {
             do {
                 let location = Store.Configuration.Location.file(Nestd.path(ofStore: self.store))
@@ -38,7 +38,7 @@ struct TokenCommand: ParsableCommand {
                     Store.Configuration(location: location, model: model),
                     newHistoryID: .random(using: &generator)
                 )
-                if stored == nil { Nestd.tell("there was no store \(self.store): it is made now") }
+                if stored == nil { Nestd.printMessage("there was no store \(self.store): created it") }
                 let result = Swift.Result { try store.access { try body(store) } }
                 try store.close()
                 return try result.get()
@@ -53,26 +53,28 @@ struct TokenCommand: ParsableCommand {
     struct CreateToken: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "create",
-            abstract: "Make a token for the whole store, and print it.",
+            abstract: "Create a token for the whole store, and print it.",
             discussion: """
                 Examples:
                   (umask 077; nestd token create me --store notes.sqlite > me.token)
 
-                The first token has to be of role admin. A store that is missing is made, with the nested list as its \
-                model: for another model start nestd once first.
+                The first token must have the role admin. A missing store is created with the nested list as its \
+                model; for another model, start nestd once first.
                 """
         )
 
-        @Argument(help: "What it is called, for you.")
+        @Argument(help: "A name for the token, for your information.")
         var name: String
 
-        @Option(help: "read, write or admin.", transform: Self.role)
+        @Option(help: "The role: read, write or admin.", transform: Self.role)
         var role = AccessRole.admin
 
         @OptionGroup var store: StoreOption
 
         private static func role(_ text: String) throws -> AccessRole {
-            guard let role = AccessRole(name: text) else { throw ValidationError("a role is read, write or admin") }
+            guard let role = AccessRole(name: text) else {
+                throw ValidationError("the role must be read, write or admin")
+            }
             return role
         }
 
@@ -117,16 +119,17 @@ struct TokenCommand: ParsableCommand {
     struct RevokeToken: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "revoke",
-            abstract: "Take tokens back.",
+            abstract: "Revoke tokens.",
             discussion: """
                 Examples:
                   nestd token revoke 3 --store notes.sqlite
 
-                Without any token left, everybody who can reach the server gets in again unless it has '--auth required'.
+                When no token is left, every client that can reach the server is an administrator again, unless the \
+                server has '--auth required'.
                 """
         )
 
-        @Argument(help: "Their numbers.")
+        @Argument(help: "The numbers of the tokens.")
         var numbers: [UInt64]
 
         @OptionGroup var store: StoreOption
@@ -135,7 +138,8 @@ struct TokenCommand: ParsableCommand {
             try self.store.with { store in
                 let known = Set(try store.tokens().map(\.description.number))
                 if let missing = self.numbers.first(where: { !known.contains($0) }) {
-                    throw NestError(.notFound, "there is no token \(missing)")
+                    let text = "there is no token \(missing): 'nestd token list' lists the tokens"
+                    throw StoreError.refused(NestError(.notFound, text))
                 }
                 for number in self.numbers { try store.removeToken(number) }
             }

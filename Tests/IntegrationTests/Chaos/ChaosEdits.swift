@@ -2,14 +2,16 @@ import NestHistory
 import NestModel
 import NestTestSupport
 
-/// Random edits of the list: one step or several together, some of which the store must refuse.
+/// Random edits of the list, with one or several mutations. The store must refuse some of them.
 enum ChaosEdits {
-    /// The list grows to about so many rows.
+    /// The approximate number of rows to which the list grows.
     private static let rowsWanted = 40
 
+    /// Returns the mutations of the next edit.
+    ///
     /// - Parameters:
-    ///   - ids: three objects that may be there, or fewer.
-    ///   - known: how many there may be.
+    ///   - ids: up to three objects that may exist.
+    ///   - known: the number of objects that may exist.
     static func next(
         _ number: String,
         of list: ObjectID,
@@ -24,7 +26,7 @@ enum ChaosEdits {
         case 2: return (1...3).map { self.insert("\(number) \($0)", list, $0 == 1 ? ids[0] : nil, &random) }
         case 3: return [ListModel.rename(ids[0], self.title(number, &random))]
         case 4:
-            // The same for several: nobody may see it of some only.
+            // The same title for several rows: no client may see only some of the changes.
             let title = self.title(number, &random)
             return ids.map { ListModel.rename($0, title) }
         case 5: return ids.prefix(random.oneIn(2) ? 1 : 3).map { ListModel.mark($0, isDone: random.oneIn(2)) }
@@ -35,7 +37,7 @@ enum ChaosEdits {
         }
     }
 
-    /// Long notes that compression does not shorten much, of which a connection that stands still soon has too many.
+    /// Returns edits with long notes that compress badly, which soon fill the output buffers of a stalled connection.
     static func notes(_ number: String, _ ids: [ObjectID], _ random: inout SeededRandom) -> [Mutation] {
         ids.map { id in
             let words = (0..<1_000 + random.below(2_500)).map { _ in String(random.next(), radix: 36) }
@@ -43,7 +45,8 @@ enum ChaosEdits {
         }
     }
 
-    /// Of few letters, so that sections come and go; now and then so long that a slow connection falls behind.
+    /// Returns a title with one of a few first letters, so that sections appear and disappear. Some titles are so long
+    /// that a slow connection lags.
     private static func title(_ number: String, _ random: inout SeededRandom) -> String {
         let title = "\(["A", "B", "C", "D", "E", "É", "Ω"][random.below(7)]) \(number)"
         return random.oneIn(12) ? title + String(repeating: ".", count: random.below(8_000)) : title

@@ -3,12 +3,12 @@ import NestHistory
 import NestModel
 import NestTestSupport
 
-/// Follows all changes, in one life after the other: each goes on where the last ended.
+/// Follows all changes with a series of clients. Each client resumes where the previous one ended.
 struct ChaosFollower {
     let name: String
     let configuration: ClientConfiguration
     let ledger: ChaosLedger
-    /// It stays with its first client.
+    /// Whether the follower keeps its first client.
     let isSteady: Bool
     var random: SeededRandom
 
@@ -58,9 +58,9 @@ struct ChaosFollower {
 }
 
 extension NestClient {
-    /// Connects through whatever is in the way.
+    /// Connects, retrying through network faults and server restarts.
     func connectAtLast() async throws {
-        // A server comes back within seconds, but the network of a chaos run may cut each attempt for a while.
+        // A server restarts within seconds, but the network of a chaos run may cut each attempt for a while.
         try await waitUntil("a connection", within: .seconds(300), every: .milliseconds(20)) {
             do throws(NestError) {
                 try await self.connect()

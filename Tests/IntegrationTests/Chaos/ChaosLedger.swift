@@ -2,24 +2,24 @@ import NestHistory
 import NestModel
 import NestTestSupport
 
-/// What the participants of a run share: what they record, and what is known of the list.
+/// The shared state of a run's participants: their records and the known objects of the list.
 actor ChaosLedger {
     static let endName = "end"
     static let endTitle = "~end"
 
     let list: ObjectID
-    /// Of this piece, but for the subscriptions that go on.
+    /// The history of this piece, without the running subscriptions.
     private(set) var history = History()
     private(set) var isStopping = false
-    /// Objects of the list, as far as receipts have told since somebody saw all of it.
+    /// The objects of the list according to the last complete fetch and the receipts since.
     private var ids: [ObjectID] = []
-    /// The highest that a receipt has named.
+    /// The highest revision of a receipt.
     private(set) var revision = Revision(0)
-    /// Of the last write of the run, when it has been done.
+    /// The revision of the run's last write, once it is done.
     private(set) var endRevision: Revision?
-    /// Of all lives of the server together.
+    /// The sums of the statistics over all server processes.
     private(set) var statistics: [String: UInt64] = [:]
-    /// Who is not done yet.
+    /// The participants that are not done.
     private var open: Set<String> = []
     private var subscriptions: [String: ChaosRecorder<SubscriptionRecord>] = [:]
     private var followers: [String: ChaosRecorder<FollowerRecord>] = [:]
@@ -30,10 +30,10 @@ actor ChaosLedger {
 
     // MARK: Course
 
-    /// Writers are to end.
+    /// Ends the writers.
     func stop() { self.isStopping = true }
-    /// Writers may write again.
-    func goOn() { self.isStopping = false }
+    /// Lets new writers write.
+    func allowWrites() { self.isStopping = false }
 
     func end(_ revision: Revision) { self.endRevision = revision }
 
@@ -46,7 +46,7 @@ actor ChaosLedger {
     func add(_ write: Write) { self.history.writes.append(write) }
     func add(_ fetched: Fetched) { self.history.fetches.append(fetched) }
 
-    /// `participant`: who has begun, if not the record itself.
+    /// `participant`: the owner of the subscription, if its name is not the record's name.
     func begin(_ record: SubscriptionRecord, of participant: String? = nil) -> ChaosRecorder<SubscriptionRecord> {
         let recorder = ChaosRecorder(record, of: participant ?? record.name)
         precondition(self.subscriptions.updateValue(recorder, forKey: record.name) == nil, "\(record.name) twice")
@@ -69,17 +69,17 @@ actor ChaosLedger {
         self.history.followers.append(recorder.take(isComplete: isComplete))
     }
 
-    /// Who has not been told all up to a revision.
-    func behind(_ revision: Revision) -> Set<String> {
-        let there =
+    /// Returns the participants that have not received all changes up to `revision`.
+    func lagging(at revision: Revision) -> Set<String> {
+        let reached =
             self.subscriptions.values.filter { $0.reached >= revision }.map(\.participant)
             + self.followers.values.filter { $0.reached >= revision }.map(\.participant)
-        return self.open.subtracting(there)
+        return self.open.subtracting(reached)
     }
 
-    /// The piece that ends with this revision, when everybody has been told of it.
+    /// Returns the piece that ends with `last` once all participants have received it, otherwise `nil`.
     func takePiece(to last: Revision) -> History? {
-        guard self.behind(last).isEmpty else { return nil }
+        guard self.lagging(at: last).isEmpty else { return nil }
         var piece = self.history
         piece.subscriptions += self.subscriptions.values.map { $0.take(isComplete: true) }
         piece.followers += self.followers.values.map { $0.take(isComplete: true) }
@@ -101,10 +101,10 @@ actor ChaosLedger {
         }
     }
 
-    /// All that is there: what others have undone or done again no receipt tells.
+    /// Records all objects of the list. Receipts do not name the objects that undo and redo insert or delete.
     func saw(_ ids: [ObjectID]) { self.ids = ids }
 
-    /// Some objects that may be there, no two the same, fewer when there are not so many; and how many there may be.
+    /// Returns up to `count` different objects that may exist, and the number of all objects that may exist.
     func someIDs(_ count: Int, seed: UInt64) -> (ids: [ObjectID], known: Int) {
         var random = SeededRandom(seed: seed)
         return (Array(self.ids.shuffled(using: &random).prefix(count)), self.ids.count)

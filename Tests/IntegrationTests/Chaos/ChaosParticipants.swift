@@ -2,7 +2,7 @@ import NestClient
 import NestHistory
 import NestModel
 
-/// Somebody who does something in a run, until it is over.
+/// A task of a run, with a name for messages.
 struct Participant: Sendable {
     var name: String
     var run: @Sendable () async throws -> Void
@@ -12,12 +12,12 @@ struct Participant: Sendable {
         self.run = run
     }
 
-    /// That the others wait for.
-    var isAwaited: Bool { self.name != "conductor" && self.name != "deaths" }
+    /// Whether the run waits for this participant.
+    var isAwaited: Bool { self.name != "coordinator" && self.name != "kills" }
 }
 
 extension ChaosRun {
-    /// New ones, with new sessions.
+    /// Returns new writers with new sessions.
     mutating func writers(inPiece piece: Int) async -> [Participant] {
         var participants: [Participant] = []
         for number in 0...4 {
@@ -29,7 +29,7 @@ extension ChaosRun {
         return participants
     }
 
-    /// Who looks on, from the first piece to the last.
+    /// Returns the watchers, which run from the first piece to the last.
     mutating func watchers() async -> [Participant] {
         await self.wholeWatchers() + self.partWatchers() + self.followers()
     }
@@ -52,8 +52,8 @@ extension ChaosRun {
             let client = NestClient(await self.configuration(proxy: number))
             for kind in ChaosSubscriber.kinds {
                 let query = WatchedQuery(kind, of: self.ledger.list, window: .range(offset: number, limit: 6))
-                let turns = ChaosTurns(self.fork())
-                participants.append(self.watcher("s\(number) part of \(kind)", query, client, turns))
+                let changer = ChaosRequestChanger(self.fork())
+                participants.append(self.watcher("s\(number) part of \(kind)", query, client, changer))
             }
         }
         return participants
@@ -63,11 +63,11 @@ extension ChaosRun {
         _ name: String,
         _ query: WatchedQuery,
         _ client: NestClient,
-        _ turns: ChaosTurns? = nil
+        _ requestChanger: ChaosRequestChanger? = nil
     ) -> Participant {
         Participant(name: name) { [ledger] in
             try await client.connectAtLast()
-            try await ChaosSubscriber.watch(query, name, client, ledger, turns: turns)
+            try await ChaosSubscriber.watch(query, name, client, ledger, requestChanger: requestChanger)
         }
     }
 

@@ -2,9 +2,9 @@ import NIOConcurrencyHelpers
 import NestHistory
 import NestModel
 
-/// What one client is told in one subscription, written down as it comes; taken out piece by piece.
+/// Records the events of one subscription of one client. The record is taken piece by piece.
 final class ChaosRecorder<Record: ChaosRecord>: Sendable {
-    /// Whose it is: the one it goes on after this subscription has ended.
+    /// The participant that owns the subscription. It may subscribe again after this subscription ends.
     let participant: String
     private let contents: NIOLockedValueBox<(record: Record, reached: Revision)>
 
@@ -14,10 +14,10 @@ final class ChaosRecorder<Record: ChaosRecord>: Sendable {
     }
 
     var name: String { self.contents.withLockedValue { $0.record.name } }
-    /// All that is up to it has been told.
+    /// The revision up to which all changes have arrived.
     var reached: Revision { self.contents.withLockedValue { $0.reached } }
 
-    /// `reached`: where it leads; `nil`: nowhere.
+    /// `reached`: the revision after the event, or `nil` if the event does not complete a revision.
     func append(_ event: Record.Event, reached: Revision? = nil) {
         self.contents.withLockedValue {
             $0.record.events.append(event)
@@ -25,7 +25,7 @@ final class ChaosRecorder<Record: ChaosRecord>: Sendable {
         }
     }
 
-    /// What has come since it was taken last.
+    /// Returns and removes the events since the last call.
     func take(isComplete: Bool) -> Record {
         self.contents.withLockedValue {
             var piece = $0.record

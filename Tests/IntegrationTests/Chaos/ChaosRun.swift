@@ -4,17 +4,17 @@ import NestHistory
 import NestModel
 import NestTestSupport
 
-/// A real server that is killed and comes back at random moments, and clients that reach it over bad networks; and the
-/// history of what they were told, piece by piece.
+/// A real server that is killed and restarted at random moments, clients that reach it over bad networks, and the
+/// recorded history of the clients, piece by piece.
 struct ChaosRun {
     static let reconnectPauseMax = Duration.milliseconds(300)
-    /// Who has the slow network.
+    /// The number of the slow network.
     static let slow = 2
 
     let server: ServerProcess
     let ledger: ChaosLedger
     var random: SeededRandom
-    /// Without a bad network between.
+    /// A client with a direct connection.
     private let observer: NestClient
     private var proxies: [(proxy: ChaosProxy, plan: ProxyPlan)] = []
 
@@ -40,11 +40,11 @@ struct ChaosRun {
         }
     }
 
-    /// A figure of the server, added up over its lives.
+    /// Returns the sum of a statistic over all server processes.
     func total(_ statistic: String) async -> UInt64 { await self.ledger.statistics[statistic] ?? 0 }
 
-    /// The first two have a random network each, the third one that stands still so long that the server's buffers fill
-    /// and it must keep what is missing; the others have only the server's deaths to bear.
+    /// Returns the configuration of a client. The first two networks have random faults. The third stalls so long that
+    /// the server's buffers fill and it must compute net diffs. The other clients connect directly.
     mutating func configuration(proxy number: Int?) async -> ClientConfiguration {
         let session = Identifier128.random(using: &self.random)
         var configuration = await self.server.configuration(session: session, requestTimeout: .seconds(4))
@@ -60,21 +60,21 @@ struct ChaosRun {
 
     // MARK: Course
 
-    /// Runs so many pieces, one after the other, and has each judged before the next. Who watches stays all the time;
-    /// who writes is new in each.
-    mutating func run(pieces count: Int, of duration: Duration, _ judge: ChaosJudge) async throws {
+    /// Runs `count` pieces and checks each before the next begins. Watchers run through all pieces; each piece has new
+    /// writers.
+    mutating func run(pieces count: Int, of duration: Duration, _ checker: ChaosChecker) async throws {
         let watchers = await self.watchers()
         var pieces: [[Participant]] = []
         for number in 1...count { pieces.append(await self.writers(inPiece: number)) }
         let (course, own) = (self, self.fork())
         var participants = watchers
         participants.append(
-            Participant(name: "conductor") { [pieces] in
+            Participant(name: "coordinator") { [pieces] in
                 var random = own
                 for (index, writers) in pieces.enumerated() {
                     try await course.write(writers, for: duration, &random)
                     let (piece, last) = try await course.settle(index + 1, of: count)
-                    try await judge.judge(piece, to: last)
+                    try await checker.check(piece, to: last)
                 }
             }
         )
@@ -83,7 +83,7 @@ struct ChaosRun {
         await self.observer.close()
     }
 
-    /// All of them. Who is not done in time is named.
+    /// Runs all participants. The error names those that are not done in time.
     private static func finish(_ participants: [Participant], within time: Duration?, _ ledger: ChaosLedger)
         async throws
     {
@@ -111,17 +111,18 @@ struct ChaosRun {
         }
     }
 
-    /// Has the writers write, and kills the server again and again; mends everything in the end.
+    /// Runs the writers while killing and restarting the server. At the end the server runs and the networks have no
+    /// faults.
     private func write(_ writers: [Participant], for duration: Duration, _ random: inout SeededRandom) async throws {
         let (server, ledger, observer, proxies) = (self.server, self.ledger, self.observer, self.proxies)
         let seed = random.next()
         for (proxy, plan) in proxies { await proxy.follow(plan) }
-        await ledger.goOn()
-        let deaths = Participant(name: "deaths") {
+        await ledger.allowWrites()
+        let kills = Participant(name: "kills") {
             var random = SeededRandom(seed: seed)
             let end = ContinuousClock.now + duration
             while ContinuousClock.now < end {
-                // Now and then it lives long enough to fall behind with somebody.
+                // Some server processes live long enough for a client to lag.
                 try await Task.sleep(for: .milliseconds(random.oneIn(3) ? 6_000 : 300 + random.below(3_000)))
                 await ledger.add(try await observer.statistics())
                 try await server.killNow()
@@ -131,11 +132,11 @@ struct ChaosRun {
             await ledger.stop()
             for (proxy, _) in proxies { await proxy.follow(.fixed(.none)) }
         }
-        try await Self.finish(writers + [deaths], within: duration + .testPatience, ledger)
+        try await Self.finish(writers + [kills], within: duration + .testPatience, ledger)
     }
 
-    /// Writes what all are waiting for, and waits until all have been told; gives what has happened since the piece
-    /// before.
+    /// Writes the last revision of the piece, waits until all subscribers have received it, and returns the history of
+    /// the piece.
     private func settle(_ number: Int, of count: Int) async throws -> (piece: History, last: Revision) {
         let isLast = number == count
         let title = isLast ? ChaosLedger.endTitle : "piece \(number)"
@@ -154,7 +155,7 @@ struct ChaosRun {
                 return (piece, receipt.revision)
             }
             guard ContinuousClock.now < deadline else {
-                let late = isLast ? waitingFor : await self.ledger.behind(receipt.revision).sorted()
+                let late = isLast ? waitingFor : await self.ledger.lagging(at: receipt.revision).sorted()
                 throw ProcessFailure("waited too long for \(late)")
             }
             try await Task.sleep(for: .milliseconds(5))

@@ -3,32 +3,32 @@ import NestClient
 import NestHistory
 import NestModel
 
-/// Watches a query and records everything it is told.
+/// Subscribes to a query and records all events.
 enum ChaosSubscriber {
-    /// Those that are cheap to compare.
+    /// The kinds of queries that are cheap to compare.
     static let kinds: [WatchedQuery.Kind] = [.whole, .filtered, .sectioned, .related]
 
-    /// Until the last write of the run is seen, or the client is closed. `turns`: at times it becomes a subscription to
-    /// something else. `participant`: whose subscription it is, if not its own.
+    /// Watches until the run's last write arrives or the client is closed. `requestChanger` changes the request from
+    /// time to time. `participant`: the owner of the subscription, if it is not named `name`.
     static func watch(
         _ query: WatchedQuery,
         _ name: String,
         of participant: String? = nil,
         _ client: NestClient,
         _ ledger: ChaosLedger,
-        _ sights: ChaosSights? = nil,
-        turns: ChaosTurns? = nil
+        _ observer: ChaosReceiptObserver? = nil,
+        requestChanger: ChaosRequestChanger? = nil
     ) async throws {
         let recorder = await ledger.begin(SubscriptionRecord(name: name, query: query), of: participant)
         var isComplete = false
         do {
             try await client.withFetchedResults(query.request, verifyDigest: true) { results in
-                sights?.add(name, results)
-                let turning = turns.map { turns in Task { await turns.run(query, results, ledger) } }
-                defer { turning?.cancel() }
+                observer?.add(name, results)
+                let changing = requestChanger.map { changer in Task { await changer.run(query, results, ledger) } }
+                defer { changing?.cancel() }
                 var current = query
                 for try await change in results {
-                    let now = turns?.query(of: results.request) ?? query
+                    let now = requestChanger?.query(of: results.request) ?? query
                     if now != current { recorder.append(.changed(now)) }
                     current = now
                     let state = results.state
@@ -38,9 +38,9 @@ enum ChaosSubscriber {
                 }
             }
         } catch let error as NestError where error.code == .closed {
-            // The client's life is over.
-        } catch let error as NestError where error.code == .notFound && turns != nil {
-            // What it was to follow has left while the connection was lost, before anything was shown around it.
+            // The client was closed.
+        } catch let error as NestError where error.code == .notFound && requestChanger != nil {
+            // The anchor was deleted while the connection was lost, before the window had a state.
             await ledger.end(recorder, isComplete: false)
             return try await Self.watch(
                 query,
@@ -48,8 +48,8 @@ enum ChaosSubscriber {
                 of: participant ?? name,
                 client,
                 ledger,
-                sights,
-                turns: turns
+                observer,
+                requestChanger: requestChanger
             )
         }
         await ledger.end(recorder, isComplete: isComplete)
@@ -70,24 +70,26 @@ enum ChaosSubscriber {
         }
     }
 
-    /// What is shown may be a part without the row that was written last.
+    /// Whether the state includes the last write. A window may not contain the last row, so the revision decides.
     private static func isAtEnd(_ state: SectionedSnapshot, _ ledger: ChaosLedger) async -> Bool {
         guard let end = await ledger.endRevision else { return false }
         return state.revision >= end
     }
 }
 
-/// The subscriptions of one client, for a look at them in the moment when a receipt comes.
-final class ChaosSights: Sendable {
+/// Observes which revisions the subscriptions of one client have received when a receipt arrives.
+final class ChaosReceiptObserver: Sendable {
     private let results = NIOLockedValueBox<[String: ResultsSubscription]>([:])
 
     func add(_ name: String, _ results: ResultsSubscription) {
         self.results.withLockedValue { $0[name] = results }
     }
 
-    func look(_ receipt: Receipt) -> [Sight] {
+    func observe(_ receipt: Receipt) -> [ReceiptObservation] {
         self.results.withLockedValue { $0 }.compactMap { name, results in
-            results.arrivedRevision.map { Sight(subscription: name, receipt: receipt.revision, arrived: $0) }
+            results.arrivedRevision.map {
+                ReceiptObservation(subscription: name, receipt: receipt.revision, arrived: $0)
+            }
         }
     }
 }

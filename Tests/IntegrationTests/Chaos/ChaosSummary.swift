@@ -1,15 +1,15 @@
 import NestHistory
 import NestModel
 
-/// What a run, or a piece of it, was like, in a line.
+/// A one-line summary of a run or of a piece.
 struct ChaosSummary: CustomStringConvertible {
     private(set) var writes = 0
     private(set) var receipts = 0
     private var repeated = 0
     private var unknown = 0
-    private var sights = 0
+    private var observations = 0
     private var fetches = 0
-    /// By name: one that goes on counts once.
+    /// By name, so that a subscription over several pieces counts once.
     private var subscriptions: Set<String> = []
     private var followers: Set<String> = []
     private var events = 0
@@ -29,7 +29,7 @@ struct ChaosSummary: CustomStringConvertible {
     mutating func add(_ history: History) {
         self.writes += history.writes.count
         for write in history.writes {
-            self.sights += write.sights.count
+            self.observations += write.observations.count
             for answer in write.answers {
                 switch answer {
                 case .receipt(let receipt):
@@ -64,7 +64,7 @@ struct ChaosSummary: CustomStringConvertible {
     var description: String {
         """
         \(self.writes) writes (\(self.receipts) receipts, \(self.repeated) of them repeated, \(self.unknown) unknown, \
-        \(self.sights) sights), \(self.fetches) fetches, \(self.subscriptions.count) subscriptions \
+        \(self.observations) observations), \(self.fetches) fetches, \(self.subscriptions.count) subscriptions \
         (\(self.events) events, \(self.resumed) resumed, \(self.resets) reset, \(self.changed) changed, \
         \(self.positions) positions), \(self.reverts) undone or redone, \(self.followers.count) followers, \
         \(self.revisions) revisions

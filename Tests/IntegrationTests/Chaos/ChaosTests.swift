@@ -3,10 +3,11 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Everything that a server promises, over bad networks and its own deaths.
+    /// All guarantees of the server, over bad networks and across kills of the server.
     ///
-    /// `NEST_CHAOS_SEED` repeats the networks, the edits and the moments of a run (not the scheduling of processes, so that
-    /// a failure may need several runs), `NEST_CHAOS_SECONDS` makes it longer. What one piece holds is in memory at a time.
+    /// `NEST_CHAOS_SEED` repeats the networks, the edits and the moments of a run, but not the scheduling of processes,
+    /// so that a failure may need several runs. `NEST_CHAOS_SECONDS` sets the duration. Only one piece is in memory at
+    /// a time.
     @Suite struct Chaos {
         private static let pieceSecondsMax = 30
 
@@ -17,19 +18,19 @@ extension ProcessTests {
             print("chaos: NEST_CHAOS_SEED=\(seed) NEST_CHAOS_SECONDS=\(seconds)")
             let pieces = max(2, (seconds + Self.pieceSecondsMax - 1) / Self.pieceSecondsMax)
             var run = try await ChaosRun(seed: seed)
-            let judge = ChaosJudge(run.server)
+            let checker = ChaosChecker(run.server)
             do {
-                try await run.run(pieces: pieces, of: .seconds(seconds) / pieces, judge)
+                try await run.run(pieces: pieces, of: .seconds(seconds) / pieces, checker)
             } catch let failure as ChaosFailure {
                 Issue.record(failure, "seed \(seed)")
                 return
             }
-            let summary = await judge.summary
+            let summary = await checker.summary
             let (blocked, net) = (await run.total("connections_blocked_total"), await run.total("net_diffs_encoded"))
             print("chaos: \(summary), no violation; connections blocked \(blocked) times, \(net) net diffs")
-            // That there was something to check.
+            // The run must contain something to check.
             #expect(summary.receipts > 0 && summary.reverts > 0 && summary.changed > 0)
-            let kept = try await judge.reread()
+            let kept = try await checker.reread()
             print("chaos: \(kept) of \(pieces) pieces read again")
             #expect(kept > 0)
         }

@@ -3,14 +3,14 @@ import NestHistory
 import NestModel
 import NestTestSupport
 
-/// Writes, fetches and watches over one connection, in one life after the other: each has a new client, the same session,
-/// and repeats with its key what was in doubt.
+/// Writes, fetches and watches with a series of clients. Each new client has the same session and retries, with its
+/// key, a write whose outcome is unknown.
 actor ChaosWriter {
     let name: String
     private let configuration: ClientConfiguration
     private let ledger: ChaosLedger
     private var random: SeededRandom
-    /// It writes long notes and nothing else.
+    /// Whether the writer writes only long notes.
     private let isBulky: Bool
     private var writeCount = 0
     private var open: (write: Write, key: Identifier128)?
@@ -32,35 +32,35 @@ actor ChaosWriter {
     func run() async throws {
         for life in 1... {
             guard await !self.ledger.isStopping || self.open != nil else { break }
-            // Impatience leaves writes in doubt.
+            // Short timeouts leave writes with unknown outcome.
             var configuration = self.configuration
             configuration.requestTimeout = .milliseconds(self.isBulky ? 4_000 : [60, 300, 4_000][self.random.below(3)])
             let client = NestClient(configuration)
             try await client.connectAtLast()
-            let (sights, ledger, name) = (ChaosSights(), self.ledger, self.name)
+            let (observer, ledger, name) = (ChaosReceiptObserver(), self.ledger, self.name)
             let kinds = ChaosSubscriber.kinds.shuffled(using: &self.random).prefix(2)
             let count = 1 + self.random.below(150)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for kind in kinds {
                     let query = WatchedQuery(kind, of: ledger.list)
                     group.addTask {
-                        try await ChaosSubscriber.watch(query, "\(name).\(life) \(kind)", client, ledger, sights)
+                        try await ChaosSubscriber.watch(query, "\(name).\(life) \(kind)", client, ledger, observer)
                     }
                 }
-                try await self.write(count, client, sights)
+                try await self.write(count, client, observer)
                 await client.close()
                 try await group.waitForAll()
             }
         }
     }
 
-    private func write(_ count: Int, _ client: NestClient, _ sights: ChaosSights) async throws {
+    private func write(_ count: Int, _ client: NestClient, _ observer: ChaosReceiptObserver) async throws {
         for _ in 0..<count {
             if self.open == nil {
                 guard await !self.ledger.isStopping else { return }
                 await self.begin()
             }
-            try await self.attempt(client, sights)
+            try await self.attempt(client, observer)
             if self.random.oneIn(4) { await self.fetch(client) }
         }
     }
@@ -81,8 +81,8 @@ actor ChaosWriter {
         self.open = (Write(name: name, mutations: mutations), Identifier128.random(using: &self.random))
     }
 
-    /// Sends the open write once; it stays open while its outcome is in doubt, but now and then nobody cares.
-    private func attempt(_ client: NestClient, _ sights: ChaosSights) async throws {
+    /// Sends the open write once. A write with unknown outcome stays open, but some are abandoned.
+    private func attempt(_ client: NestClient, _ observer: ChaosReceiptObserver) async throws {
         guard let (begun, key) = self.open else { return }
         var write = begun
         let transaction = WriteTransaction(name: write.name, key: key, mutations: write.mutations)
@@ -91,15 +91,15 @@ actor ChaosWriter {
             let receipt =
                 switch write.kind {
                 case .write: try await client.transaction(transaction)
-                // All or nothing: what is left out of an undo the replay cannot tell.
+                // Strict, because the replay cannot know which changes another policy leaves out.
                 case .undo: try await client.undo(options: UndoOptions(policy: .strict), key: key)
                 case .redo: try await client.redo(options: UndoOptions(policy: .strict), key: key)
                 case .revert: preconditionFailure("writers undo and redo only")
                 }
-            write.sights += sights.look(receipt)
+            write.observations += observer.observe(receipt)
             write.answers.append(.receipt(receipt))
             await self.ledger.acknowledged(write.mutations, receipt)
-            // An answer is remembered: asked again, it is the same.
+            // Repeat some answered writes: the stored reply must be the same.
             isOpen = self.random.oneIn(16)
         } catch {
             let isUnknown = error.code.retry == .unknownOutcome
@@ -110,12 +110,12 @@ actor ChaosWriter {
         if !isOpen { await self.ledger.add(write) }
     }
 
-    /// At what anybody has been acknowledged.
+    /// Fetches at least at the highest acknowledged revision of all clients.
     private func fetch(_ client: NestClient) async {
         let kinds = ChaosSubscriber.kinds
         let query = WatchedQuery(kinds[self.random.below(kinds.count)], of: self.ledger.list)
         let revision = await self.ledger.revision
-        // A read that fails says nothing.
+        // A failed read is not evidence of a violation.
         guard let state = try? await client.fetch(query.request, atLeast: revision) else { return }
         await self.ledger.add(Fetched(client: self.name, query: query, atLeast: revision, state: state))
         if query.kind != .filtered { await self.ledger.saw(state.sections.flatMap { $0.rows.map(\.id) }) }

@@ -3,7 +3,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// `nestbench proxy`, between `nestc` and a server.
+    /// `nestbench proxy` between `nestc` and a server.
     @Suite struct ProxyCommand {
         private let server: ServerProcess
 
@@ -11,7 +11,7 @@ extension ProcessTests {
             self.server = try await ServerProcess.started()
         }
 
-        /// A proxy that listens, and who uses the server through it.
+        /// Returns a listening proxy and a user that connects through it.
         private func started(_ arguments: [String]) async throws -> (proxy: ChildProcess, user: CommandLineUser) {
             let address = await self.server.address
             let proxy = try ChildProcess(
@@ -33,7 +33,7 @@ extension ProcessTests {
             _ = try await proxy.lines(atLeast: 4)
         }
 
-        @Test func cutAndResetComeAfterTheVeryByte() async throws {
+        @Test func cutAndResetHappenAfterTheGivenByte() async throws {
             for (option, event, bytes) in [("--cut-at", "cut", 100), ("--reset-at", "reset", 33)] {
                 let (proxy, user) = try await self.started([option, "\(bytes)", "--direction", "to-client"])
                 let listed = try await user.run("ls")
@@ -44,7 +44,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func refusedConnectionsAndBadOptionsAreSaid() async throws {
+        @Test func refusedConnectionsAndBadOptionsAreReported() async throws {
             let (proxy, user) = try await self.started(["--refuse"])
             #expect(try await user.run("ls").status == 69)
             #expect(try await proxy.lines(atLeast: 3)[2].hasSuffix(#""event":"refused"}"#))
@@ -61,8 +61,8 @@ extension ProcessTests {
             #expect(busy.errors.contains("cannot listen on 127.0.0.1:"))
         }
 
-        /// A subscriber goes on over every reset, and ends with the truth.
-        @Test func subscriberGoesOnOverEveryReset() async throws {
+        /// A subscriber resumes after every reset and ends with the current state.
+        @Test func aSubscriberResumesAfterEveryReset() async throws {
             let (proxy, user) = try await self.started(["--reset-at", "2000", "--direction", "to-client"])
             let direct = await CommandLineUser(self.server)
             try await direct.output("add", "A")
@@ -71,9 +71,9 @@ extension ProcessTests {
             let long = String(repeating: ".", count: 300)
             for number in 1...20 { try await direct.output("set", "2", "title=\(number)\(long)") }
             try await subscriber.wait(forEnd: .exit(0))
-            let (told, log) = (subscriber.lines, proxy.output)
-            #expect(try #require(told.last).contains(#""title":"20."#), "\(told)")
-            #expect(told.contains { $0.contains(#""event":"resumed""#) } && log.contains(#""event":"reset""#), "\(log)")
+            let (seen, log) = (subscriber.lines, proxy.output)
+            #expect(try #require(seen.last).contains(#""title":"20."#), "\(seen)")
+            #expect(seen.contains { $0.contains(#""event":"resumed""#) } && log.contains(#""event":"reset""#), "\(log)")
         }
     }
 }

@@ -7,13 +7,14 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// A client whose network stands still until the server can send it nothing more, while others write on: what it is
-    /// told when the network moves again is judged like everything in a chaos run.
+    /// A client whose network stalls until the server can send nothing more, while others write. The events after the
+    /// stall are checked as in a chaos run.
     ///
     /// `NEST_CHAOS_SEED` repeats the edits.
     @Suite struct SlowReaders {
-        /// Writes while the server knows that a client does not read. Few enough for a net diff: above
-        /// 4 x `Limits.differenceRowsMin` changed rows, about 200 of these writes, the server sends a snapshot.
+        /// The number of writes after the server has noticed that the client does not read. It is low enough for a net
+        /// diff: above 4 x `Limits.differenceRowsMin` changed rows, about 200 of these writes, the server sends a
+        /// snapshot.
         private static let writesMissed = 120
 
         private let seed: UInt64
@@ -66,15 +67,16 @@ extension ProcessTests {
             let violations = HistoryChecker.violations(in: history)
             print("slow reader: \(ChaosSummary(history)), \(net) net diffs, \(violations.count) violations")
             #expect(violations.prefix(10) == [], "seed \(self.seed)")
-            // That each had something to miss, and was told it in one. Some writes change nothing and have no revision.
+            // Each subscription missed changes and got them as one diff. Some writes change nothing and have no
+            // revision.
             for record in history.subscriptions {
                 #expect(record.isComplete, "seed \(self.seed), \(record.name)")
                 #expect(record.longestDiff > Self.writesMissed / 2, "seed \(self.seed), \(record.name)")
             }
         }
 
-        /// Three times: it reads until it has all, does not read until the server has noticed, and misses what is
-        /// written then.
+        /// Three times: the client reads everything, then stops reading until the server notices, and misses the
+        /// following writes.
         private func standStill(_ reader: NestClient, _ begun: ChaosSoloWrites) async throws {
             var writes = begun
             for _ in 0..<3 {
@@ -91,7 +93,7 @@ extension ProcessTests {
             try await writes.end()
         }
 
-        /// One of each kind, and parts of each.
+        /// Returns one query of each kind, windows of each, and windows around objects.
         private func queries() async -> [WatchedQuery] {
             let (list, ids) = (self.ledger.list, await self.ledger.someIDs(4, seed: self.seed).ids)
             return WatchedQuery.Kind.allCases.flatMap { kind in
@@ -107,7 +109,7 @@ extension ProcessTests {
     }
 }
 
-/// Random writes of one client that nothing disturbs.
+/// Random writes of one client without faults.
 struct ChaosSoloWrites {
     private let client: NestClient
     private let ledger: ChaosLedger
@@ -153,7 +155,7 @@ struct ChaosSoloWrites {
             await self.ledger.acknowledged(mutations, receipt)
             write = write.answered(receipt)
         } catch {
-            // Before or after itself: what the store has to refuse.
+            // A row placed before or after itself, which the store must refuse.
             guard error.code.retry == .never else { throw error }
             write.answers = [.refused(error.code)]
         }
@@ -162,7 +164,7 @@ struct ChaosSoloWrites {
 }
 
 extension Write {
-    /// Done at the first attempt.
+    /// Returns the write with the receipt of its first attempt.
     fileprivate func answered(_ receipt: Receipt) -> Write {
         var write = self
         write.answers = [.receipt(receipt)]
@@ -171,7 +173,7 @@ extension Write {
 }
 
 extension SubscriptionRecord {
-    /// Revisions that one diff has led over.
+    /// The largest number of revisions that one diff spans.
     fileprivate var longestDiff: Int {
         self.events.map { if case .diff(let diff) = $0 { Int(diff.to.rawValue - diff.from.rawValue) } else { 0 } }
             .max() ?? 0

@@ -5,7 +5,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Tokens, TLS and contexts as an operator and a user meet them.
+    /// Tokens, TLS and contexts on the command line.
     @Suite struct AccessCommands {
         private func nestd(_ arguments: String...) async throws -> (
             end: ChildProcess.End, output: String, errors: String
@@ -24,8 +24,8 @@ extension ProcessTests {
             try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         }
 
-        /// What is open to others by accident is refused; nothing is listened on.
-        @Test func anAddressForOthersNeedsProtection() async throws {
+        /// A configuration that exposes the server by accident is refused before the server listens.
+        @Test func aNonLoopbackAddressNeedsTLSAndTokens() async throws {
             let directory = TemporaryDirectory()
             let authority = try TestAuthority("authority", in: directory)
             let identity = try authority.identity("server")
@@ -36,7 +36,8 @@ extension ProcessTests {
                     let process = try ChildProcess(Program.nestd, ["--host", host] + store + arguments)
                     let end = try await process.waitForEnd()
                     #expect(end == .exit(78), "\(host) \(arguments)")
-                    #expect(process.errors.contains("refused: \(host) can be reached by others"), "\(process.errors)")
+                    let refusal = "refused: other machines can reach \(host), and"
+                    #expect(process.errors.contains(refusal), "\(process.errors)")
                     #expect(process.output == "")
                 }
             }
@@ -62,8 +63,8 @@ extension ProcessTests {
             #expect(checked.end == .exit(78) && checked.errors.contains(authority.file), "\(checked)")
         }
 
-        /// A store holds what lets others in, whatever the shell's umask is.
-        @Test func onlyItsOwnerReadsAStore() async throws {
+        /// A new store is readable only by its owner, whatever the umask: it holds token hashes and data.
+        @Test func aNewStoreIsReadableOnlyByItsOwner() async throws {
             let directory = TemporaryDirectory()
             let path = "\(directory.path)/nest.sqlite"
             let made = try await self.nestd("token", "create", "me", "--store", path)
@@ -73,7 +74,7 @@ extension ProcessTests {
             #expect(again.end == .exit(0) && again.errors == "", "\(again)")
         }
 
-        @Test func theFirstTokenIsMadeOfflineAndTheRestOnline() async throws {
+        @Test func theFirstTokenIsCreatedOfflineAndTheOthersOnline() async throws {
             let server = ServerProcess()
             let directory = server.directory
             let admin = "\(directory.path)/admin.token"
@@ -123,7 +124,7 @@ extension ProcessTests {
 
             #expect(try await user.run("show", "3", "--token-file", guest).status == 1)
             #expect(try await user.output("show", "2", "--token-file", guest).contains("Milk"))
-            // Where nothing is said, a confined token begins at its own root.
+            // Without an id, commands start at the root of the confined token.
             #expect(try await user.output("add", "Skimmed", "--token-file", guest) == "4\n")
             #expect(try await user.output("ls", "--token-file", guest).contains("Skimmed"))
             #expect(try await user.output("tree", "--token-file", guest) == "Milk  #2\n  Skimmed  #4\n")
@@ -138,7 +139,7 @@ extension ProcessTests {
             let last = try await user.run("token", "revoke", "1", "--token-file", admin)
             #expect(last.status == 1, "\(last.report)")
 
-            // No secret in the log of the server, and none in the arguments of anybody: there is no way to say it there.
+            // The server's log contains no secret, and no option accepts one.
             let process = try #require(await server.process)
             let digits = created.output.split(separator: "_").last.map { $0.prefix(64) } ?? ""
             #expect(digits.count == 64 && !process.errors.contains(digits))
@@ -149,7 +150,7 @@ extension ProcessTests {
             #expect(offline.output == "1\tme\tadmin\n3\tr\tread\n", "\(offline)")
         }
 
-        /// A token file that others can read is no secret any more.
+        /// Commands refuse a token file that other users can read.
         @Test func filesWithSecretsMustBePrivate() async throws {
             let server = try await ServerProcess.started()
             let user = await CommandLineUser(server)
@@ -164,7 +165,7 @@ extension ProcessTests {
             #expect(try await user.run("ping", "--token-file", "\(path).missing").status == 78)
         }
 
-        @Test func contextsAreKept() async throws {
+        @Test func contextsAreStoredAndSelected() async throws {
             let server = try await ServerProcess.started()
             let address = await server.address
             var environment = await CommandLineUser(server).environment
@@ -203,8 +204,8 @@ extension ProcessTests {
             #expect(open.status == 78 && open.errors.contains("chmod 600"), "\(open.report)")
         }
 
-        /// One command line against a server with TLS; SIGHUP takes another certificate into use, or leaves the old.
-        @Test func certificatesAreReadAgainOnSIGHUP() async throws {
+        /// On SIGHUP the server loads a valid new certificate, and otherwise keeps the old one.
+        @Test func certificatesAreReloadedOnSIGHUP() async throws {
             let directory = TemporaryDirectory()
             let authority = try TestAuthority("authority", in: directory)
             let other = try TestAuthority("other", in: directory)
@@ -217,7 +218,7 @@ extension ProcessTests {
             #expect(try await user.run("ping", "--quiet", "--tls-ca", authority.file).status == 0)
             #expect(try await user.run("ping", "--tls-ca", other.file).status == 77)
             #expect(try await user.run("ping", "--tls").status == 77)
-            // In clear: the server does not answer, and nestc says what may be missing.
+            // Without TLS the server does not answer, and nestc suggests --tls.
             let plain = try await user.run("ping")
             #expect(plain.status != 0)
             #expect(plain.errors.contains("--tls"), "\(plain)")

@@ -3,7 +3,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// `nestbench attack`, on servers of its own.
+    /// `nestbench attack` with servers that it starts.
     @Suite struct AttackCommand {
         private struct Line: Decodable {
             struct Waits: Decodable {
@@ -57,7 +57,7 @@ extension ProcessTests {
             "held-replies", "row-bombs", "predicate-mass", "predicates-left", "deep-scope", "dear-undo", "bulk",
             "guesses", "pings", "connections",
         ])
-        func anAttackIsMadeAndMeasured(_ attack: String) async throws {
+        func anAttackIsRunAndMeasured(_ attack: String) async throws {
             let lines = try await self.lines([attack])
             #expect(lines.map(\.attack) == [attack])
             for line in lines {
@@ -81,12 +81,12 @@ extension ProcessTests {
             #expect(try FileManager.default.contentsOfDirectory(atPath: self.directory.path).isEmpty)
         }
 
-        @Test func sigtermInTheMiddleEndsTheServer() async throws {
+        @Test func sigtermDuringAnAttackEndsTheServer() async throws {
             let line = try #require(try await self.lines(["--terminate", "pings"]).first)
             #expect(line.terminationSeconds != nil && line.died == nil && line.memoryBytes.after == nil, "\(line)")
         }
 
-        /// A server that ends in the middle of it is said, and the next attack is made.
+        /// A server that dies during an attack is reported, and the next attack runs.
         @Test func aServerThatDiesIsReported() async throws {
             let program = "\(self.directory.path)/nestd"
             let text = """

@@ -5,7 +5,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// `nestc changes`, over the end of its server.
+    /// `nestc changes`, also across a server crash.
     @Suite struct ChangesCommand {
         private let server: ServerProcess
         private let user: CommandLineUser
@@ -15,7 +15,7 @@ extension ProcessTests {
             self.user = await CommandLineUser(self.server)
         }
 
-        /// A line without what differs from run to run.
+        /// Returns a line without the values that differ between runs.
         private static func stable(_ line: String) -> String {
             line.replacing(/"time":"[^"]*"/, with: #""time":"""#)
                 .replacing(/"history":"[0-9a-f]{32}"/, with: #""history":"""#)
@@ -37,9 +37,9 @@ extension ProcessTests {
             return #"{"change":"\#(change)","entity":"Item","id":\#(id)\#(list)}"#
         }
 
-        /// From the journal, then live, over a server that is killed, then from a file of what was printed: nothing is
-        /// missing, and nothing comes twice.
-        @Test func goesOnWithoutGapOrOverlapAfterTheServerWasKilled() async throws {
+        /// Changes from the journal, live changes, changes across a server kill and a resumed feed list every
+        /// transaction exactly once.
+        @Test func changesHaveNoGapOrOverlapAfterAServerKill() async throws {
             try await self.user.output("add", "A")
             try await self.user.output("set", "2", "title=B", "done=yes")
             let follower = try self.user.start("changes", "--since", "0", "--json", "--limit", "6")
@@ -51,7 +51,7 @@ extension ProcessTests {
             try await self.server.start()
             _ = try await follower.lines(atLeast: 6)
             try await self.user.output("undo")
-            // Away once more, while something happens.
+            // Stop the follower while the server restarts and data changes.
             await follower.send(signal: SIGSTOP)
             try await self.server.restart()
             try await self.user.output("add", "C", "D")
@@ -74,7 +74,7 @@ extension ProcessTests {
             #expect(lines[4] == #"{"event":"disconnected","reason":""}"#)
             #expect(lines[5] == #"{"event":"resumed","revision":3}"#)
 
-            // Another program goes on where this one was.
+            // Another process resumes from a revision of this feed.
             let following = try #require(follower.lines.first)
             let history = try #require(following.firstMatch(of: /"history":"([0-9a-f]{32})"/))
             let rest = try await self.user.output(
@@ -100,7 +100,7 @@ extension ProcessTests {
             #expect(other.output.contains(#"{"event":"end","code":"CONFLICT""#), "\(other.report)")
         }
 
-        @Test func oneLineForEachTransactionAndOneForEachObject() async throws {
+        @Test func eachTransactionAndEachObjectIsOneLine() async throws {
             try await self.user.output("add", "A", "B")
             try await self.user.output("set", "2", "note=n")
             try await self.user.output("rm", "3")
@@ -116,7 +116,7 @@ extension ProcessTests {
             #expect(wrong.status == 64, "\(wrong.report)")
         }
 
-        @Test func interruptionIsSaidByTheExitCode() async throws {
+        @Test func interruptionSetsTheExitStatus() async throws {
             let follower = try self.user.start("changes", "--json")
             _ = try await follower.lines(atLeast: 1)
             await follower.send(signal: SIGINT)
@@ -124,7 +124,7 @@ extension ProcessTests {
             #expect(follower.errors == "")
         }
 
-        @Test func endsQuietlyWhenNobodyReads() async throws {
+        @Test func endsQuietlyWhenTheReaderCloses() async throws {
             try await self.user.output("add", "A")
             let result = try await self.user.shell("nestc changes --since 0 --json | head -2")
             #expect(result.status == 0, "\(result.report)")

@@ -3,7 +3,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// `nestc` as people and scripts use it: every command, what it prints, and what it ends with.
+    /// The output and exit status of `nestc` commands.
     @Suite struct Commands {
         private let server: ServerProcess
         private let user: CommandLineUser
@@ -29,7 +29,7 @@ extension ProcessTests {
                 try await self.user.output("ls")
                     == "5\tEggs\n8\tTea\n9\tCoffee\n6\tButter\n2\tMilk\n7\tJam\n3\tBread\n10\tfrom\n11\t  standard input\n"
             )
-            // A command repeated with its key is done once.
+            // A command repeated with its key is executed once.
             let key = String(repeating: "a1", count: 16)
             #expect(try await self.user.output("add", "once", "--key", key) == "12\n")
             #expect(
@@ -94,7 +94,7 @@ extension ProcessTests {
             )
         }
 
-        @Test func editing() async throws {
+        @Test func setMvAndRmPrintTheirResults() async throws {
             try await self.user.output("add", "a", "b", "c")
             #expect(try await self.user.output("set", "2", "title=A", "note=n", "done=yes") == "")
             #expect(
@@ -124,7 +124,7 @@ extension ProcessTests {
             #expect(try await self.user.output("tree") == "")
         }
 
-        @Test func refusalsSayWhatIsWrong() async throws {
+        @Test func refusedCommandsPrintTheReason() async throws {
             try await self.user.output("add", "a")
             try await self.user.output("add", "below", "--parent", "2")
             func expect(
@@ -156,30 +156,30 @@ extension ProcessTests {
                 64,
                 "Item has no 'colour'; it has title, note, done, extra, parent"
             )
-            try await expect(["set", "2", "done=perhaps"], 64, "done is yes or no")
-            try await expect(["set", "2", "done"], 64, "no name=value")
+            try await expect(["set", "2", "done=perhaps"], 64, "done must be yes or no")
+            try await expect(["set", "2", "done"], 64, "not name=value")
             try await expect(["add"], 64, "Missing expected argument")
             try await expect(["add", "x", "--first", "--at", "1"], 64, "only one of")
             try await expect(["show", "milk"], 64, "'milk' is invalid")
             try await expect(["frobnicate"], 64, "frobnicate")
             try await expect(["ls", "--session", "xyz"], 64, "32 hexadecimal digits")
-            try await expect(["ls", "--server", "localhost:seven"], 64, "no HOST:PORT")
+            try await expect(["ls", "--server", "localhost:seven"], 64, "not HOST:PORT")
             try await expect(["import", "/does/not/exist"], 66, "cannot open '/does/not/exist'")
             try await expect(["export", "--output", "/does/not/exist"], 74, "cannot write '/does/not/exist'")
-            // Nothing of all this has changed anything.
+            // None of these commands changed the store.
             #expect(try await self.user.output("tree") == "a  #2\n  below  #3\n")
         }
 
-        @Test func badInputIsSaidByLineAndStoresNothing() async throws {
-            let bytes: [(input: [UInt8], place: String)] = [
+        @Test func badInputIsReportedByLineAndStoresNothing() async throws {
+            let bytes: [(input: [UInt8], location: String)] = [
                 (Array("good\n\tbad ".utf8) + [0xff], "line 2, column 6"),
                 (Array("good\nN".utf8) + [0], "line 2, column 2"),
                 (Array(String(repeating: "x", count: Limits.valueBytesMax + 1).utf8), "line 1"),
             ]
-            for (input, place) in bytes {
+            for (input, location) in bytes {
                 let result = try await self.user.run(["import", "-"], input: input)
                 #expect(result.status == 65, "\(result.report)")
-                #expect(result.errors.contains(place), "\(result.report)")
+                #expect(result.errors.contains(location), "\(result.report)")
             }
             #expect(try await self.user.output("ls") == "")
         }

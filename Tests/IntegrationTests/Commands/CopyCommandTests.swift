@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// `nestc cp`: within a server and from one to another.
+    /// `nestc cp` within a server and between servers.
     @Suite struct CopyCommands {
         private let server: ServerProcess
         private let user: CommandLineUser
@@ -21,9 +21,9 @@ extension ProcessTests {
             {"depth":1,"title":"Bread"}
             """#
 
-        @Test func withinAServer() async throws {
+        @Test func copiesWithinAServer() async throws {
             #expect(try await self.user.run("import", "-", "--format", "jsonl", input: Self.lines).status == 0)
-            // Below itself too: what is copied is the state of one revision.
+            // A subtree can be copied below itself: the copy is the state of one revision.
             #expect(try await self.user.output("cp", "2", "2", "--first") == "copied 4 items, ids 6 to 9, revision 2\n")
             #expect(
                 try await self.user.output("cp", "3", "1", "--below", "--name", "just oat", "--json")
@@ -46,19 +46,20 @@ extension ProcessTests {
                     """
             )
             #expect(
-                try await self.user.output("cp", "10", "2", "--below") == "copied nothing: nothing is below the item\n"
+                try await self.user.output("cp", "10", "2", "--below")
+                    == "copied nothing: the item has nothing below it\n"
             )
             #expect(try await self.user.output("undo") == "undid: just oat\n")
             #expect(try await self.user.output("undo") == "undid: add item \"List\" and 3 more items\n")
         }
 
-        @Test func fromOneServerToAnother() async throws {
+        @Test func copiesFromOneServerToAnother() async throws {
             let other = try await ServerProcess.started()
             let otherUser = await CommandLineUser(other)
             let (from, to) = (await self.server.address, await other.address)
             #expect(try await self.user.run("import", "-", "--format", "jsonl", input: Self.lines).status == 0)
             #expect(try await self.user.output("cp", "2", "\(to):1") == "copied 4 items, ids 2 to 5, revision 1\n")
-            // All of it: the root itself is not an item.
+            // The root copies its contents but not itself.
             #expect(
                 try await otherUser.output("cp", "\(from):1", "1", "--first", "--json")
                     == #"{"revision":2,"changed":true,"replayed":false,"first":6,"count":4,"name":"add item \"List\" and 3 more items","warnings":[]}"#
@@ -76,14 +77,14 @@ extension ProcessTests {
             #expect(missing.status == 1 && missing.errors.contains("no object with id 99"), "\(missing.report)")
             let noTarget = try await self.user.run("cp", "2", "\(to):99", "--json")
             #expect(noTarget.status == 1 && noTarget.errors.contains("NOT_FOUND"), "\(noTarget.report)")
-            let nobody = try await self.user.run("cp", "2", "127.0.0.1:1:1")
-            #expect(nobody.status == 69, "\(nobody.report)")
+            let unreachable = try await self.user.run("cp", "2", "127.0.0.1:1:1")
+            #expect(unreachable.status == 69, "\(unreachable.report)")
             #expect(try await self.user.run("cp", "2", "here").status == 64)
             #expect(try await otherUser.output("ls").split(separator: "\n").count == 2)
         }
 
-        /// What one of the models does not have is left out and said.
-        @Test func betweenModels() async throws {
+        /// Attributes that the target's model lacks are left out and reported.
+        @Test func attributesThatTheTargetLacksAreLeftOut() async throws {
             let model = """
                 {"format": "nest-model", "entities": [{"name": "Item", "attributes": [
                   {"name": "title", "type": "string"}, {"name": "done", "type": "integer", "optional": true}],
@@ -101,7 +102,7 @@ extension ProcessTests {
             #expect(
                 copied.errors
                     == ["note", "done", "extra"].map {
-                        "nestc: the attribute \($0) was left out: the target's Item has none of its type\n"
+                        "nestc: the attribute \($0) was left out: the target's Item has none of this type\n"
                     }.joined()
             )
             let imported = try await otherUser.run(
@@ -117,19 +118,20 @@ extension ProcessTests {
             #expect(
                 imported.errors
                     == ["notes", "done marks", "items' extra"].map {
-                        "nestc: \($0) left out (the server's Item has no place for them): 1\n"
+                        "nestc: \($0) left out (the server's Item has no attribute for them): 1\n"
                     }.joined()
             )
             let exported = try await otherUser.run("export", "2")
             #expect(exported.output == "List\n\tMilk\n\t\tOat\n\tBread\n")
             #expect(
                 exported.errors
-                    == "nestc: the attribute done was left out: it is none of an outline; --entity Item writes it\n"
+                    == "nestc: the attribute done was left out: an outline cannot hold its type; "
+                    + "--entity Item exports it\n"
             )
         }
 
-        /// A chain and a crowd, larger than what is on its way at a time.
-        @Test func largeTrees() async throws {
+        /// A deep chain and many siblings, larger than the bytes in flight.
+        @Test func largeTreesAreCopied() async throws {
             let other = try await ServerProcess.started()
             let otherUser = await CommandLineUser(other)
             var lines = ""

@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// `nestc` on a model of its own: everything works for every entity.
+    /// `nestc` with another model than the built-in one.
     @Suite struct EntityCommands {
         private let server: ServerProcess
         private let user: CommandLineUser
@@ -27,7 +27,7 @@ extension ProcessTests {
             return result.output
         }
 
-        /// The ids at the beginning of the lines.
+        /// Returns the ids at the start of the lines.
         private func ids(_ output: String) -> [String] {
             output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
         }
@@ -38,7 +38,7 @@ extension ProcessTests {
 
         // MARK: Values
 
-        @Test func valuesOfEveryTypeComeBackAsTheyAreShown() async throws {
+        @Test func valuesOfEveryTypeAreStoredAndShown() async throws {
             let company = try await self.insert("Company", "name=Acme", "founded=-2147483648")
             let person = try await self.insert(
                 "Person",
@@ -65,7 +65,7 @@ extension ProcessTests {
             #expect(try shown["employer"].int == Int(company))
             #expect(try shown["card"] == .null)
             #expect(try shown["tags"] == 0)
-            // The time of its commit.
+            // The default is the time of the commit.
             #expect(try shown["createdAt"].text.hasPrefix("20"))
 
             try await self.user.output("set", person, "age:=null", "employer:=null", "createdAt=2026-11-21", "id_=8")
@@ -74,7 +74,7 @@ extension ProcessTests {
             #expect(lines.contains("id_        8\n") && lines.contains("employer   -\n"), "\(lines)")
         }
 
-        @Test func everythingThatIsWrongIsSaidAtOnce() async throws {
+        @Test func allFaultsAreReportedAtOnce() async throws {
             func expect(
                 _ arguments: [String],
                 _ status: Int32,
@@ -90,7 +90,7 @@ extension ProcessTests {
             try await expect(
                 ["insert", "Person", "name=", "age=151"],
                 1,
-                "2 things are wrong [VALIDATION_FAILED]",
+                "2 faults [VALIDATION_FAILED]",
                 "Person.name must not be empty",
                 "Person.age must be at most 150"
             )
@@ -110,8 +110,8 @@ extension ProcessTests {
             try await expect(["insert", "Persn"], 64, "no entity 'Persn'", "Contact, Person, Company")
             try await expect(["insert", "Person", "nam=x"], 64, "Person has no 'nam'", "name, createdAt")
             try await expect(["insert", "Person", "name=x", "age=70000"], 64, "beyond the range of 16 bits")
-            try await expect(["insert", "Person", "name=x", "balance=1,5"], 64, "no decimal number")
-            try await expect(["insert", "Person", "name=x", "--first"], 64, "a place needs an owner")
+            try await expect(["insert", "Person", "name=x", "balance=1,5"], 64, "not a decimal number")
+            try await expect(["insert", "Person", "name=x", "--first"], 64, "a position needs an owner")
             try await expect(["fetch"], 64, "--entity")
             try await expect(["fetch", "--entity", "Person", "--sort", "employer"], 64, "relationship")
             try await expect(["ls"], 1, "no Item", "fetch")
@@ -121,7 +121,7 @@ extension ProcessTests {
 
         // MARK: Finding
 
-        @Test func aFetchFindsKindsInOrder() async throws {
+        @Test func aFetchReturnsSubentitiesInOrder() async throws {
             let acme = try await self.insert("Company", "name=Acme")
             let zoe = try await self.insert("Person", "name=Zoe", "age=5", "employer=\(acme)")
             let bob = try await self.insert("Person", "name=Bob", "employer=\(acme)")
@@ -186,17 +186,17 @@ extension ProcessTests {
             try await self.user.output("set", ann, "tags=")
             #expect(try await names() == [])
 
-            // One-to-one: a new owner takes the card from the old one.
+            // One-to-one: setting a new owner removes the card from the old one.
             let bob = try await self.insert("Person", "name=Bob")
             let card = try await self.insert("Card", "number=1", "owner=\(ann)")
             try await self.user.output("set", card, "owner=\(bob)")
             #expect(try self.json(try await self.run(["show", ann, "--json"]))["card"] == .null)
             #expect(try self.json(try await self.run(["show", bob, "--json"]))["card"].int == Int(card))
-            // Its delete rule takes the card along.
+            // The delete rule of `card` cascades.
             try await self.user.output("delete", bob)
             let gone = try await self.user.run("show", card)
             #expect(gone.status == 1 && gone.errors.contains("[NOT_FOUND]"), "\(gone.report)")
-            // And that of a company with staff refuses.
+            // The delete rule of `staff` denies the deletion.
             let acme = try await self.insert("Company", "name=Acme")
             try await self.user.output("relate", acme, "staff", ann)
             let denied = try await self.user.run("rm", acme)
@@ -205,7 +205,7 @@ extension ProcessTests {
 
         // MARK: Many at once
 
-        @Test func objectsComeFromStandardInput() async throws {
+        @Test func objectsAreInsertedFromStandardInput() async throws {
             let two = try await self.user.output("insert", "Tag", "-", input: "{\"name\":\"a\"}\n\n{\"name\":\"b\"}\n")
             #expect(self.ids(two).count == 2)
             let ids = try #require(self.ids(two).map { Int64($0) } as? [Int64])
@@ -215,16 +215,16 @@ extension ProcessTests {
             let shown = try self.json(try await self.run(["show", self.ids(ann)[0], "--json"]))
             #expect(try shown["balance"] == "0.1" && shown["tags"] == 2 && shown["height"] == "-Infinity")
 
-            // All or none, and the line is said.
+            // All objects are inserted or none, and the error names the line.
             let bad = try await self.user.run("insert", "Tag", "-", input: "{\"name\":\"c\"}\n{\"name\":1}\n")
-            #expect(bad.status == 65 && bad.errors.contains("line 2: name is a string, not 1"), "\(bad.report)")
+            #expect(bad.status == 65 && bad.errors.contains("line 2: name must be a string, not 1"), "\(bad.report)")
             let lines = (0..<25).map { "{\"name\":\"t\($0)\"}\n" }.joined()
             let batches = try await self.user.output("insert", "Tag", "-", "--batch", "10", "--json", input: lines)
             #expect(batches.split(separator: "\n").count == 3)
             #expect(self.ids(try await self.run(["fetch", "--entity", "Tag"])).count == 27)
         }
 
-        @Test func predicatesChooseObjects() async throws {
+        @Test func predicatesSelectObjects() async throws {
             for name in ["red", "Rouge", "green", "blue"] { _ = try await self.insert("Tag", "name=\(name)") }
             let found = try await self.run([
                 "fetch", "--entity", "Tag", "--where", "name BEGINSWITH[c] 'r'", "--sort", "-name",
@@ -236,7 +236,7 @@ extension ProcessTests {
             #expect(none == "")
         }
 
-        @Test func aTransactionNamesItsSteps() async throws {
+        @Test func aTransactionRefersToItsStepsByName() async throws {
             let red = try await self.insert("Tag", "name=red")
             let script = """
                 {"findOrCreate":"Tag","match":{"name":"red"},"as":"red"}
@@ -261,14 +261,14 @@ extension ProcessTests {
             )
             #expect(self.ids(try await self.run(["fetch", "--of", ids[3], "--relationship", "tags"])) == [ids[1]])
             #expect(try self.json(try await self.run(["show", ids[4], "--json"]))["age"] == 7)
-            // It is one entry.
+            // The transaction is one undo entry.
             try await self.user.output("undo", "--quiet")
             #expect(self.ids(try await self.run(["fetch", "--entity", "Tag"])) == [red])
 
             let stale = "{\"expect\":\(red),\"revision\":0}\n{\"update\":\(red),\"values\":{\"name\":\"x\"}}\n"
             let refused = try await self.user.run("tx", "-", input: stale)
             #expect(refused.status == 1 && refused.errors.contains("[CONFLICT]"), "\(refused.report)")
-            let unknown = try await self.user.run("tx", "-", input: #"{"delete":"nobody"}"#)
+            let unknown = try await self.user.run("tx", "-", input: #"{"delete":"unknown"}"#)
             #expect(unknown.status == 65 && unknown.errors.contains("line 1: "), "\(unknown.report)")
         }
 

@@ -2,8 +2,8 @@ import Foundation
 import NestTestSupport
 import Testing
 
-/// Follows the events of `subscribe --json` as a reader of their description would: index paths of what leaves are those of the
-/// old state, all others those of the new one.
+/// Applies the events of `subscribe --json` as documented: index paths of deleted rows refer to the old state, all
+/// others to the new state.
 struct EventReplay {
     struct Section: Equatable {
         var name: JSONValue
@@ -13,15 +13,15 @@ struct EventReplay {
     private(set) var sections: [Section] = []
     private(set) var revision = 0
     private(set) var diffCount = 0
-    /// Of a window: rows and sections of the whole result, those before the window, and the object that it follows.
-    private(set) var place: [String: Int] = [:]
+    /// The window's position: the totals of the whole result, the rows and sections before the window, and its anchor.
+    private(set) var position: [String: Int] = [:]
     private let hasWindow: Bool
 
     init(hasWindow: Bool = false) {
         self.hasWindow = hasWindow
     }
 
-    /// The ids of the rows, in order.
+    /// The row ids in order.
     var ids: [Int] { get throws { try self.sections.flatMap(\.rows).map { try $0["id"].int } } }
 
     mutating func take(_ line: String) throws {
@@ -44,15 +44,15 @@ struct EventReplay {
         default: Issue.record("\(line)")
         }
         let total = try event.optional("total")?.int
-        self.takePlace(event)
+        self.takePosition(event)
         if let total, !self.hasWindow { #expect(self.sections.reduce(0) { $0 + $1.rows.count } == total) }
     }
 
-    private mutating func takePlace(_ event: JSONValue) {
+    private mutating func takePosition(_ event: JSONValue) {
         guard event.optional("first") != nil else { return }
-        self.place = [:]
+        self.position = [:]
         for name in ["total", "sectionsTotal", "first", "firstSection", "firstInSection", "anchor"] {
-            if case .integer(let value)? = event.optional(name) { self.place[name] = Int(value) }
+            if case .integer(let value)? = event.optional(name) { self.position[name] = Int(value) }
         }
     }
 
@@ -88,7 +88,7 @@ struct EventReplay {
             let path = try self.path(update["at"])
             guard case .object(var row) = self.sections[path.section].rows[path.row],
                 case .object(let values) = try update["values"]
-            else { throw VectorError("an update is of an object") }
+            else { throw VectorError("an update needs a row and values") }
             #expect(try update["id"] == row["id"])
             row.merge(values) { $1 }
             self.sections[path.section].rows[path.row] = .object(row)

@@ -18,9 +18,10 @@ extension ProcessTests {
             Repository.root.appending(path: "Tests/Fixtures/outlines/\(name).opml").path
         }
 
-        /// In as OPML; out and in again in every format that holds everything; and the OPML is the same as at first.
+        /// Importing OPML, exporting and importing it in a lossless format and exporting it as OPML again gives the
+        /// same OPML.
         @Test(arguments: ["opml", "json", "jsonl", "csv", "tsv"])
-        func everyFormatHoldsWhatAFileHad(_ format: String) async throws {
+        func everyFormatPreservesAnImportedOutline(_ format: String) async throws {
             for name in ["workflowy", "dynalist", "omnioutliner"] {
                 #expect(try await self.user.run("import", self.fixture(name)).status == 0)
             }
@@ -32,13 +33,13 @@ extension ProcessTests {
             let imported = try await otherUser.output("import", path)
             #expect(imported == "imported 19 items, ids 2 to 20, revision 1\n")
             #expect(try await otherUser.output("export", "--format", "opml") == opml)
-            // From a pipe, by what it begins with, which is said.
+            // From a pipe, nestc detects the format by the first bytes and reports it.
             let piped = try await otherUser.shell("cat '\(path)' | nestc import -")
             #expect(piped.output == "imported 19 items, ids 21 to 39, revision 2\n", "\(piped.report)")
-            #expect(piped.errors == "nestc: read as \(format); --format says otherwise\n")
+            #expect(piped.errors == "nestc: read as \(format); specify another format with --format\n")
         }
 
-        @Test func dryRunsSayWhatIsThereAndWhatIsLost() async throws {
+        @Test func dryRunsReportContentsAndLosses() async throws {
             #expect(
                 try await self.user.output("import", self.fixture("omnioutliner"), "--dry-run")
                     == "6 items in 2 levels, 1 done, 1 with a note\nelements of the head left out: 2\n"
@@ -55,7 +56,7 @@ extension ProcessTests {
             #expect(try await self.user.output("ls") == "")
         }
 
-        @Test func lossesAreSaid() async throws {
+        @Test func lossesAreReported() async throws {
             let imported = try await self.user.run("import", self.fixture("dynalist"))
             #expect(imported.errors == "nestc: elements of the head left out: 2\n")
             let json = try await self.user.output("import", self.fixture("dynalist"), "--json")
@@ -77,19 +78,19 @@ extension ProcessTests {
             let path = "\(self.server.directory.path)/out.md"
             #expect(
                 try await self.user.output("export", "3", "-o", path, "--json")
-                    == #"{"revision":3,"format":"md","rows":1,"bytes":11,"warnings":["items whose extra was left out (Markdown has no place for it): 1"]}"#
+                    == #"{"revision":3,"format":"md","rows":1,"bytes":11,"warnings":["items whose extra was left out (Markdown cannot hold it): 1"]}"#
                     + "\n"
             )
         }
 
-        /// A fault far in the file: its place is told, and nothing is stored.
+        /// A fault far in the file is reported with its source location, and nothing is stored.
         @Test(arguments: [
             ("opml", "<opml><body>\n<outline text='a'/>\n", "<outline text='b & c'/></body></opml>", 20_002),
             ("json", "[", "{\"title\":}]", 20_000), ("jsonl", "", "{\"title\":\n", 20_001),
             ("csv", "title,done\n", "b,maybe\n", 20_002),
             ("md", "", "- \u{0}\n", 20_001), ("text", "", "\u{0}\n", 20_001),
         ])
-        func aFaultStoresNothing(_ format: String, _ head: String, _ tail: String, _ line: Int) async throws {
+        func aFaultyImportStoresNothing(_ format: String, _ head: String, _ tail: String, _ line: Int) async throws {
             let rows = [
                 "opml": "<outline text='x'/>", "json": "{\"title\":\"x\"},", "jsonl": "{\"title\":\"x\"}", "csv": "x,",
             ]
@@ -103,7 +104,7 @@ extension ProcessTests {
             #expect(result.errors.contains("\"message\":\"line \(line), column "), "\(result.report)")
             #expect(try await self.user.output("ls") == "")
             let stat = try await self.user.output("history", "--all")
-            #expect(stat == "", "nothing has been done: \(stat)")
+            #expect(stat == "", "expected no transaction: \(stat)")
         }
 
         @Test func directoriesAreImported() async throws {
@@ -136,8 +137,8 @@ extension ProcessTests {
             #expect(none.status == 66 && none.errors.contains("Not a directory"), "\(none.report)")
         }
 
-        /// Directories whose paths are far longer than a path may be.
-        @Test func directoriesOfAnyDepth() async throws {
+        /// Directories with paths longer than PATH_MAX.
+        @Test func directoriesOfAnyDepthAreImported() async throws {
             let top = "\(self.server.directory.path)/deep"
             let levels = 3_000
             #expect(mkdir(top, 0o755) == 0)
@@ -157,7 +158,7 @@ extension ProcessTests {
         @Test func unreadableDirectoriesAreReported() async throws {
             let top = "\(self.server.directory.path)/some"
             #expect(try await self.user.shell("mkdir -p '\(top)/no/x' '\(top)/yes' && chmod 0 '\(top)/no'").status == 0)
-            // For root nothing is unreadable: somebody else looks.
+            // Root can read everything, so run the command as another user.
             let prefix =
                 geteuid() == 0 ? "chmod 755 '\(self.server.directory.path)'; setpriv --reuid 65534 --clear-groups " : ""
             let line = "\(prefix)'\(Program.nestc)' import '\(top)' --dry-run"

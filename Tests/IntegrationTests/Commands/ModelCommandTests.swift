@@ -3,13 +3,13 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Models on the command line: `nestc model`, which needs no server for files, and `nestd --model`.
+    /// Models on the command line: `nestc model`, which reads files without a server, and `nestd --model`.
     @Suite struct ModelCommands {
         private let directory = TemporaryDirectory()
         private let user: CommandLineUser
 
         init() {
-            // Nothing listens there.
+            // No server listens on this port.
             self.user = CommandLineUser(server: "127.0.0.1:9", directory: self.directory)
         }
 
@@ -33,7 +33,7 @@ extension ProcessTests {
         private static let unsound =
             #"{"entities": [{"name": "Dog", "relationships": [{"name": "a", "destination": "Cat", "inverse": "b"}]}]}"#
 
-        @Test func filesAreShownCheckedAndConverted() async throws {
+        @Test func modelFilesAreShownCheckedAndConverted() async throws {
             let path = try self.write(Self.sound, "contents")
             let drawing = """
                 Dog (was Hound)

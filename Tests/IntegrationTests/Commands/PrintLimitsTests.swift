@@ -5,7 +5,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// The table of limits as the program prints it.
+    /// The printed table of limits.
     @Suite struct PrintLimits {
         private struct Line: Decodable {
             var limit: String
@@ -14,7 +14,7 @@ extension ProcessTests {
             var what: String
         }
 
-        @Test func allAreThereForPeopleAndForPrograms() async throws {
+        @Test func allLimitsArePrintedAsTextAndJSON() async throws {
             let text = try ChildProcess(Program.nestd, ["--print-limits"])
             try await text.wait(forEnd: .exit(0))
             let words = text.lines.map { $0.split(separator: " ").prefix(3).map(String.init) }

@@ -5,7 +5,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// What `fetch`, `subscribe` and `explain` make of sections, paths and windows.
+    /// Sections, property paths and windows in `fetch`, `subscribe` and `explain`.
     @Suite struct RequestCommands {
         private let server: ServerProcess
         private let user: CommandLineUser
@@ -36,11 +36,11 @@ extension ProcessTests {
 
         // MARK: Fetches
 
-        @Test func rowsComeInSections() async throws {
+        @Test func fetchPrintsRowsBySection() async throws {
             let byName = ["--section", "firstCharacter(name)", "--sort", "name:ci", "--properties", "name"]
             let fetched = try await self.user.output(["fetch", "--entity", "Person"] + byName)
             #expect(fetched == "A\t7\tadam\nA\t6\tAnn\nB\t5\tbob\nZ\t8\tZoe\n")
-            // Without --sort, by what the sections are made of; no value comes first.
+            // Without --sort, rows are sorted by the section's property; rows without a value come first.
             #expect(
                 try await self.fetch("--section", "age", "--properties", "name", "--json") == """
                     {"id":6,"section":null,"name":"Ann"}
@@ -74,7 +74,7 @@ extension ProcessTests {
             )
         }
 
-        @Test func onlyTheWindowIsSent() async throws {
+        @Test func fetchPrintsOnlyTheWindow() async throws {
             let byName = ["--sort", "name:ci", "--properties", "name"]
             func page(_ arguments: String...) async throws -> String {
                 try await self.user.output(["fetch", "--entity", "Person"] + byName + arguments)
@@ -122,7 +122,7 @@ extension ProcessTests {
             try await expect(["--sort", "name:x"], 64, "after a colon", "  name:x\n      ^")
             try await expect(["--sort", "name, employer"], 64, "is a relationship", "  name, employer\n        ^")
             try await expect(["--sort", "order"], 1, "order needs one ordered list", "[INVALID]")
-            try await expect(["--properties", "name,tags"], 64, "tags is to many", "tags.@count")
+            try await expect(["--properties", "name,tags"], 64, "tags is a to-many relationship", "tags.@count")
             try await expect(["--properties", "name, employer.nam"], 64, "Company has no property 'nam'", "^")
         }
 
@@ -137,7 +137,8 @@ extension ProcessTests {
             let arguments = ["subscribe", "--json", "--apply-check", "--count", "5"] + Self.sectioned
             let subscriber = try self.user.start(arguments)
             _ = try await subscriber.lines(atLeast: 1)
-            // B goes, C comes in its place; a new first section; related objects; a section's last row goes.
+            // Section B becomes C; a new first section; an update of a related object; the last row of a section is
+            // deleted.
             let edits = [
                 ["set", "5", "name=Carl"], ["insert", "Person", "name=", "-q"], ["insert", "Person", "name=1"],
                 ["set", "2", "name=Bolts"], ["rm", "8"],
@@ -182,8 +183,9 @@ extension ProcessTests {
             )
         }
 
-        /// Another process writes as fast as it can; every state is compared with its digest, and now and then with a fetch.
-        @Test func followsWhileAnotherProcessWrites() async throws {
+        /// While another process writes as fast as it can, the subscriber compares every state with its digest and some
+        /// states with a fetch.
+        @Test func aSubscriptionFollowsTheWritesOfAnotherProcess() async throws {
             let arguments = ["subscribe", "--json", "--apply-check"] + Self.sectioned
             let subscriber = try self.user.start(arguments)
             _ = try await subscriber.lines(atLeast: 1)
@@ -222,7 +224,8 @@ extension ProcessTests {
             #expect(replay.sections == expected)
         }
 
-        /// On a terminal: headings, and marks before what changed last. `script` gives the command one.
+        /// On a terminal, sections have headings and the rows that changed last have marks. `script` provides the
+        /// terminal.
         @Test func aTerminalShowsHeadingsAndMarks() async throws {
             let command = ([Program.nestc, "subscribe", "--until-revision", "3"] + Self.sectioned).map { "'\($0)'" }
             var environment = self.user.environment
@@ -232,7 +235,7 @@ extension ProcessTests {
                 ["-qfec", command.joined(separator: " "), "/dev/null"],
                 environment: environment
             )
-            // The end of a line, and how the terminal writes what begins the next.
+            // The end of a line as the terminal receives it.
             let end = "\u{1b}[K\r\r\n"
             try await screen.waitForOutput("\(end)A\(end)   adam  employer.name=Acme  tags.@count=0  #7\(end)   Ann ")
             try await self.user.output("set", "5", "name=Carl")
@@ -243,7 +246,7 @@ extension ProcessTests {
 
         // MARK: Explain
 
-        @Test func explainSaysHowARequestIsFollowed() async throws {
+        @Test func explainPrintsHowARequestIsRouted() async throws {
             let arguments = Self.sectioned + ["--where", "employer == 2"]
             func live() async throws -> JSONValue {
                 let output = try await self.user.output(["explain", "--json"] + arguments)
@@ -261,7 +264,7 @@ extension ProcessTests {
             #expect(try found["rows"] == 2 && found["sections"] == 2 && found["subscriptions"] == 1)
             let text = try await self.user.output(["explain"] + arguments)
             #expect(text.contains("where       employer == 2\n"), "\(text)")
-            let routing = "changes     only objects with employer == 2, before or after, are looked at\n"
+            let routing = "changes     only objects with employer == 2 before or after the change are evaluated\n"
             #expect(text.contains(routing), "\(text)")
             #expect(text.contains("shared by   1 subscription in 1 view\n"), "\(text)")
             try await self.user.output("set", "5", "name=Carl")

@@ -2,7 +2,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Whose undo stack it is: `session` and `undo-state` on the command line.
+    /// `session` and `undo-state` on the command line.
     @Suite struct SessionCommands {
         private let server: ServerProcess
         private let user: CommandLineUser
@@ -16,7 +16,7 @@ extension ProcessTests {
             get async { "\(self.server.directory.path)/state/nest/sessions/127.0.0.1_\(await self.server.port)" }
         }
 
-        @Test func theStateLabelsAMenu() async throws {
+        @Test func undoStatePrintsTheNextUndoAndRedo() async throws {
             #expect(try await self.user.output("undo-state") == "undo: nothing\nredo: nothing\n")
             try await self.user.output("add", "Milk")
             try await self.user.output("add", "Bread")
@@ -35,7 +35,7 @@ extension ProcessTests {
             )
         }
 
-        @Test func theStateIsFollowed() async throws {
+        @Test func undoStateIsFollowedAcrossARestart() async throws {
             let follower = try self.user.start("undo-state", "--follow")
             _ = try await follower.lines(atLeast: 2)
             try await self.user.output("add", "Milk")
@@ -51,7 +51,7 @@ extension ProcessTests {
             )
             await follower.send(signal: 2)
             try await follower.wait(forEnd: .exit(130))
-            // It ends with who reads it.
+            // The command ends when its reader closes the pipe.
             let first = try await self.user.shell("nestc undo-state --follow --json | head -1")
             #expect(first.status == 0 && first.output.hasPrefix(#"{"undo":null,"#), "\(first.report)")
         }
@@ -87,15 +87,15 @@ extension ProcessTests {
             #expect(try await given.output("session", "show", "--json").contains(#""file":null"#))
         }
 
-        /// Another session is begun, and the one before taken back: nothing of it is lost.
-        @Test func sessionsAreReplacedAndTakenBack() async throws {
+        /// After `session new`, adopting the previous session restores its undo stack.
+        @Test func aReplacedSessionCanBeAdoptedAgain() async throws {
             try await self.user.output("add", "Milk")
             let path = await self.kept
             let server = "127.0.0.1:\(await self.server.port)"
             let first = try await self.user.output("session", "show", "--secret")
             #expect(
                 try await self.user.output("session", "new")
-                    == "\(server): another session from now on; the one before is kept in \(path).1\n"
+                    == "\(server): uses another session now; the previous session is kept in \(path).1\n"
             )
             #expect(try await self.user.run("undo").status == 1)
             #expect(
@@ -116,9 +116,9 @@ extension ProcessTests {
             #expect(try await self.user.output("undo") == "undid: add item \"Milk\"\n")
             let digits = String(first.dropLast())
             #expect(
-                try await self.user.output("session", "adopt", digits) == "\(server): this session is in use already\n"
+                try await self.user.output("session", "adopt", digits) == "\(server): this session is already in use\n"
             )
-            // The copy of the one in use is gone.
+            // The kept copy of the session now in use is removed.
             let modes = try await self.user.shell("stat -c '%n %a' '\(path)'*")
             #expect(modes.output == "\(path) 600\n\(path).2 600\n", "\(modes.report)")
             for wrong in ["", "0f0e", digits + "0", "-"] {

@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// `nestc subscribe` while others edit, and over the end of its server.
+    /// `nestc subscribe` during edits and across a server crash.
     @Suite struct SubscribeCommand {
         private let server: ServerProcess
         private let user: CommandLineUser
@@ -14,7 +14,7 @@ extension ProcessTests {
             self.user = await CommandLineUser(self.server)
         }
 
-        /// A diff without its digest, from its parts.
+        /// Returns the JSON of a diff without its digest.
         private static func diff(
             _ from: Int,
             _ to: Int,
@@ -34,7 +34,7 @@ extension ProcessTests {
             #"{"id":\#(id),"title":"\#(title)","note":null,"done":\#(done),"extra":null,"parent":1}"#
         }
 
-        /// Every line but its digest, which must be there.
+        /// Returns a line without its digest, which must be present.
         private static func withoutDigest(_ line: String) throws -> String {
             let match = try #require(line.wholeMatch(of: /(.*),"digest":"[0-9a-f]{16}"\}/), "\(line)")
             return String(match.1)
@@ -87,12 +87,12 @@ extension ProcessTests {
                 Self.diff(8, 9, total: 5, updates: #"{"at":[0,4],"id":2,"values":{"title":"A"}}"#),
             ]
             #expect(try events.map(Self.withoutDigest) == expected)
-            // The order is the same after events 4 and 6, after 3 and 2, so the digests are.
+            // Events 4 and 6 have the same row order, as have events 2 and 3, so their digests are equal.
             let digests = events.map { $0.suffix(19) }
             #expect(digests[3] == digests[5] && digests[1] == digests[2] && digests[3] != digests[4])
         }
 
-        @Test func endsAtARevision() async throws {
+        @Test func aSubscriptionEndsAtTheGivenRevision() async throws {
             let subscriber = try self.user.start("subscribe", "--json", "--until-revision", "2")
             _ = try await subscriber.lines(atLeast: 1)
             try await self.user.output("add", "A")
@@ -101,8 +101,8 @@ extension ProcessTests {
             #expect(try #require(subscriber.lines.last).contains(#""to":2,"#))
         }
 
-        /// The reader has what it wanted: no message, and no waiting for a next change.
-        @Test func endsQuietlyWhenNobodyReads() async throws {
+        /// When the reader closes the pipe, the command ends without a message and without waiting for another change.
+        @Test func endsQuietlyWhenTheReaderCloses() async throws {
             try await self.user.output("add", "A")
             let result = try await self.user.shell("nestc subscribe --json | head -1")
             #expect(result.status == 0, "\(result.report)")
@@ -115,7 +115,7 @@ extension ProcessTests {
             #expect(tree.output == "A  #2\n" && tree.errors == "", "\(tree.report)")
         }
 
-        @Test func interruptionIsSaidByTheExitCode() async throws {
+        @Test func interruptionSetsTheExitStatus() async throws {
             for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)] {
                 let subscriber = try self.user.start("subscribe", "--json")
                 _ = try await subscriber.lines(atLeast: 1)
@@ -125,7 +125,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func goesOnAfterTheServerWasKilled() async throws {
+        @Test func aSubscriptionResumesAfterAServerKill() async throws {
             try await self.user.output("add", "A")
             let subscriber = try self.user.start("subscribe", "--json", "--apply-check", "--count", "2")
             _ = try await subscriber.lines(atLeast: 1)
@@ -143,8 +143,8 @@ extension ProcessTests {
             )
         }
 
-        /// What happened while the subscriber was away comes as one difference.
-        @Test func missedChangesComeAsOneDifference() async throws {
+        /// A reconnected subscriber gets the missed changes as one difference.
+        @Test func missedChangesArriveAsOneDifference() async throws {
             try await self.user.output("add", "A", "B")
             let subscriber = try self.user.start("subscribe", "--json", "--apply-check", "--count", "2")
             _ = try await subscriber.lines(atLeast: 1)
@@ -170,7 +170,7 @@ extension ProcessTests {
             )
         }
 
-        @Test func noServerIsSaidWithWhatToDo() async throws {
+        @Test func aMissingServerIsReportedWithAdvice() async throws {
             try await self.server.killNow()
             for command in ["ls", "ping", "subscribe", "export"] {
                 let result = try await self.user.run([command])

@@ -14,7 +14,7 @@ extension ProcessTests {
             self.user = await CommandLineUser(self.server)
         }
 
-        @Test func importAndExportSayWhatTheyDid() async throws {
+        @Test func importAndExportPrintTheirResults() async throws {
             try await self.user.output("add", "List")
             let text = "Groceries\n    Milk\n        Oat\n    Bread\n\nTools\n"
             #expect(
@@ -33,7 +33,8 @@ extension ProcessTests {
                     + "\n"
             )
             #expect(
-                try await self.user.output("import", "-", input: "\n \n") == "imported nothing: no item in the input\n"
+                try await self.user.output("import", "-", input: "\n \n")
+                    == "imported nothing: the input has no items\n"
             )
             let empty = try await self.user.shell("nestc export 5 --below | nestc import - --json")
             #expect(empty.status == 0, "\(empty.report)")
@@ -51,13 +52,13 @@ extension ProcessTests {
             let missing = try await self.user.run("export", "99")
             #expect(missing.status == 1)
             #expect(missing.errors.contains("[NOT_FOUND]"), "\(missing.report)")
-            // The whole import is one entry.
+            // The whole import is one undo entry.
             #expect(try await self.user.output("undo") == "undid: tea!\n")
             #expect(try await self.user.output("undo") == "undid: add item \"Groceries\" and 4 more items\n")
             #expect(try await self.user.output("tree") == "List  #2\n")
         }
 
-        @Test func fileAppearsWhenItIsWhole() async throws {
+        @Test func anExportFileAppearsOnlyWhenComplete() async throws {
             try await self.user.output("add", "Milk")
             let path = "\(self.server.directory.path)/out.txt"
             #expect(try await self.user.output("export", "--output", path) == "")
@@ -67,8 +68,8 @@ extension ProcessTests {
             #expect(try await self.user.output("import", path) == "imported 1 item, id 3, revision 2\n")
         }
 
-        /// Export, then import somewhere else, then export: the same bytes, whatever the titles.
-        @Test func exportedOutlineIsImportedAsItWas() async throws {
+        /// Exporting, importing elsewhere and exporting again gives the same bytes, whatever the titles.
+        @Test func anExportedOutlineRoundTrips() async throws {
             var random = SeededRandom(seed: 11)
             let outline = Self.outline(3_000, &random)
             let stored = try await self.user.run(["import", "-", "--quiet"], input: Array(outline.text.utf8))
@@ -80,10 +81,10 @@ extension ProcessTests {
             let piped = try await self.user.shell("nestc export | nestc import - --parent \(3_000 + 2) --quiet")
             #expect(piped.status == 0, "\(piped.report)")
             let second = try await self.user.run("export", "3002", "--below")
-            // The copy was taken with the empty list that it went to at its end.
+            // The export included the empty item "copy", into which the import went.
             #expect(second.outputBytes == first.outputBytes + Array("copy\n".utf8))
 
-            // As JSON the titles are the very ones that were meant.
+            // In JSON the titles are exactly the original ones.
             let tree = try await self.user.output("tree", "--json")
             let rows = tree.split(separator: "\n").dropFirst().prefix(3_000)
             let titles = try rows.map { try JSONDecoder().decode(JSONValue.self, from: Data($0.utf8))["title"].text }
@@ -91,7 +92,7 @@ extension ProcessTests {
             #expect(titles.elementsEqual(outline.titles) { Array($0.utf8) == Array($1.utf8) })
         }
 
-        /// Titles that are hard to write on a line, in a tree; and the text that stands for them.
+        /// Returns the titles of a random tree, which are hard to write on one line, and the tree's text form.
         private static func outline(_ count: Int, _ random: inout SeededRandom) -> (titles: [String], text: String) {
             let pieces = [
                 "a", " ", "\t", "\n", "\r", "\r\n", "\\", "\\n", "é", "e\u{301}", "👩‍👩‍👧", "\u{feff}", "\u{2028}", "-",
@@ -109,7 +110,7 @@ extension ProcessTests {
             return (titles, text)
         }
 
-        /// The line of a title, as `nestc help import` describes it.
+        /// Returns the line of a title, as documented by `nestc help import`.
         private static func line(_ title: String) -> String {
             func isEscaped(_ title: String) -> Bool {
                 let scalars = title.unicodeScalars
@@ -131,7 +132,7 @@ extension ProcessTests {
             return line
         }
 
-        /// What a line that begins with a backslash stands for, if it is an escaped one.
+        /// Returns the title of an escaped line, which begins with a backslash, or `nil` if the line is not escaped.
         private static func unescaped(_ line: String) -> String? {
             var scalars = line.unicodeScalars[...]
             guard scalars.popFirst() == "\\" else { return nil }

@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// `nestc subscribe` on windows: under writes, over the death of the server, and on a terminal.
+    /// `nestc subscribe` with windows: during writes, across a server crash, and on a terminal.
     @Suite struct WindowCommands {
         private let server: ServerProcess
         private let user: CommandLineUser
@@ -12,19 +12,19 @@ extension ProcessTests {
         init() async throws {
             self.server = try await ServerProcess.started()
             self.user = await CommandLineUser(self.server)
-            // Ids 2 to 41.
+            // The items get the ids 2 to 41.
             let titles = (0..<40).map { "item \($0)" }.joined(separator: "\n")
             try await self.user.output("add", "-", "--quiet", input: titles)
         }
 
-        /// What an events' reader has at the end, when the subscriber has checked every state itself.
+        /// Returns the replayed state of a subscriber's events.
         private func replay(_ subscriber: ChildProcess) throws -> EventReplay {
             var replay = EventReplay(hasWindow: true)
             for line in subscriber.lines { try replay.take(line) }
             return replay
         }
 
-        /// Ids of the root's children, as a fetch has them.
+        /// Returns the ids of the root's children from a fetch.
         private func ids() async throws -> [Int] {
             try await self.user.output("fetch", "--of", "1", "--properties", "title").split(separator: "\n").map {
                 try #require(Int($0.split(separator: "\t")[0]))
@@ -72,7 +72,7 @@ extension ProcessTests {
             let replayed = try self.replay(range)
             #expect(try replayed.ids == Array(ids[5..<12]))
             let followed = try self.replay(around)
-            let anchor = try #require(followed.place["anchor"])
+            let anchor = try #require(followed.position["anchor"])
             let index = try #require(ids.firstIndex(of: anchor))
             #expect(try followed.ids == Array(ids[max(index - 3, 0)..<min(index + 5, ids.count)]))
         }
@@ -97,15 +97,15 @@ extension ProcessTests {
                 lines = try await subscriber.lines(atLeast: lines.count + 1)
             }
             let replay = try self.replay(subscriber)
-            #expect(replay.place["total"] == 41 && replay.place["first"] == 0)
+            #expect(replay.position["total"] == 41 && replay.position["first"] == 0)
             await subscriber.send(signal: SIGINT)
             try await subscriber.wait(forEnd: .exit(130))
         }
 
-        /// The server dies and comes back; both windows go on from what they hold, and the object that one of them follows has
-        /// left before anybody could tell it.
+        /// After a restart of the server both windows resume from their state. The anchor of one was deleted while the
+        /// subscriber was stopped.
         @Test(arguments: [["--window", "10..15"], ["--around", "14:2"]])
-        func goesOnAfterTheServerWasKilled(_ window: [String]) async throws {
+        func aSubscriptionResumesAfterAServerKill(_ window: [String]) async throws {
             let arguments = ["subscribe", "--json", "--apply-check", "--count", "3"] + window
             let subscriber = try self.user.start(arguments)
             #expect(try await subscriber.lines(atLeast: 1)[0].contains(#""first":10,"#))
@@ -128,7 +128,7 @@ extension ProcessTests {
             if window[0] == "--window" {
                 #expect(try replay.ids == Array(ids[10..<15]))
             } else {
-                #expect(replay.place["anchor"] == 15)
+                #expect(replay.position["anchor"] == 15)
                 let index = try #require(ids.firstIndex(of: 15))
                 #expect(try replay.ids == Array(ids[index - 2...index + 2]))
             }
@@ -139,7 +139,7 @@ extension ProcessTests {
             let directory = TemporaryDirectory()
             let keys = "\(directory.path)/keys"
             try #require(mkfifo(keys, 0o600) == 0)
-            // For reading too, so that it waits for nobody.
+            // Opened for reading too, so that `open` does not block.
             let typist = open(keys, O_RDWR | O_CLOEXEC)
             defer { close(typist) }
             let line = "script -qfc \"exec '\(Program.nestc)' subscribe --window 4..8\" /dev/null < '\(keys)'"
@@ -163,7 +163,7 @@ extension ProcessTests {
             let output = try await self.user.output("fetch", "--of", "1", "--properties", "title", "--around", "20:1")
             #expect(output == "19\titem 17\n20\titem 18\n21\titem 19\n")
             let refused = try await self.user.run("fetch", "--of", "1", "--around", "4000:1")
-            #expect(refused.status == 1 && refused.errors.contains("no row of the result"), "\(refused.report)")
+            #expect(refused.status == 1 && refused.errors.contains("is not a row of the result"), "\(refused.report)")
             let usage = try await self.user.run("subscribe", "--around", "20", "--limit", "3")
             #expect(usage.status == 64, "\(usage.report)")
         }

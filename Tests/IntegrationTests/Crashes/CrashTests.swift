@@ -6,9 +6,9 @@ import NestSchema
 
 extension ProcessTests {
     @Suite struct Crashes {
-        /// `kill -9` in the middle of writes, several times: what was acknowledged is there and nothing is there by
-        /// half; what is repeated with its key is done once; who looks on ends with the truth. To replay a failure,
-        /// put its seed alone in the list (the moment of the kill is a count of answers, so it is nearly the same).
+        /// Repeated `kill -9` during writes: acknowledged writes are stored, no write is stored partially, a retry with
+        /// the same key is executed once, and subscribers end with the stored state. To replay a failure, put its seed
+        /// alone in the list. The kill happens after a number of replies, so it is nearly at the same moment.
         @Test(arguments: Array(1...5) as [UInt64])
         func killsLoseNoAcknowledgedWriteAndRepeatNone(seed: UInt64) async throws {
             var random = SeededRandom(seed: seed)
@@ -18,7 +18,7 @@ extension ProcessTests {
                 try await observer.transaction(WriteTransaction(mutations: [Item.insert("list", under: Item.root)]))
                     .firstInserted
             )
-            let tally = Tally()
+            let progress = ProgressCounter()
             var writers: [CrashWriter] = []
             for number in 0..<6 {
                 let writer = await CrashWriter(
@@ -27,23 +27,23 @@ extension ProcessTests {
                     isSteady: number % 2 == 0,
                     list: list,
                     server,
-                    tally
+                    progress
                 )
                 writers.append(writer)
             }
             let configuration = await server.configuration()
             async let watched = Self.watch(list, configuration)
-            async let watchedFromAfar = Self.watch(Item.root, configuration)
+            async let watchedRoot = Self.watch(Item.root, configuration)
 
             for round in 0..<3 {
-                let target = await tally.count + 20 + random.below(60)
+                let target = await progress.count + 20 + random.below(60)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for writer in writers { group.addTask { try await writer.run() } }
-                    try await tally.wait(for: target)
+                    try await progress.wait(for: target)
                     try await server.killNow()
                     for writer in writers { await writer.giveUpConnection() }
                     try await server.start()
-                    // Steady writers go on by themselves, so this is one of many states: whole in itself.
+                    // Steady writers continue meanwhile; any state must have only complete batches.
                     let state = try await observer.fetch(Item.childrenOf(list))
                     Self.expectWhole(state.titles, "seed \(seed), round \(round)")
                     for writer in writers {
@@ -52,7 +52,7 @@ extension ProcessTests {
                     }
                     try await group.waitForAll()
                 }
-                // Whoever gave up in doubt asks again with the same key.
+                // Writers with an unanswered batch retry it with the same key.
                 for writer in writers { try await writer.run() }
                 let state = try await observer.fetch(Item.childrenOf(list))
                 var expected: [ObjectID: String] = [:]
@@ -64,17 +64,17 @@ extension ProcessTests {
             }
 
             try await Self.expectDense(list, observer)
-            // The last write of each list, for which the subscribers wait.
+            // The subscribers wait for the last write of their list.
             for owner in [list, Item.root] {
                 _ = try await observer.transaction(WriteTransaction(mutations: [Item.insert("end", under: owner)]))
             }
-            let (near, far) = (try await watched, try await watchedFromAfar)
+            let (near, far) = (try await watched, try await watchedRoot)
             #expect(near.sections == (try await observer.fetch(Item.childrenOf(list)).sections), "seed \(seed)")
             #expect(far.sections == (try await observer.fetch(Item.childrenOf(Item.root)).sections), "seed \(seed)")
             await observer.close()
         }
 
-        /// Follows a list until its end, over every lost connection, and checks each state's digest.
+        /// Follows a list until its last write, across lost connections, and checks each state's digest.
         private static func watch(_ list: ObjectID, _ configuration: ClientConfiguration) async throws
             -> SectionedSnapshot
         {
@@ -90,7 +90,7 @@ extension ProcessTests {
             return state
         }
 
-        /// A batch of three is there as a whole or not at all.
+        /// Checks that each batch of three is stored completely or not at all.
         private static func expectWhole(_ titles: [ObjectID: String], _ comment: Comment) {
             var counts: [Substring: Int] = [:]
             for title in titles.values where title.contains("/3") {
@@ -99,7 +99,7 @@ extension ProcessTests {
             #expect(counts.filter { $0.value != 3 } == [:], comment)
         }
 
-        /// Indexes 0...n can be used, and no others: the order has no gap.
+        /// Checks that exactly the indexes 0...n are accepted, so that the order has no gap.
         private static func expectDense(_ list: ObjectID, _ client: NestClient) async throws {
             let count = try await client.fetch(Item.childrenOf(list)).total
             let beyond = WriteTransaction(mutations: [Item.insert("beyond", under: list, .at(count + 1))])

@@ -3,45 +3,52 @@ import NestModel
 import NestTestSupport
 import NestSchema
 
-/// Writes batches under one item until it is told to stop, and knows what the store must hold of it.
+/// Writes batches under one item until it is stopped, and records the expected contents of the store.
 ///
-/// A *steady* writer leaves it to its client to connect again and to repeat what was not answered. The other gives its
-/// client up when the server dies, and repeats its open batch itself: with a new connection and the same key.
+/// A *steady* writer relies on its client to reconnect and to retry unanswered requests. Other writers close their
+/// client when the server dies and retry the open batch themselves, on a new connection with the same key.
 actor CrashWriter {
     let name: String
     let isSteady: Bool
     private let configuration: ClientConfiguration
     private let list: ObjectID
-    private let tally: Tally
+    private let progress: ProgressCounter
     private var random: SeededRandom
     private var client: NestClient
     private var isStopping = false
     private var batchNumber = 0
-    /// Titles of everything that was acknowledged.
+    /// The titles of all acknowledged objects.
     private(set) var titles: [ObjectID: String] = [:]
-    /// Batches that were acknowledged only by an answer to an earlier sending.
+    /// The number of batches that were acknowledged by a replayed reply.
     private(set) var replayedCount = 0
     private var open: WriteTransaction?
 
-    init(_ name: String, seed: UInt64, isSteady: Bool, list: ObjectID, _ server: ServerProcess, _ tally: Tally) async {
+    init(
+        _ name: String,
+        seed: UInt64,
+        isSteady: Bool,
+        list: ObjectID,
+        _ server: ServerProcess,
+        _ progress: ProgressCounter
+    ) async {
         self.name = name
         self.isSteady = isSteady
         self.list = list
-        self.tally = tally
+        self.progress = progress
         self.random = SeededRandom(seed: seed)
         let session = Identifier128.random(using: &self.random)
         self.configuration = await server.configuration(session: session)
         self.client = NestClient(self.configuration)
     }
 
-    /// Writes until `stop`, or until the connection is given up with a batch in doubt.
+    /// Writes until `stop` is called, or until the connection is closed while a batch is unanswered.
     func run() async throws {
         while self.open != nil || !self.isStopping {
             let transaction = self.open ?? self.nextBatch()
             self.open = transaction
             do throws(NestError) {
                 self.acknowledge(transaction, try await self.client.transaction(transaction))
-                await self.tally.add(1)
+                await self.progress.add(1)
             } catch {
                 guard error.code == .outcomeUnknown || error.code == .closed else { throw error }
                 return
@@ -50,7 +57,7 @@ actor CrashWriter {
         await self.client.close()
     }
 
-    /// The server is dead.
+    /// Closes the connection to the killed server, unless the writer is steady.
     func giveUpConnection() async {
         if !self.isSteady { await self.client.close() }
     }
@@ -59,7 +66,7 @@ actor CrashWriter {
         if !self.isSteady { self.client = NestClient(self.configuration) }
     }
 
-    /// To end once the open batch is answered.
+    /// Ends the writer after the open batch is answered.
     func stop() { self.isStopping = true }
 
     func begin() {
@@ -67,7 +74,7 @@ actor CrashWriter {
         self.client = NestClient(self.configuration)
     }
 
-    /// One insert, three, or a new title for what is there.
+    /// Returns one insert, three inserts, or a new title for an existing object.
     private func nextBatch() -> WriteTransaction {
         self.batchNumber += 1
         let key = Identifier128.random(using: &self.random)

@@ -6,21 +6,21 @@ import Testing
 
 extension ProcessTests {
     @Suite struct ImportCrashes {
-        /// When the server is killed.
+        /// The moment at which the server is killed.
         enum Moment: CaseIterable {
-            /// With everything sent, when the first of it is being written to the store's files.
+            /// While the fully sent import is being written to the store's files.
             case storing
-            /// In the middle of the upload.
+            /// During the upload.
             case early, late
-            /// Just when the end of the upload is sent.
+            /// When SUBTREE_END is sent.
             case end
-            /// At once after the answer.
+            /// Immediately after the reply.
             case answered
         }
 
         private static let rowCount = 12_000
 
-        /// `kill -9` during an import: afterwards all of it is there or nothing, and an import works.
+        /// `kill -9` during an import: the store then holds all of the import or nothing, and a retry succeeds.
         @Test func aKilledImportIsStoredWhollyOrNotAtAll() async throws {
             for (round, moment) in Moment.allCases.enumerated() {
                 let server = try await ServerProcess.started()
@@ -35,10 +35,10 @@ extension ProcessTests {
                 let again = NestClient(await server.configuration(session: session))
                 let isWhole = try await Self.expectWholeOrAbsent(again, before: before, "\(moment)")
                 #expect(isWhole || !isAcknowledged, "\(moment)")
-                // What the rows never reached in full cannot be there.
+                // An incomplete upload cannot be stored.
                 if moment == .early || moment == .late { #expect(!isWhole, "\(moment)") }
 
-                // The same import with the same key: it is there once.
+                // The same import with the same key is stored once.
                 var rows: [SubtreeRow]? = Self.rows()
                 let receipt = try await again.importSubtree(Self.request(key)) { rows.take() }
                 #expect(receipt.insertedCount == Self.rowCount)
@@ -57,7 +57,7 @@ extension ProcessTests {
             )
         }
 
-        /// One tree: every row has up to nine below it, and some go deep.
+        /// Returns the rows of one tree of random depth.
         private static func rows() -> [SubtreeRow] {
             var random = SeededRandom(seed: 3)
             var depth = -1
@@ -71,7 +71,7 @@ extension ProcessTests {
             }
         }
 
-        /// Whether the import was acknowledged before the server died.
+        /// Uploads the rows and kills the server at `moment`. Returns whether the import was acknowledged before.
         private static func upload(
             _ key: Identifier128,
             _ client: NestClient,
@@ -91,7 +91,7 @@ extension ProcessTests {
                     _ = try await client.importSubtree(Self.request(key)) {
                         if next == killAt, moment == .early || moment == .late { try await server.killNow() }
                         guard next < rows.count else {
-                            // The end is sent next; the kill comes just then, or while the rows are being stored.
+                            // SUBTREE_END is sent next; kill the server at that moment or while it stores the rows.
                             if moment != .answered {
                                 group.addTask {
                                     if moment == .storing { try await Self.waitForWriting(server) }
@@ -113,7 +113,7 @@ extension ProcessTests {
             }
         }
 
-        /// Waits until the write-ahead log of a store that is almost empty holds more than that.
+        /// Waits until the write-ahead log of the almost empty store grows.
         private static func waitForWriting(_ server: ServerProcess) async throws {
             try await waitUntil("the import to be written", every: .milliseconds(1)) {
                 let attributes = try? FileManager.default.attributesOfItem(atPath: server.storePath + "-wal")
@@ -121,7 +121,7 @@ extension ProcessTests {
             }
         }
 
-        /// Looks at everything below the root, and returns whether the import is there.
+        /// Reads everything below the root and returns whether the import is stored.
         private static func expectWholeOrAbsent(
             _ client: NestClient,
             before: Int,
@@ -132,7 +132,7 @@ extension ProcessTests {
             return count > before
         }
 
-        /// Reads the whole tree; each import must be in it with its rows, depths and order.
+        /// Reads the whole tree and returns the number of its rows. Each import must have its rows, depths and order.
         private static func descendantCount(_ client: NestClient) async throws -> Int {
             let expected = self.rows()
             let request = SubtreeRequest(root: Item.root, relationship: Item.children, properties: [Item.title])

@@ -2,9 +2,9 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Undo coalescing across the end of a server.
+    /// Undo coalescing across server crashes.
     @Suite struct TypingCrashes {
-        @Test func typingIsOneEntryAcrossKill9() async throws {
+        @Test func coalescedEditsAreOneEntryAcrossKill9() async throws {
             let server = try await ServerProcess.started()
             let ann = await CommandLineUser(server, session: String(repeating: "0a", count: 16))
             try await ann.output("add", "Milk")

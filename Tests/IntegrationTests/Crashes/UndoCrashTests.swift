@@ -6,30 +6,30 @@ import NestSchema
 
 extension ProcessTests {
     @Suite struct UndoCrashes {
-        /// `kill -9` in the middle of undos and redos of several sessions, several times: each is there wholly or not at all,
-        /// the stacks are those that were acknowledged, and a repeated one is done once. To replay a failure, put its seed
-        /// alone in the list.
+        /// Repeated `kill -9` during undos and redos of several sessions: each is stored wholly or not at all, the
+        /// stacks are as acknowledged, and a retry is executed once. To replay a failure, put its seed alone in the
+        /// list.
         @Test(arguments: Array(1...3) as [UInt64])
         func aKilledUndoIsStoredWhollyOrNotAtAll(seed: UInt64) async throws {
             var random = SeededRandom(seed: seed)
             let server = try await ServerProcess.started()
             let observer = NestClient(await server.configuration())
-            let tally = Tally()
+            let progress = ProgressCounter()
             var users: [UndoCrashUser] = []
             for number in 0..<4 {
                 let insert = WriteTransaction(mutations: [Item.insert("list \(number)", under: Item.root)])
                 let list = try #require(try await observer.transaction(insert).firstInserted)
                 users.append(
-                    await UndoCrashUser("u\(number)", seed: seed << 8 | UInt64(number), list: list, server, tally)
+                    await UndoCrashUser("u\(number)", seed: seed << 8 | UInt64(number), list: list, server, progress)
                 )
             }
             for round in 0..<4 {
-                let target = await tally.count + 30 + random.below(60)
+                let target = await progress.count + 30 + random.below(60)
                 let pause = random.below(4_000)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for user in users { group.addTask { try await user.run() } }
-                    try await tally.wait(for: target)
-                    // Not only just after an answer.
+                    try await progress.wait(for: target)
+                    // Kill not only immediately after a reply.
                     try await Task.sleep(for: .microseconds(pause))
                     try await server.killNow()
                     for user in users { await user.giveUpConnection() }
@@ -42,7 +42,7 @@ extension ProcessTests {
                     #expect(fault == nil, "seed \(seed), round \(round)")
                 }
             }
-            // What is in doubt is asked again with its key; then all goes back and forth once more.
+            // Retry unanswered requests with their keys; then undo and redo everything.
             var undone = 0
             for user in users {
                 await user.stop()

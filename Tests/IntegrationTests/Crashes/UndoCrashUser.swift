@@ -3,10 +3,10 @@ import NestModel
 import NestTestSupport
 import NestSchema
 
-/// Writes, undoes and redoes in a list of its own until its connection is given up, and knows what every list and stack must
-/// be: also when it does not know whether its last request has happened.
+/// Writes, undoes and redoes in its own list until its connection is closed. It knows the expected list and stacks,
+/// also when the outcome of its last request is unknown.
 actor UndoCrashUser {
-    /// A list as one title after the other, and the stacks of what it was before and after.
+    /// The titles of a list, and the undo and redo stacks of earlier and later lists.
     struct World: Equatable {
         var titles: [String] = []
         var undo: [[String]] = []
@@ -16,7 +16,7 @@ actor UndoCrashUser {
     }
 
     private enum Request {
-        /// With what the list is then.
+        /// A transaction and the list after it.
         case write(WriteTransaction, [String])
         case undo(Identifier128)
         case redo(Identifier128)
@@ -25,31 +25,31 @@ actor UndoCrashUser {
     let name: String
     let list: ObjectID
     private let configuration: ClientConfiguration
-    private let tally: Tally
+    private let progress: ProgressCounter
     private var random: SeededRandom
     private var client: NestClient
     private(set) var world = World()
     private var ids: [String: ObjectID] = [:]
-    /// Sent, and not answered.
+    /// The request that was sent but not answered.
     private var open: Request?
-    /// What is written goes into the entry of the write before.
+    /// Whether the next write joins the entry of the previous write.
     private var isJoining = false
     private var isInGroup = false
     private var batchNumber = 0
     private var isStopping = false
     private(set) var undoneCount = 0
 
-    init(_ name: String, seed: UInt64, list: ObjectID, _ server: ServerProcess, _ tally: Tally) async {
+    init(_ name: String, seed: UInt64, list: ObjectID, _ server: ServerProcess, _ progress: ProgressCounter) async {
         self.name = name
         self.list = list
-        self.tally = tally
+        self.progress = progress
         self.random = SeededRandom(seed: seed)
         let session = Identifier128.random(using: &self.random)
         self.configuration = await server.configuration(session: session)
         self.client = NestClient(self.configuration)
     }
 
-    /// Goes on until it is told to stop, or its connection is given up with a request in doubt.
+    /// Runs until `stop` is called, or until the connection is closed while a request is unanswered.
     func run() async throws {
         while !self.isStopping {
             do throws(NestError) {
@@ -57,20 +57,20 @@ actor UndoCrashUser {
                 let request = self.open ?? self.next()
                 self.open = request
                 self.take(request, try await self.send(request))
-                await self.tally.add(1)
+                await self.progress.add(1)
             } catch {
                 let lost: Set<ErrorCode> = [.outcomeUnknown, .closed, .connectionLost]
-                // A group that ended with the connection is not there any more.
+                // A group ends with its connection, so NOT_FOUND is expected then.
                 guard lost.contains(error.code) || self.isInGroup && error.code == .notFound else { throw error }
                 return
             }
         }
     }
 
-    /// The server is dead.
+    /// Closes the connection to the killed server.
     func giveUpConnection() async { await self.client.close() }
 
-    /// The group has ended with the connection.
+    /// Connects again. The group ended with the old connection.
     func reconnect() {
         self.client = NestClient(self.configuration)
         self.isInGroup = false
@@ -79,7 +79,7 @@ actor UndoCrashUser {
 
     func stop() { self.isStopping = true }
 
-    /// Repeats what is in doubt.
+    /// Retries the unanswered request.
     func finish() async throws {
         guard let request = self.open else { return }
         self.take(request, try await self.send(request))
@@ -111,13 +111,13 @@ actor UndoCrashUser {
         var titles = self.world.titles
         var mutations: [Mutation] = []
         if titles.count > 400 || !titles.isEmpty && self.random.oneIn(3) {
-            // Several go, from all over the list.
+            // Delete several rows at random positions.
             for _ in 0..<min(titles.count, 1 + self.random.below(60)) {
                 let title = titles.remove(at: self.random.below(titles.count))
                 mutations.append(.delete(.object(self.ids[title]!)))
             }
         } else {
-            // Enough for an undo that takes its time.
+            // Enough rows to make the undo slow.
             let count = self.random.oneIn(3) ? 1 : 1 + self.random.below(80)
             for number in 1...count {
                 let index = self.random.below(titles.count + 1)
@@ -126,7 +126,7 @@ actor UndoCrashUser {
             }
         }
         if self.isJoining, titles == self.world.undo.last {
-            // An entry that does nothing in all would be passed over.
+            // Undo would skip an entry without a net effect.
             titles.append("\(self.name).\(self.batchNumber) more")
             mutations.append(Item.insert(titles[titles.count - 1], under: self.list))
         }
@@ -143,7 +143,7 @@ actor UndoCrashUser {
     }
 
     private func take(_ request: Request, _ receipt: Receipt) {
-        // What was in doubt was part of a group only if it happened before that ended.
+        // The retried request was part of a group only if it was executed before the group ended.
         if !receipt.isReplayed, !self.isInGroup { self.isJoining = false }
         self.open = nil
         self.world = self.after(request)
@@ -179,10 +179,10 @@ actor UndoCrashUser {
         return world
     }
 
-    // MARK: Looking
+    // MARK: Checks
 
-    /// What is there after the server has come back is the world before the request in doubt or after it, wholly; stacks and
-    /// list agree on which.
+    /// Checks that, after the restart, list and stacks are both those before the unanswered request or both those after
+    /// it. Returns the fault, or `nil`.
     func fault() async throws -> String? {
         let titles = try await self.client.fetch(Item.childrenOf(self.list)).rows.map { $0.values[0].stringValue ?? "" }
         let state = try await self.client.undoState()
@@ -194,7 +194,7 @@ actor UndoCrashUser {
             + worlds.map { "\($0.titles.count) and \($0.counts)" }.joined(separator: ", ")
     }
 
-    /// Everything is undone, and redone: each step is what it was.
+    /// Undoes and redoes everything twice and compares each step. Returns the fault, or `nil`.
     func faultOfUndoAndRedoOfAll() async throws -> String? {
         let world = self.world
         for _ in 0..<2 {
@@ -209,7 +209,7 @@ actor UndoCrashUser {
             }
             if let fault = try await self.fault() { return fault }
         }
-        return self.world == world ? nil : "\(self.name) is not where it was"
+        return self.world == world ? nil : "\(self.name) did not return to its first state"
     }
 
     func close() async { await self.client.close() }

@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Things to do: required names, ticking off, several changes at once.
+    /// The to-do example: required names, ticking off, several changes at once.
     @MainActor @Suite struct DoneExample {
         private let example: Example
 
@@ -13,7 +13,7 @@ extension ProcessTests {
             #expect(self.example.seeded == "1\n2\n3\n4\n")
         }
 
-        @Test func anEmptyNameIsRefusedInWordsForPeople() async throws {
+        @Test func anEmptyNameIsRefusedWithAReadableMessage() async throws {
             let refusal = "ToDo.name must not be empty"
             let result = try await self.example.user.run("insert", "ToDo", "name=")
             #expect(result.status == 1 && result.output == "", "\(result.report)")
@@ -25,7 +25,7 @@ extension ProcessTests {
                 let error = try await #require(throws: NestError.self) { try await context.save() }
                 #expect(error.code == .validationFailed && error.message == refusal)
                 #expect(error.faults.map(\.property) == [try todo.property("name")])
-                // The form stays open; what is typed then is saved.
+                // The changes stay in the context and can be corrected and saved.
                 #expect(context.hasChanges)
                 try context.set(added, of: todo, ["name": "Sweep"])
                 try await context.save()
@@ -42,11 +42,11 @@ extension ProcessTests {
             }
         }
 
-        @Test func whatIsNotSaidHasItsDefault() async throws {
+        @Test func missingAttributesGetTheirDefaults() async throws {
             let items = try await self.example.json("fetch", "--entity", "ToDo", "--sort", "createdAt")
             #expect(try items.map { try $0["id"] } == [1, 2, 3, 4])
             #expect(try items.allSatisfy { try $0["done"] == false })
-            // Each was stored by itself, and has the time of that.
+            // Each item was stored in its own transaction and has its time.
             #expect(Set(try items.map { try $0["createdAt"].text }).count == 4)
         }
 
@@ -62,7 +62,7 @@ extension ProcessTests {
                         try context.set(.object(ObjectID(3)), of: todo, ["done": isDone])
                         let receipt = try await context.save()
                         guard case .diff(let diff) = try await changes.next() else {
-                            throw ProcessFailure("something else than a diff")
+                            throw ProcessFailure("expected a diff")
                         }
                         var expected = ResultsDiff(
                             from: diff.from,
@@ -79,7 +79,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func theListIsInTheOrderOfTimes() async throws {
+        @Test func theListIsSortedByCreationTime() async throws {
             try await self.example.withClient { client in
                 let todo = try await client.entity("ToDo")
                 let screen = ExampleScreen(try todo.request(sort: "createdAt"), title: "name")
@@ -88,7 +88,7 @@ extension ProcessTests {
                     try context.insert(todo, ["name": "Sweep"])
                     try await screen.wait(for: try await context.save(), in: controller)
                     #expect(screen.takeLog() == ["insert Sweep [0, 4]"])
-                    // Long ago: it goes to the front.
+                    // The earliest time moves the row to the front.
                     try context.set(.object(ObjectID(2)), of: todo, ["createdAt": AttributeValue.date(0)])
                     try await screen.wait(for: try await context.save(), in: controller)
                     #expect(
@@ -119,7 +119,7 @@ extension ProcessTests {
                             "update Mend the red bicycle [0, 3] to [0, 1]",
                         ]
                     )
-                    // All or none.
+                    // A save is all or nothing.
                     try context.set(.object(ObjectID(4)), of: todo, ["done": true])
                     try context.insert(todo, ["name": ""])
                     await #expect(throws: NestError.self) { try await context.save() }

@@ -16,6 +16,17 @@ extension ProcessTests {
             )
         }
 
+        /// The program of the example does its work on the server of the example.
+        @Test(arguments: Self.names + ["client-page"]) func theSwiftProgramRuns(_ name: String) async throws {
+            let server = Self.names.contains(name) ? try await Example(name).server : try await ServerProcess.started()
+            let program = try ChildProcess(
+                Program.nestexamples,
+                [name],
+                environment: ["NEST_SERVER": await server.address]
+            )
+            try await program.wait(forEnd: .exit(0))
+        }
+
         /// Quoted code and models are in the files that are compiled and served.
         @Test(arguments: Self.names) func quotationsAreInTheFiles(_ name: String) throws {
             let page = Page(try Repository.text("Examples/\(name)/README.md"))

@@ -3,7 +3,7 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// A screen with a list: of the main actor, it notes what its controller tells it, with the titles of the rows.
+/// A screen with a list, isolated to the main actor. It records its controller's calls with the titles of the rows.
 @MainActor final class ExampleScreen: @MainActor FetchedResultsControllerDelegate {
     private(set) var log: [String] = []
     private let request: NamedRequest
@@ -11,13 +11,13 @@ import Testing
     /// Sent after every change of the content.
     private let changes = ChangeSignal()
 
-    /// `title`: what rows are called by.
+    /// `title`: the property that is a row's title.
     init(_ request: NamedRequest, title: String) {
         self.request = request
         self.title = title
     }
 
-    /// Runs a controller until `body` has ended. When `body` begins the first content is there.
+    /// Runs a controller until `body` returns. The controller has content when `body` begins.
     func run(
         _ client: NestClient,
         while body: @MainActor (FetchedResultsController) async throws -> Void
@@ -38,17 +38,17 @@ import Testing
         try await body(controller)
     }
 
-    /// Waits until the content has a write in it.
+    /// Waits until the content includes a write.
     func wait(for receipt: Receipt?, in controller: FetchedResultsController) async throws {
         try await self.wait(for: try #require(receipt).revision, in: controller)
     }
 
-    /// Waits until the content is at a revision that changes it.
+    /// Waits until the content is at `revision` or later.
     func wait(for revision: Revision, in controller: FetchedResultsController) async throws {
         try await self.wait { controller.content.revision >= revision }
     }
 
-    /// Waits until the content stands to the server's like this.
+    /// Waits until the controller is in a state.
     func wait(for state: FetchedResultsController.State, of controller: FetchedResultsController) async throws {
         try await self.wait { controller.state == state }
     }
@@ -57,13 +57,13 @@ import Testing
         try await self.changes.wait(until: condition)
     }
 
-    /// What was noted since the last time.
+    /// Returns and clears the recorded calls.
     func takeLog() -> [String] {
         defer { self.log = [] }
         return self.log
     }
 
-    /// What the rows are called, in order.
+    /// Returns the titles of the rows in order.
     func titles(_ controller: FetchedResultsController) -> [String] {
         (controller.fetchedObjects ?? []).map { self.request.text(self.title, $0) }
     }

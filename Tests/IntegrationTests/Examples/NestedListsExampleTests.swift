@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Lists inside lists, on the built-in model.
+    /// The nested lists example, with the built-in model.
     @MainActor @Suite struct NestedListsExample {
         private let example: Example
 
@@ -20,12 +20,12 @@ extension ProcessTests {
             Placement(relationship: try item.property("parent"), owner: .object(owner), place: place)
         }
 
-        @Test func oneEntersAListThroughItsRow() async throws {
+        @Test func aListIsOpenedThroughItsRow() async throws {
             try await self.example.withClient { client in
                 let item = try await client.entity("Item")
                 let root = try await client.object(ObjectID(1))
                 #expect(root.entity == item.number)
-                // From the root down to the last list that has something inside.
+                // Walk from the root down to the last list that is not empty.
                 var (list, titles) = (root.id, [String]())
                 while true {
                     let children = try Self.children(of: list, item)
@@ -35,7 +35,7 @@ extension ProcessTests {
                     list = row.id
                 }
                 #expect(titles == ["Groceries", "Fruit"])
-                // A row says how much is inside, as it is.
+                // A row shows the current number of its children.
                 let screen = ExampleScreen(try Self.children(of: ObjectID(2), item), title: "children.@count")
                 try await screen.run(client) { controller in
                     let context = ObjectContext(client)
@@ -46,7 +46,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func aScreenIsToldOfEveryChange() async throws {
+        @Test func aScreenGetsEveryChange() async throws {
             try await self.example.withClient { client in
                 let item = try await client.entity("Item")
                 let groceries = ObjectID(2)
@@ -58,7 +58,7 @@ extension ProcessTests {
                         try await screen.wait(for: try await context.save(), in: controller)
                         return screen.takeLog()
                     }
-                    // At the end: its order is the number of those before it.
+                    // Insert at the end.
                     let cheese = context.insert(
                         item.number,
                         try item.values(["title": "Cheese"]),
@@ -74,20 +74,20 @@ extension ProcessTests {
                     context.delete(.object(ObjectID(3)))
                     #expect(try await save() == ["delete Fruit [0, 0]"])
                     #expect(screen.titles(controller) == ["Goat cheese", "Bread"])
-                    // Out of this list and into another.
+                    // Move the row to another list.
                     context.move(cheese, to: try Self.placement(item, in: ObjectID(8), .first))
                     #expect(try await save() == ["delete Goat cheese [0, 0]"])
                 }
             }
         }
 
-        @Test func aPausedListComesBackWithoutReloading() async throws {
+        @Test func aPausedListResumesWithoutReloading() async throws {
             try await self.example.withClient { client in
                 let item = try await client.entity("Item")
                 let screen = ExampleScreen(try Self.children(of: ObjectID(2), item), title: "title")
                 let user = self.example.user
                 try await screen.run(client) { controller in
-                    // One goes into another list: this one is not seen.
+                    // The user opens another list: pause this one.
                     await controller.pause()
                     try await screen.wait(for: .paused, of: controller)
                     try await user.output("add", "--parent", "2", "Cheese", "Butter", "--quiet")
@@ -95,7 +95,7 @@ extension ProcessTests {
                     try await user.output("mv", "6", "--first")
                     try await user.output("set", "3", "title=Vegetables")
                     #expect(screen.takeLog() == [] && screen.titles(controller) == ["Fruit", "Bread"])
-                    // And back: what is left of it all, and the list is not shown anew.
+                    // Back again: the list gets the net difference and is not replaced.
                     await controller.resume()
                     try await screen.wait(for: Revision(5), in: controller)
                     #expect(
@@ -104,7 +104,7 @@ extension ProcessTests {
                             "update Vegetables [0, 0] to [0, 1]",
                         ]
                     )
-                    // It is live again.
+                    // The list is live again.
                     try await user.output("rm", "13")
                     try await screen.wait(for: Revision(6), in: controller)
                     #expect(screen.takeLog() == ["delete Butter [0, 2]"])
@@ -113,13 +113,13 @@ extension ProcessTests {
             }
         }
 
-        @Test func aListThatWasAwayIsToldTheNetDifference() async throws {
+        @Test func aDisconnectedListGetsTheNetDifference() async throws {
             try await self.example.withClient { client in
                 let item = try await client.entity("Item")
                 let list = try item.request(where: "parent == 2", sort: "order", properties: ["title"])
                 let screen = ExampleScreen(list, title: "title")
                 try await screen.run(client) { controller in
-                    // What happens while nobody can reach this screen, the server's end included.
+                    // The server stops, and another server on the same store writes.
                     try await self.example.server.terminate()
                     let elsewhere = ServerProcess(storeOf: self.example.server)
                     try await elsewhere.start()
@@ -131,7 +131,7 @@ extension ProcessTests {
                     try await elsewhere.terminate()
                     try await self.example.server.start()
                     try await screen.wait(for: Revision(5), in: controller)
-                    // Nothing of Cheese, and the list is not shown anew.
+                    // Cheese does not appear, and the list is not replaced.
                     #expect(
                         screen.takeLog() == [
                             "move Bread [0, 1] to [0, 0]", "insert Butter [0, 2]",
@@ -144,7 +144,7 @@ extension ProcessTests {
         }
 
         @Test func siblingsAreNumberedWithoutGaps() async throws {
-            // Objects 2 and 7 are in the root; 12, 13, … follow.
+            // The root contains objects 2 and 7; new objects get the ids 12, 13, …
             func order() async throws -> [Int] {
                 try await self.example.json("ls").map { try $0["id"].int }
             }
@@ -156,14 +156,14 @@ extension ProcessTests {
             #expect(try await order() == [2, 14, 13])
             try await self.example.user.output("add", "d", "--at", "3")
             #expect(try await order() == [2, 14, 13, 15])
-            // Beyond the end there is no place.
+            // An index beyond the end is refused.
             let beyond = try await self.example.user.run("add", "e", "--at", "5")
             #expect(beyond.status == 1 && beyond.errors.contains("[INDEX_OUT_OF_RANGE]"), "\(beyond.report)")
             try await self.example.user.output("mv", "15", "2", "--first")
             #expect(try await order() == [15, 2, 14, 13])
         }
 
-        @Test func deletingTakesEverythingInsideAndUndoBringsItBack() async throws {
+        @Test func deletingAListDeletesItsContentsAndUndoRestoresThem() async throws {
             let before = try await self.example.user.output("tree")
             try await self.example.withClient { client in
                 let context = ObjectContext(client)
@@ -175,7 +175,7 @@ extension ProcessTests {
                 try await context.save(name: "Nothing to pack")
                 let left = try await self.example.user.output("tree")
                 #expect(left == "Trip to the lake  #7\n  Buy tickets  #11\n")
-                // The titles of the undo and redo buttons.
+                // The names are the titles of the undo and redo buttons.
                 #expect(try await client.undo().name == "Nothing to pack")
                 #expect(try await client.redo().name == "Nothing to pack")
                 #expect(try await client.undo().name == "Nothing to pack")
@@ -189,7 +189,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func aListDoesNotGoIntoItself() async throws {
+        @Test func aListCannotBeMovedIntoItself() async throws {
             let result = try await self.example.user.run("mv", "7", "--parent", "9")
             #expect(result.status == 1 && result.errors.contains("[CYCLE]"), "\(result.report)")
             let root = try await self.example.user.run("rm", "1")

@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Users and their posts, on a model as Xcode saves it.
+    /// The number facts example: users and their posts, with a model as Xcode saves it.
     @MainActor @Suite struct NumberFactsExample {
         private let example: Example
 
@@ -49,13 +49,13 @@ extension ProcessTests {
                 let rows = try await client.fetch(hers.request, atLeast: receipt.revision).rows
                 #expect(rows.map { hers["number", $0] } == [.double(1.0 / 3), .double(2)])
 
-                try context.insert(post, ["title": "Nobody's", "number": 0])
+                try context.insert(post, ["title": "Zero", "number": 0])
                 let error = try await #require(throws: NestError.self) { try await context.save() }
                 #expect(error.message == "Post.user is required")
             }
         }
 
-        @Test func aRowShowsItsUsersNameAsItIs() async throws {
+        @Test func rowsShowTheCurrentNameOfTheirUser() async throws {
             try await self.example.withClient { client in
                 let (user, post) = (try await client.entity("User"), try await client.entity("Post"))
                 let request = try post.request(sort: "title", properties: ["user.name", "title"])
@@ -78,7 +78,7 @@ extension ProcessTests {
                             "update Augusta [0, 1] to [0, 1]", "update Augusta [0, 3] to [0, 3]",
                         ]
                     )
-                    // A post that gets another user.
+                    // A post changes its user.
                     try context.set(.object(ObjectID(3)), of: post, ["user": ObjectID(2)])
                     try await screen.wait(for: try await context.save(), in: controller)
                     #expect(screen.takeLog() == ["update Leo [0, 1] to [0, 1]"])
@@ -86,7 +86,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func postsGoWithTheirUserAndComeBack() async throws {
+        @Test func deletingAUserDeletesItsPostsAndUndoRestoresThem() async throws {
             try await self.example.withClient { client in
                 let (user, post) = (try await client.entity("User"), try await client.entity("Post"))
                 let posts = ExampleScreen(try post.request(sort: "title"), title: "title")
@@ -100,7 +100,7 @@ extension ProcessTests {
                     #expect(undone.name == "delete \"Ada\" and 2 posts inside")
                     try await posts.wait(for: undone, in: controller)
                     #expect(posts.takeLog() == ["insert Bits in a byte [0, 1]", "insert Seconds of a day [0, 3]"])
-                    // A post that goes leaves its user.
+                    // Deleting a post keeps its user.
                     context.delete(.object(ObjectID(3)))
                     let receipt = try #require(try await context.save())
                     let rows = try await client.fetch(users.request, atLeast: receipt.revision).rows

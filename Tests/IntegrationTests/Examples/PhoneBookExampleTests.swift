@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// People and phones: an import that finds or creates, sections with an index, search, batches.
+    /// The phone book example: an import with find-or-create, sections with an index, search, batches.
     @MainActor @Suite struct PhoneBookExample {
         private let example: Example
 
@@ -16,14 +16,14 @@ extension ProcessTests {
         }
 
         private static let entries = [
-            (name: "Ann Berger", number: "+41 61 555 01 10"),  // both are there
-            (name: "Ann Berger", number: "+41 44 555 0130"),  // a new phone of hers
+            (name: "Ann Berger", number: "+41 61 555 01 10"),  // both exist
+            (name: "Ann Berger", number: "+41 44 555 0130"),  // a new phone of an existing user
             (name: "Xaver Zimmer", number: "+43 1 555 0131"),  // both are new
-            (name: "Xaver Zimmer", number: "+43 1 555 0132"),  // he is found: the entry before has made him
-            (name: "Zoe Ardent", number: "+41 79 555 01 14"),  // Ann's second phone stays Ann's
+            (name: "Xaver Zimmer", number: "+43 1 555 0132"),  // the previous entry created the user
+            (name: "Zoe Ardent", number: "+41 79 555 01 14"),  // the phone stays with Ann
         ]
 
-        private func bringIn(_ client: NestClient) async throws -> (receipt: Receipt, found: [Bool?]) {
+        private func importEntries(_ client: NestClient) async throws -> (receipt: Receipt, found: [Bool?]) {
             let (user, phone) = (try await client.entity("User"), try await client.entity("Phone"))
             let context = ObjectContext(client)
             var made: [ObjectReference] = []
@@ -36,12 +36,12 @@ extension ProcessTests {
             return (receipt, made.map { context.isFound($0) })
         }
 
-        @Test func aListOfEntriesIsBroughtInOnce() async throws {
+        @Test func importingTheSameEntriesTwiceCreatesThemOnce() async throws {
             try await self.example.withClient { client in
-                let (receipt, found) = try await self.bringIn(client)
+                let (receipt, found) = try await self.importEntries(client)
                 #expect(receipt.revision == Revision(2))
                 #expect(found == [true, true, true, false, false, false, true, false, true, true])
-                let again = try await self.bringIn(client)
+                let again = try await self.importEntries(client)
                 #expect(!again.receipt.isChanged && again.receipt.revision == Revision(2))
                 #expect(again.found.allSatisfy { $0 == true })
                 let phone = try await client.entity("Phone")
@@ -56,7 +56,7 @@ extension ProcessTests {
                 )
                 #expect(try await numbers("Xaver Zimmer") == ["+43 1 555 0131", "+43 1 555 0132"])
                 #expect(try await numbers("Zoe Ardent").count == 1)
-                // One save is one entry.
+                // One save is one undo entry.
                 _ = try await client.undo()
                 #expect(try await numbers("Xaver Zimmer") == [])
             }
@@ -98,14 +98,14 @@ extension ProcessTests {
                     try await screen.wait(for: try await context.save(), in: controller)
                     #expect(screen.takeLog() == ["delete Zoe Ardent [9, 0]", "delete section 9 Z"])
                 }
-                // Without accents, É is an E.
+                // Without diacritics, É sorts as E.
                 let folded = try user.request(sort: "name:cd", section: "firstCharacter(name)")
                 let sections = try await client.fetch(folded.request).sections
                 #expect(sections[4].rows.map { folded.text("name", $0) } == ["Émile Roux", "Eve Jansen"])
             }
         }
 
-        @Test func aSearchNarrowsAsOneTypesAndItsEndRestores() async throws {
+        @Test func searchingNarrowsTheListAndClearingRestoresIt() async throws {
             try await self.example.withClient { client in
                 let user = try await client.entity("User")
                 @MainActor func people(_ typed: String) throws -> NamedRequest {
@@ -129,14 +129,14 @@ extension ProcessTests {
                     found = try await search("an")
                     #expect(found.count == 8)
                     #expect(try await search("ANN") == ["Ann Berger", "anna lind", "Carla Mann"])
-                    // What is typed is text, whatever it looks like.
+                    // The typed text is a value, not part of the predicate's syntax.
                     #expect(try await search("mann\" OR \"a\" == \"a") == [])
                     #expect(try await search("") == all)
                 }
             }
         }
 
-        @Test func batchesOfTenCoverTheWhole() async throws {
+        @Test func batchesOfTenCoverTheResult() async throws {
             try await self.example.withClient { client in
                 let user = try await client.entity("User")
                 let all = try await client.fetch(user.request(sort: "name:c").request).rows
@@ -150,7 +150,7 @@ extension ProcessTests {
                 }
                 #expect(rows == all)
 
-                // The first batch on a screen: someone new in it pushes the last one out.
+                // A row inserted into the first batch removes the last row of that batch.
                 let first = try user.request(sort: "name:c", window: FetchWindow(limit: 10))
                 let screen = ExampleScreen(first, title: "name")
                 try await screen.run(client) { controller in

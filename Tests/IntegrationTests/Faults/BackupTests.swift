@@ -9,15 +9,15 @@ import Glibc
 #endif
 
 extension ProcessTests {
-    /// Backups of a store that is written meanwhile, stores made of them, and checks.
+    /// Backups during writes, restored stores, and checks.
     @Suite struct Backups {
-        @Test func aBackupIsOneRevisionAndBeginsAHistoryOfItsOwn() async throws {
+        @Test func aBackupIsOneRevisionAndStartsANewHistory() async throws {
             let server = try await ServerProcess.started()
             let user = await CommandLineUser(server)
             for number in 0..<40 { try await user.output("add", "item \(number)") }
             let client = NestClient(await server.configuration())
             let copy = "\(server.directory.path)/copy.sqlite"
-            // Others write all the time: commits do not wait for it, and it is none of them by half.
+            // Other clients write during the backup, which must contain each commit wholly or not at all.
             let writing = Task {
                 var count = 0
                 while !Task.isCancelled {
@@ -43,7 +43,7 @@ extension ProcessTests {
             #expect(Int(status.st_size) == Int(match.3))
             try await server.terminate()
 
-            // A store made of it: that state, under another name of history, which stays.
+            // The restored store has that state and a new history id, which stays the same after a restart.
             let restored = ServerProcess()
             rename(copy, restored.storePath)
             try await restored.start()
@@ -63,12 +63,12 @@ extension ProcessTests {
                 try await restored.process?.lines(atLeast: 1)[0].firstMatch(of: /history ([0-9a-f]+)/)
             )
             #expect(second.1 == history.1)
-            // Undo came along.
+            // The restored store has the undo history.
             try await again.output("history", "--all")
         }
 
-        /// Clients of the store that a backup was put in the place of are told, and get all of the state that is there now.
-        @Test func clientsOfARestoredStoreBeginAfresh() async throws {
+        /// Subscribers of a store that was replaced by a backup get a reset and a new snapshot.
+        @Test func clientsOfARestoredStoreGetANewSnapshot() async throws {
             let server = try await ServerProcess.started()
             let user = await CommandLineUser(server)
             try await user.output("add", "kept")
@@ -93,8 +93,8 @@ extension ProcessTests {
             }
         }
 
-        /// A server that dies, and a place that cannot be written: no file, or the one that was there.
-        @Test func aBackupThatFailsLeavesNothing() async throws {
+        /// If the server dies or the path cannot be written, the backup leaves no file or the previous file.
+        @Test func aFailedBackupLeavesNoFile() async throws {
             let server = try await ServerProcess.started()
             let user = await CommandLineUser(server)
             try await user.output("import", "-", "--format", "text", "--quiet", input: Self.outline)
@@ -124,7 +124,7 @@ extension ProcessTests {
                 try await server.start()
             }
             #expect(failureCount > 0)
-            // Nothing is left beside the store either.
+            // The store's directory contains no partial file either.
             let files = try FileManager.default.contentsOfDirectory(atPath: server.directory.path)
             #expect(!files.contains { $0.contains("partial") }, "\(files)")
             try await user.output("backup", copy, "--quiet")
@@ -134,7 +134,7 @@ extension ProcessTests {
 
         private static let outline = (0..<20_000).map { "item \($0)" }.joined(separator: "\n")
 
-        @Test func whatIsWrongWithAStoreIsTold() async throws {
+        @Test func checkReportsTheFaultsOfAStore() async throws {
             let server = try await ServerProcess.started()
             let user = await CommandLineUser(server)
             for title in ["a", "b", "c"] { try await user.output("add", title) }
@@ -147,15 +147,15 @@ extension ProcessTests {
                 ("UPDATE Item SET parent = 99 WHERE id = 2", "Item #2: parent leads to nothing"),
                 (
                     "UPDATE Item SET parent = 1 WHERE id = 2; UPDATE Item SET parent = 3 WHERE id = 3",
-                    "Item #3: parent runs in a circle"
+                    "Item #3: parent is part of a cycle"
                 ),
                 (
                     "UPDATE Item SET parent = 1, nest_parent_position = 5 WHERE id > 1",
-                    "Item #2: parent: two at one place"
+                    "Item #2: parent: two objects have the same position"
                 ),
                 (
                     "UPDATE Item SET nest_parent_position = id * 100; UPDATE Item SET parent = NULL WHERE id = 4",
-                    "Item #4: parent: a place without an owner"
+                    "Item #4: parent: a position without an owner"
                 ),
                 (
                     "UPDATE Item SET nest_parent_position = NULL WHERE id = 4 OR id = 1; UPDATE Item SET nest_revision = 99 WHERE id = 4",

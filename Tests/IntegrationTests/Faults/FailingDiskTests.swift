@@ -9,7 +9,7 @@ import Glibc
 #endif
 
 extension ProcessTests {
-    /// A server whose disk is full, or fails.
+    /// A server with a full or failing disk.
     @Suite struct FailingDisks {
         private static let mayMount = getuid() == 0 && Self.run("unshare -m sh -c 'mount -t tmpfs none /mnt'")
         private static let hasStrace = Self.run("strace -o /dev/null true")
@@ -24,12 +24,12 @@ extension ProcessTests {
             return process.terminationStatus == 0
         }
 
-        /// A server on a small disk that only it sees; the disk goes with it.
+        /// A server with a small disk in its own mount namespace, which ends with the process.
         private struct SmallDisk {
             let directory = TemporaryDirectory()
             let process: ChildProcess
             let user: CommandLineUser
-            /// The disk as seen from here.
+            /// The path of the disk for this process.
             var path: String { "/proc/\(self.process.pid)/root\(self.directory.path)" }
 
             init(mebibytes: Int, minFree: Int) async throws {
@@ -54,7 +54,7 @@ extension ProcessTests {
                 try FileManager.default.removeItem(atPath: "\(self.path)/filler")
             }
 
-            /// Writes until the answer has this status; answers how many were done.
+            /// Runs `nestc add` until it exits with `status`, and returns the number of earlier attempts.
             func add(until status: Int32, size: Int) async throws -> Int {
                 for count in 0..<3_000 {
                     let result = try await self.user.run("add", String(repeating: "x", count: size))
@@ -65,13 +65,13 @@ extension ProcessTests {
                         try await Task.sleep(for: .milliseconds(100))
                     }
                 }
-                throw ProcessFailure("never ended with \(status)")
+                throw ProcessFailure("no command exited with \(status)")
             }
         }
 
-        /// Little room is left: writes are refused before there is none; reads and subscriptions go on; when there is room,
-        /// writes go on by themselves.
-        @Test(.enabled(if: mayMount, "a small disk can be mounted by the superuser only"))
+        /// When little disk space is left, writes are refused, while reads and subscriptions go on. When space is
+        /// available again, writes succeed without a restart.
+        @Test(.enabled(if: mayMount, "only root can mount a small disk"))
         func writesAreRefusedWhenTheDiskIsNearlyFull() async throws {
             let disk = try await SmallDisk(mebibytes: 16, minFree: 8)
             try await disk.user.output("add", "before")
@@ -92,8 +92,8 @@ extension ProcessTests {
             try await disk.process.wait(forEnd: .exit(0))
         }
 
-        /// No room at all: the write that does not fit is refused and leaves nothing; the server stays.
-        @Test(.enabled(if: mayMount, "a small disk can be mounted by the superuser only"))
+        /// When the disk is full, the write that does not fit is refused and leaves nothing; the server keeps running.
+        @Test(.enabled(if: mayMount, "only root can mount a small disk"))
         func aFullDiskLosesNothing() async throws {
             let disk = try await SmallDisk(mebibytes: 4, minFree: 0)
             let outline = (0..<2_000).map { "\($0) " + String(repeating: "x", count: 200) }.joined(separator: "\n")
@@ -112,12 +112,12 @@ extension ProcessTests {
             #expect(head.contains("\"revision\":\(1 + count)"), "\(head)")
             await disk.process.send(signal: SIGTERM)
             let end = try await disk.process.waitForEnd()
-            // The last checkpoint may not fit; then the log keeps what it would have moved.
+            // The last checkpoint may not fit; the log then keeps its contents.
             #expect(end == .exit(0) || end == .exit(74))
         }
 
-        /// From some fdatasync on the disk answers EIO: nothing is acknowledged any more, the server stops with 74, and what
-        /// was acknowledged is there when it is started again.
+        /// After an fdatasync fails with EIO, the server acknowledges nothing more and exits with 74. After a restart,
+        /// all acknowledged writes are stored.
         @Test(.enabled(if: hasStrace, "strace is not installed, or may not trace"), arguments: [1, 4, 9])
         func afterAFailedSyncNothingIsAcknowledged(number: Int) async throws {
             let server = try await ServerProcess.started()
@@ -140,7 +140,7 @@ extension ProcessTests {
                 guard result.status == 0 else { break }
                 acknowledged.append(title)
             }
-            // Not "not done": nobody knows.
+            // The outcome is unknown, not "not executed".
             #expect(last?.status == 79, "\(last?.report ?? "")")
             try await server.process?.wait(forEnd: .exit(74))
             #expect(try #require(await server.process?.errors).contains("the store failed: SQLite: disk I/O error"))

@@ -6,14 +6,14 @@ import Testing
 import NestSchema
 
 extension ProcessTests {
-    /// The process is killed at every named place, at its first, second and third passage: what was acknowledged is there
-    /// afterwards, what was not is whole or absent, and done once when it is asked for again with its key.
+    /// The process is killed at every failpoint, at its first and later passages. Afterwards acknowledged writes are
+    /// stored, other writes are stored wholly or not at all, and a retry with the same key is executed once.
     ///
-    /// `NEST_PASSAGES=50 swift test --filter FailpointTests` goes on to the fiftieth.
+    /// `NEST_PASSAGES=50 swift test --filter FailpointTests` tests 50 passages of each.
     @Suite struct FailpointTests {
         private static let passages = Int(ProcessInfo.processInfo.environment["NEST_PASSAGES"] ?? "") ?? 2
 
-        /// Built for debugging only: there is nothing to test in a release.
+        /// Whether this build has failpoints. Release builds have none.
         private static var hasFailpoints: Bool {
             #if DEBUG
             true
@@ -29,24 +29,24 @@ extension ProcessTests {
                 "checkpoint.done", "store.made", "store.named",
             ]
         )
-        func writesAreWholeOrAbsent(place: String) async throws {
+        func writesAreWholeOrAbsent(failpoint: String) async throws {
             for passage in 1...Self.passages {
                 let server = ServerProcess()
                 let writer = FailpointWriter(server)
-                try await server.start(environment: ["NEST_FAILPOINTS": "\(place)=\(passage)"], mayDie: true)
+                try await server.start(environment: ["NEST_FAILPOINTS": "\(failpoint)=\(passage)"], mayDie: true)
                 let end = try await writer.writeUntilItDies()
-                // Some places are passed once only.
-                if passage == 1 { #expect(end == .signal(SIGKILL), "\(place) was never passed") }
-                // What is killed in the beginning may be killed before the first write.
+                // Some failpoints are passed only once.
+                if passage == 1 { #expect(end == .signal(SIGKILL), "\(failpoint) was never passed") }
+                // The server may have been killed before the first write.
                 try await server.start()
                 let faults = try await writer.faults()
-                #expect(faults == [], "\(place), passage \(passage)")
+                #expect(faults == [], "\(failpoint), passage \(passage)")
                 try await server.terminate()
                 let broken = try StoredInvariants(ModelLayout(.nestedList)).broken(
                     in: StoredFile(server.storePath),
                     head: Revision(UInt64.max >> 1)
                 )
-                #expect(broken == [], "\(place), passage \(passage)")
+                #expect(broken == [], "\(failpoint), passage \(passage)")
             }
         }
 
@@ -61,28 +61,28 @@ extension ProcessTests {
             .enabled(if: hasFailpoints, "failpoints are in builds for debugging only"),
             arguments: ["migration.copied", "migration.written", "migration.durable", "checkpoint.begun"]
         )
-        func aMigrationIsDoneOrNot(place: String) async throws {
+        func aKilledMigrationIsCompleteOrAbsent(failpoint: String) async throws {
             let server = try await ServerProcess.started(model: Self.model("name"))
             let user = await CommandLineUser(server)
             for number in 0..<3 { try await user.output("insert", "User", "name=user \(number)") }
             try await server.killNow()
             try await server.replaceModel(Self.model("name", "mail"))
-            try await server.start(environment: ["NEST_FAILPOINTS": "\(place)=1"], mayDie: true)
+            try await server.start(environment: ["NEST_FAILPOINTS": "\(failpoint)=1"], mayDie: true)
             let end = await server.process?.poll()
             #expect(end == .signal(SIGKILL))
 
             try await server.start()
             let rows = try await user.output("fetch", "--entity", "User", "--properties", "name,mail", "--json")
-            #expect(rows.components(separatedBy: "user ").count == 4, "\(place)")
+            #expect(rows.components(separatedBy: "user ").count == 4, "\(failpoint)")
             try await user.output("check", "--quiet")
-            // The store as it was, whole, and once.
+            // There is exactly one copy of the store from before the migration.
             let files = try FileManager.default.contentsOfDirectory(atPath: server.directory.path)
             #expect(files.filter { $0.contains("before-migration") } == ["nest.sqlite.before-migration-3"], "\(files)")
         }
     }
 }
 
-/// Writes, imports and undoes until the server is gone, and knows what was acknowledged.
+/// Writes, imports and undoes until the server dies, and records the acknowledged writes.
 private actor FailpointWriter {
     private let server: ServerProcess
     private var acknowledged: [ObjectID: String] = [:]
@@ -99,11 +99,11 @@ private actor FailpointWriter {
         NestClient(await self.server.configuration(session: self.session, requestTimeout: .seconds(20)))
     }
 
-    /// Answers how the server ended.
+    /// Writes until the server dies and returns how it ended.
     func writeUntilItDies() async throws -> ChildProcess.End {
         let client = await self.client()
         let process = try #require(await self.server.process)
-        // Without it, the client would wait for the server to come back.
+        // Close the client, which would otherwise wait for the server to return.
         let watcher = Task {
             _ = try await process.waitForEnd()
             await client.close()
@@ -119,7 +119,7 @@ private actor FailpointWriter {
                 break
             }
         }
-        // What is not killed until now may be while it stops.
+        // The server may reach the failpoint only during its shutdown.
         await process.send(signal: SIGTERM)
         let end = try await process.waitForEnd()
         await client.close()
@@ -136,7 +136,7 @@ private actor FailpointWriter {
         self.acknowledged[try #require(receipt.firstInserted)] = title
         self.head = receipt.revision
         guard self.number.isMultiple(of: 4) else { return }
-        // Something large, and taken back: nothing of it may ever be seen.
+        // A large import and its undo: a part of it must never be visible.
         var rows: [SubtreeRow]? = (0..<3_500).map {
             SubtreeRow(depth: min($0, 1), id: nil, values: [.string("row \($0)")])
         }
@@ -155,29 +155,29 @@ private actor FailpointWriter {
         return transaction
     }
 
-    /// What is wrong with what is there now.
+    /// Returns the faults of the current state.
     func faults() async throws -> [String] {
         let client = await self.client()
         defer { Task { await client.close() } }
         if let doubtful {
-            // Whatever became of it: with its key it is done once.
+            // Executed before or not: a retry with the same key executes it once.
             let receipt = try await client.transaction(Self.transaction(doubtful.title, doubtful.key))
             self.acknowledged[try #require(receipt.firstInserted)] = doubtful.title
         }
         let state = try await client.fetch(Item.childrenOf(Item.root))
         var faults: [String] = []
         if state.revision < self.head { faults.append("\(state.revision) is before \(self.head)") }
-        // An import may have become durable, and its undo not.
+        // The import may be durable without its undo.
         var titles = state.titles
         let imported = titles.filter { $0.value.hasPrefix("row ") }
         if imported.count > 1 { faults.append("\(imported.count) imports") }
         for id in imported.keys { titles[id] = nil }
         if titles != self.acknowledged {
-            faults.append("\(titles.count) objects are there, \(self.acknowledged.count) were acknowledged")
+            faults.append("\(titles.count) objects are stored, \(self.acknowledged.count) were acknowledged")
         }
         let report = try await client.check()
         faults += report.problems
-        // The stacks can be used.
+        // The undo stacks are usable.
         if !titles.isEmpty {
             _ = try await client.undo()
             _ = try await client.redo()

@@ -3,19 +3,19 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// A server whose standard error nobody reads, or that has none.
+    /// A server whose standard error is full, unread or closed.
     @Suite struct LogFaults {
-        /// What becomes of standard error before the server is there, in the words of a shell.
+        /// The shell command that sets up standard error and starts the server.
         enum Log: String, CaseIterable {
             case full = "exec \"$@\" 2>/dev/full"
-            /// A pipe full to the brim.
+            /// A full pipe.
             case unread =
                 "mkfifo \"$0\" && exec 3<>\"$0\" && head -c 65536 /dev/zero >&3 && exec \"$@\" 2>&3"
             case closed = "exec \"$@\" 2>&-"
         }
 
         @Test(arguments: Log.allCases, ["text", "json"])
-        func anUnwritableLogDisturbsNothing(_ log: Log, format: String) async throws {
+        func anUnwritableLogDoesNotDisturbTheServer(_ log: Log, format: String) async throws {
             let server = ServerProcess(arguments: ["--log-level", "trace", "--log-format", format])
             let fifo = "\(server.directory.path)/log"
             try await server.start(through: "sh", ["-c", log.rawValue, fifo])
@@ -23,7 +23,7 @@ extension ProcessTests {
             let pid = try #require(await server.process?.pid)
             for number in 0..<20 { try await user.output("add", "item \(number)") }
             #expect(try await user.output("ls").split(separator: "\n").count == 20)
-            // Nothing of the server has the number of the stream that is not there.
+            // No file or socket of the server uses the descriptor of the closed stream.
             let standardError = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/2")
             #expect([fifo, "/dev/full", "/dev/null"].contains(standardError), "\(standardError)")
             try await server.terminate()

@@ -9,9 +9,10 @@ import Glibc
 #endif
 
 extension ProcessTests {
-    /// Files that are no store, or none that may be opened: a clear message, a status, and nothing is made or changed.
+    /// Files that are not stores, or that must not be opened, are refused with a message and a status. No file is
+    /// created or changed.
     @Suite struct StoreFiles {
-        /// A directory with a store in it that was served and stopped, to be spoiled.
+        /// Returns a stopped server with a store that the test can damage.
         private func store(killed: Bool = false) async throws -> ServerProcess {
             let server = try await ServerProcess.started()
             let user = await CommandLineUser(server)
@@ -39,7 +40,7 @@ extension ProcessTests {
             #expect(Self.contents(directory) == before, sourceLocation: sourceLocation)
         }
 
-        /// The regular files of a directory but for locks and shared memory.
+        /// Returns the regular files of a directory, except lock and shared memory files.
         private static func contents(_ directory: String) -> [String: [UInt8]] {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
             var contents: [String: [UInt8]] = [:]
@@ -51,7 +52,7 @@ extension ProcessTests {
             return contents
         }
 
-        @Test func filesThatAreNoStoreAreLeftUnchanged() async throws {
+        @Test func filesThatAreNotStoresAreRefusedAndUnchanged() async throws {
             let directory = TemporaryDirectory()
             let path = "\(directory.path)/x.sqlite"
             FileBytes.write([], to: path)
@@ -71,7 +72,7 @@ extension ProcessTests {
             unlink(path)
             try await self.expectRefusal(directory.path, 78, "not a regular file")
             symlink("\(directory.path)/nothing", path)
-            try await self.expectRefusal(path, 78, "a symbolic link to a file that is not there")
+            try await self.expectRefusal(path, 78, "a symbolic link to a file that does not exist")
             try await self.expectRefusal("\(directory.path)/none/x.sqlite", 78, "there is no directory")
         }
 
@@ -94,7 +95,7 @@ extension ProcessTests {
             link(path, path + ".hard")
             try await self.expectRefusal(path, 78, "a hard link")
             unlink(path + ".hard")
-            // A name like any other, not a URI; and under a link it is the same store.
+            // The path is a file name, not a URI, and a link leads to the same store.
             symlink(path, "\(server.directory.path)/file:link.sqlite?mode=memory")
             let command =
                 "cd '\(server.directory.path)' && exec '\(Program.nestd)' --check --store 'file:link.sqlite?mode=memory'"
@@ -103,7 +104,7 @@ extension ProcessTests {
             #expect(process.output.contains("31 objects at revision 30, all is well"), "\(process.output)")
         }
 
-        /// Cut off anywhere, or with a page that is not what it was: refused with 65, or `--check` finds it.
+        /// A truncated store, or a store with an overwritten page, is refused with 65, or `--check` finds the damage.
         @Test func damagedStoresAreDetected() async throws {
             let server = try await self.store()
             let path = server.storePath
@@ -117,7 +118,7 @@ extension ProcessTests {
                 var changed = bytes
                 changed.replaceSubrange(page * 4_096..<(page + 1) * 4_096, with: repeatElement(0xa5, count: 4_096))
                 FileBytes.write(changed, to: path)
-                try await self.expectDamage(path, "page \(page) is another", &refused)
+                try await self.expectDamage(path, "page \(page) is overwritten", &refused)
             }
             #expect(refused > pages)
         }
@@ -130,7 +131,7 @@ extension ProcessTests {
             #expect(end == .exit(65), "\(comment): \(report)")
             #expect(FileBytes.read(path) == before, comment)
             #expect(!FileBytes.exists(path + "-wal"), comment)
-            // Where opening does not look, it starts; it never makes another store.
+            // The server may start if opening does not read the damaged page. It never creates another store.
             let process = try ChildProcess(Program.nestd, ["--port", "0", "--store", path])
             try await waitUntil("a line or the end of \(process.name)") {
                 let isOver = await process.poll() != nil
@@ -152,7 +153,7 @@ extension ProcessTests {
             let path = server.storePath
             chmod(path, 0o444)
             chmod(server.directory.path, 0o755)
-            // The superuser may write everything: nobody may not.
+            // Root may write everything, so run the server as another user.
             let prefix = getuid() == 0 ? "exec setpriv --reuid=65534 --clear-groups" : "exec"
             let process = try ChildProcess(
                 "/bin/sh",
@@ -163,7 +164,7 @@ extension ProcessTests {
             chmod(path, 0o644)
         }
 
-        /// A backup put in the place of a store whose log was left there: the log is not the backup's.
+        /// A backup replaces a store while the old store's log is still there: the log does not belong to the backup.
         @Test func aLogOfAnotherStoreIsRefused() async throws {
             let server = try await ServerProcess.started()
             let user = await CommandLineUser(server)
@@ -179,8 +180,8 @@ extension ProcessTests {
             #expect(try await user.output("tree") == "a  #2\n")
         }
 
-        /// The file is taken away, or another put in its place, under a server that writes: it stops, everything that
-        /// was acknowledged is in the file that it had, and the other is as it was.
+        /// If the store file of a running server is moved or replaced, the server stops. All acknowledged writes are in
+        /// the moved file, and the other file is unchanged.
         @Test(arguments: [false, true])
         func aReplacedStoreFileStopsTheServer(byAnother: Bool) async throws {
             let server = try await ServerProcess.started()

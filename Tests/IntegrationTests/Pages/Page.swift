@@ -1,12 +1,12 @@
 import Foundation
 import NestTestSupport
 
-/// A page of the documents: its blocks, and the commands in them with what they print.
+/// A page of the documents: its code blocks, with their commands and the output of each.
 ///
 /// | label | what the block is |
 /// | --- | --- |
-/// | `console` | commands after `$`, their further lines after `>`, and the lines that each prints. `ann$` is another person's terminal |
-/// | `console live NAME` | a terminal in which a command goes on. Later blocks of the name show what it prints next |
+/// | `console` | commands after `$`, continuation lines after `>`, and their output. `ann$` is Ann's terminal |
+/// | `console live NAME` | a terminal with a running command. Later blocks of the same name show its next lines |
 /// | `screen` | a program that draws on the whole terminal: its command, then the screen |
 /// | `screen keys=Down,Space` | the same screen after these keys |
 ///
@@ -15,15 +15,15 @@ struct Page {
     struct Block {
         var label: String
         var lines: [String] = []
-        /// Where its lines are in the page.
+        /// The indexes of its lines in the page.
         var range: Range<Int>
     }
 
     struct Command: Equatable {
-        /// Whose terminal runs it: "" for `$`.
+        /// The name of the person whose terminal runs the command; "" for `$`.
         var person: String
         var text: String
-        /// The lines of the page that are the command.
+        /// The lines of the page that contain the command.
         var source: [String]
         var output: [String] = []
     }
@@ -44,7 +44,8 @@ struct Page {
         }
     }
 
-    /// What a block shows before its first command, which is more of an earlier one's output, and its commands.
+    /// Returns the lines before the first command of a block, which continue the output of an earlier command, and the
+    /// commands.
     static func commands(_ block: Block) -> (more: [String], commands: [Command]) {
         var more: [String] = []
         var commands: [Command] = []
@@ -64,7 +65,7 @@ struct Page {
         return (more, commands)
     }
 
-    /// The page with other lines in its blocks.
+    /// Returns the page with the lines of its blocks replaced.
     func replacing(_ blocks: [(range: Range<Int>, lines: [String])]) -> String {
         var lines = self.lines
         for block in blocks.reversed() { lines.replaceSubrange(block.range, with: block.lines) }
@@ -72,7 +73,7 @@ struct Page {
     }
 }
 
-/// Shown lines against printed ones.
+/// Compares the lines of a page with printed lines.
 enum Shown {
     /// Whether the lines of a page show what was printed.
     static func matches(_ shown: [String], _ printed: [String]) -> Bool {
@@ -103,7 +104,7 @@ enum Shown {
         return true
     }
 
-    /// Times differ from run to run, unless somebody has typed them.
+    /// Replaces times, which differ between runs. Dates that a user entered end with midnight and stay.
     private static func withoutTimes(_ line: String) -> String {
         line.replacing(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{6}Z)?/) { time in
             time.output.0.hasSuffix("T00:00:00.000000Z") ? String(time.output.0) : "(time)"

@@ -2,19 +2,23 @@ import Foundation
 import NestTestSupport
 import Testing
 
-/// A reader who types a page from top to bottom, in a fresh directory that looks like the top of the repository.
+/// Runs the commands of a page from top to bottom, in a fresh directory that looks like the root of the repository.
 ///
-/// Ports 7000 to 7009 are free ones, and are shown as the page has them.
+/// The ports 7000 to 7009 of a page are replaced by free ports in commands, and back in the output.
 actor PageReader {
+    /// The time to wait for output that the page shows. Only a wrong page waits so long.
+    private static let patience = Duration.seconds(20)
+
     private let directory = TemporaryDirectory()
     private let environment: [String: String]
     private let ports: [Int]
-    /// By person, and by the name of what goes on.
+    /// The terminals by person.
     private var terminals: [String: Terminal] = [:]
     private var live: [String: (terminal: Terminal, shown: Int)] = [:]
     private var screen: Screen?
 
-    /// `environment` is added to the reader's. `links`: files of the repository that the directory has too.
+    /// `environment` is added to the reader's environment. `links`: files of the repository that the directory links
+    /// to.
     init(environment: [String: String] = [:], links: [String] = ["Examples", "Makefile"]) throws {
         let first = Int.random(in: 1_200..<3_100) * 10
         self.ports = Array(first..<first + 10)
@@ -38,7 +42,7 @@ actor PageReader {
 
     // MARK: Blocks
 
-    /// Runs a block. Returns its lines as they should be: as they are where they match, else with what was printed.
+    /// Runs a block. Returns its correct lines: the lines of the page where they match, otherwise the printed lines.
     func run(_ block: Page.Block) async throws -> (lines: [String], faults: [String]) {
         let words = block.label.split(separator: " ").map(String.init)
         switch words.first {
@@ -73,16 +77,23 @@ actor PageReader {
             try await terminal.start(self.typed(self.recipe(command.text)))
             self.live[name] = (terminal, 0)
         }
-        guard var live = self.live[name] else { return (block.lines, ["no command goes on here"]) }
-        let all = try await live.terminal.lines(atLeast: live.shown + expected.count)
-        let printed = all.dropFirst(live.shown).prefix(expected.count).map(self.shown)
-        live.shown += expected.count
-        self.live[name] = live
-        let isShown = Shown.matches(expected, printed)
-        let source = commands.first?.source ?? []
+        guard let live = self.live[name] else { return (block.lines, ["no command runs in this terminal"]) }
+        // Takes the fewest lines that match: with a line of `…` their number is not known before.
+        let deadline = ContinuousClock.now + Self.patience
+        var printed: [String] = []
+        repeat {
+            printed = try await live.terminal.lines(atLeast: live.shown).dropFirst(live.shown).map(self.shown)
+            if let count = (0...printed.count).first(where: { Shown.matches(expected, Array(printed.prefix($0))) }) {
+                self.live[name] = (live.terminal, live.shown + count)
+                return (block.lines, [])
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        } while ContinuousClock.now < deadline
+        let lines = Array(printed.prefix(expected.count))
+        self.live[name] = (live.terminal, live.shown + lines.count)
         return (
-            source + (isShown ? expected : printed),
-            isShown ? [] : [Self.fault(commands.first?.text ?? "what goes on", expected, printed)]
+            (commands.first?.source ?? []) + lines,
+            [Self.fault(commands.first?.text ?? "the command that continues", expected, printed)]
         )
     }
 
@@ -103,8 +114,8 @@ actor PageReader {
         if let keys, let match = keys.wholeMatch(of: /keys=(.+)/) {
             try await screen.press(match.output.1.split(separator: ",").map(String.init))
         }
-        // The program draws when it can.
-        let deadline = ContinuousClock.now + .seconds(20)
+        // The program may draw some time later.
+        let deadline = ContinuousClock.now + Self.patience
         var printed: [String] = []
         repeat {
             printed = try await screen.lines().map(self.shown)
@@ -124,14 +135,15 @@ actor PageReader {
         return terminal
     }
 
-    /// A terminal of the person in whose directory `nestc` keeps the person's session.
+    /// Returns a new terminal of a person. `nestc` stores the person's session in a directory of its own.
     private func newTerminal(of person: String) throws -> Terminal {
         var environment = self.environment
         if person != "" { environment["XDG_STATE_HOME"] = "\(self.directory.path)/.state-\(person)" }
         return try Terminal(directory: self.directory.path, environment: environment)
     }
 
-    /// `make run` without the build: the recipe's last line, with the programs under test.
+    /// Returns a command. For `make run` it is the last line of the recipe, without the build and with the programs
+    /// under test.
     private func recipe(_ command: String) throws -> String {
         guard command == "make run" else { return command }
         let makefile = try Repository.text("Makefile").split(separator: "\n", omittingEmptySubsequences: false)
@@ -162,7 +174,7 @@ actor PageReader {
 }
 
 extension [String] {
-    /// Without the empty lines at the end.
+    /// The lines without trailing empty lines.
     fileprivate var trimmingEnd: [String] {
         var lines = self
         while lines.last == "" { lines.removeLast() }

@@ -3,9 +3,9 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// The documents show what really happens: every console block is run, from top to bottom.
+    /// Runs every console block of the documents from top to bottom and compares the output.
     @Suite struct Pages {
-        /// All pages with console blocks but those of the examples, whose servers `ExamplePages` starts.
+        /// All pages with console blocks, except the examples' pages, for which `ExamplePages` starts servers.
         static let paths: [String] = {
             let documents = (try? Repository.files(under: "docs").filter { $0.hasSuffix(".md") }) ?? []
             return (["README.md", "CONTRIBUTING.md", "protocol.md"] + documents).filter { path in
@@ -14,7 +14,7 @@ extension ProcessTests {
             }
         }()
 
-        /// With `NEST_WRITE_PAGES=1` the page is given what the commands print.
+        /// With `NEST_WRITE_PAGES=1` the test writes the printed output into the page.
         @Test(arguments: Self.paths) func commandsPrintWhatThePageShows(_ path: String) async throws {
             try await PageReader.check(path, PageReader())
         }
@@ -23,8 +23,8 @@ extension ProcessTests {
             #expect(Self.paths.contains("README.md") && Self.paths.contains("docs/tour.md"))
         }
 
-        /// The runner itself: a page that shows something else is found out.
-        @Test func aPageThatShowsOtherOutputIsRefused() async throws {
+        /// The reader finds a page with wrong output.
+        @Test func aPageWithWrongOutputIsReported() async throws {
             let page = Page("```console\n$ echo one; echo two\none\nthree\n$ cat <<END\n> a\n> END\na\n```\n")
             let reader = try PageReader()
             let (lines, faults) = try await reader.run(page.blocks[0])
@@ -39,7 +39,7 @@ extension ProcessTests {
             #expect(try await PageReader().run(page.blocks[0]).faults == [])
         }
 
-        @Test func aScreenShowsWhatKeysChange() async throws {
+        @Test func keysChangeTheScreen() async throws {
             guard Screen.isAvailable else { return }
             let text = """
                 ```screen
@@ -56,7 +56,7 @@ extension ProcessTests {
             for block in page.blocks { #expect(try await reader.run(block).faults == []) }
         }
 
-        @Test func ellipsesStandForText() {
+        @Test func ellipsesMatchAnyText() {
             #expect(Shown.matches(["id …, two", "…", "end"], ["id 17, two", "x", "y", "end"]))
             #expect(Shown.matches(["…"], []))
             #expect(!Shown.matches(["id …, two"], ["id 17, three"]))
@@ -67,7 +67,7 @@ extension ProcessTests {
 }
 
 extension PageReader {
-    /// Runs the blocks of a page of the repository, and expects what it shows.
+    /// Runs the blocks of a page of the repository and expects the shown output.
     static func check(_ path: String, _ reader: PageReader) async throws {
         let page = Page(try Repository.text(path))
         var written: [(range: Range<Int>, lines: [String])] = []

@@ -4,10 +4,10 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// A server that has few descriptors, and more who want to connect than it can have.
+    /// A server with fewer descriptors than there are connecting peers.
     @Suite struct DescriptorShortage {
-        /// The processor time that a process takes for a while, as a part of what a thread gets meanwhile that does nothing
-        /// else: however busy the machine is, a process that spins gets about as much.
+        /// Returns the processor time of a process over two seconds, divided by that of a spinning thread in the same
+        /// time. On a busy machine too, a spinning process gets about as much as that thread.
         private static func load(of pid: pid_t) async throws -> Double {
             let before = try ProcessFigures.processorTime(of: pid)
             let spent = await Task.detached {
@@ -41,30 +41,30 @@ extension ProcessTests {
             await client.close()
         }
 
-        /// With 64 descriptors it serves some, stops accepting before it has none, and rests. When the others are gone it
-        /// serves again.
+        /// With 64 descriptors the server serves some clients, stops accepting before descriptors run out, and does not
+        /// spin. After the other peers leave, it accepts again.
         @Test func fewDescriptorsAreEnough() async throws {
             let (process, port) = try await Self.server("--nofile=64:64")
             try await Self.ping(port: port)
             let peers = SilentPeers(200, port: port)
             let load = try await Self.load(of: process.pid)
-            #expect(load < 0.3, "it spins: \(load) of what a thread gets that does nothing else")
+            #expect(load < 0.3, "the server spins: \(load) of a spinning thread's processor time")
             #expect(try ProcessFigures.descriptorCount(of: process.pid) <= 64)
-            #expect(!process.errors.contains("accept.paused"), "it ran out of descriptors")
+            #expect(!process.errors.contains("accept.paused"), "the server ran out of descriptors")
             peers.close()
             try await Self.ping(port: port)
             await process.send(signal: SIGTERM)
             try await process.wait(forEnd: .exit(0))
         }
 
-        /// Even when there are fewer descriptors than it was told at the start, it waits for them and does not spin.
+        /// If the descriptor limit is lowered after the start, the server waits for descriptors and does not spin.
         @Test func theServerDoesNotSpinWithoutDescriptors() async throws {
             let (process, port) = try await Self.server("--nofile=1024:1024")
             try await Self.ping(port: port)
             try await Self.limit(process.pid, to: ProcessFigures.descriptorCount(of: process.pid) + 1)
             let peers = SilentPeers(80, port: port)
             let load = try await Self.load(of: process.pid)
-            #expect(load < 0.3, "it spins: \(load) of what a thread gets that does nothing else")
+            #expect(load < 0.3, "the server spins: \(load) of a spinning thread's processor time")
             #expect(process.errors.contains("accept.paused"), "\(process.errors)")
             peers.close()
             try await Self.limit(process.pid, to: 1_024)

@@ -5,7 +5,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Clients that are connected and do nothing. `NEST_IDLE=10000` takes minutes, and 20,000 descriptors.
+    /// Idle connections. `NEST_IDLE=10000` takes minutes and 20,000 descriptors.
     @Suite struct IdleConnections {
         @Test func anIdleConnectionTakesLittleMemory() async throws {
             let count = ProcessInfo.processInfo.environment["NEST_IDLE"].flatMap(Int.init) ?? 300
@@ -33,7 +33,7 @@ extension ProcessTests {
             print("idle: \(count) connections, \(each) KiB each")
             #expect(each < 64)
             for client in clients { await client.close() }
-            // Ten thousand take longer than three hundred.
+            // Closing ten thousand connections takes longer than closing three hundred.
             let limit = Duration.testPatience + .milliseconds(20 * count)
             try await waitUntil("the end of the connections", within: limit) { try await connections() == 1 }
             try await waitUntil("their descriptors to be closed", within: limit) {

@@ -6,7 +6,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// What operators tell a nestd and hear from it.
+    /// Configuration, metrics, health, systemd, logs and client administration of a running nestd.
     @Suite struct Operating {
         private let directory = TemporaryDirectory()
 
@@ -26,14 +26,14 @@ extension ProcessTests {
 
         // MARK: Configuration
 
-        @Test func aConfigurationIsCheckedWhole() async throws {
+        @Test func allConfigurationFaultsAreReported() async throws {
             try self.write(#"{"prot": 1, "log": {"level": "loud"}}"#)
             let bad = try await self.run(["--config", self.configPath, "--check-config"], ["NESTD_HOTS": "x"])
             #expect(bad.end == .exit(78), "\(bad)")
             #expect(bad.errors.contains("there is no setting prot; did you mean port?"), "\(bad)")
             #expect(bad.errors.contains("there is no setting NESTD_HOTS; did you mean NESTD_HOST?"), "\(bad)")
-            #expect(bad.errors.contains("log.level is one of trace, debug"), "\(bad)")
-            // The same without being asked: a server that is told nonsense does not start.
+            #expect(bad.errors.contains("log.level must be one of trace, debug"), "\(bad)")
+            // Without `--check-config` too: a server with an invalid configuration does not start.
             #expect(try await self.run(["--config", self.configPath, "--memory", "--port", "0"]).end == .exit(78))
 
             try self.write(#"{"model": "/nowhere/model.json", "memory": true}"#)
@@ -53,7 +53,7 @@ extension ProcessTests {
             #expect(good.end == .exit(0) && good.output == "the configuration is good\n", "\(good)")
         }
 
-        @Test func thePrintedConfigurationReadsBackTheSame() async throws {
+        @Test func thePrintedConfigurationRoundTrips() async throws {
             try self.write(#"{"port": 7100, "log": {"level": "error", "format": "json"}, "metrics": {"port": 0}}"#)
             let environment = ["NESTD_LOG_LEVEL": "debug", "NESTD_LIMITS_CONNECTIONS": "12"]
             let first = try await self.run(
@@ -104,7 +104,7 @@ extension ProcessTests {
                     }
                     try await tasks.waitForAll()
                 }
-                // What the event loops count is handed over once a second.
+                // The event loops report their counters once a second.
                 try await waitUntil("the counters") {
                     let scraped = try ScrapedMetrics(try PlainHTTP.get("/metrics", port: port).body)
                     return (scraped.values["nest_requests_total"] ?? 0) >= 51
@@ -126,15 +126,17 @@ extension ProcessTests {
             return Int(try #require(line.firstMatch(of: /127\.0\.0\.1:([0-9]+)/)).1)!
         }
 
-        /// What is most likely to be wrong is said, and what to do.
-        @Test func aFailedStartSaysWhatToDo() async throws {
+        /// The error of a failed start says what is wrong and what to do.
+        @Test func aFailedStartReportsTheCauseAndAdvice() async throws {
             let server = ServerProcess(arguments: ["--metrics-port", "0"])
             try await server.start()
             let port = try self.metricsPort(try #require(await server.process))
             let second = try await self.run(["--memory", "--port", "0", "--metrics-port", "\(port)"])
             #expect(second.end == .exit(69), "\(second)")
             #expect(
-                second.errors.contains("on port \(port) for metrics: Address already in use; --metrics-port"),
+                second.errors.contains(
+                    "on port \(port) for metrics: Address already in use; specify another --metrics-port"
+                ),
                 "\(second)"
             )
             try await server.terminate()
@@ -146,7 +148,7 @@ extension ProcessTests {
             try await own.terminate()
             let forgotten = try await self.run(["--port", "0", "--store", own.storePath])
             #expect(forgotten.end == .exit(78), "\(forgotten)")
-            #expect(forgotten.errors.contains("--model FILE names another"), "\(forgotten)")
+            #expect(forgotten.errors.contains("specify another with --model FILE"), "\(forgotten)")
         }
 
         // MARK: systemd
@@ -204,7 +206,7 @@ extension ProcessTests {
                     return number
                 }
                 for round in 1...10 {
-                    // Good, then bad: what the good one changed stays.
+                    // A valid file, then an invalid one: the settings of the valid one stay.
                     let level = round % 2 == 0 ? "notice" : "debug"
                     try self.write(#"{"log": {"level": "\#(level)", "format": "json"}, "model": "model \#(round)"}"#)
                     await process.send(signal: SIGHUP)
@@ -218,12 +220,12 @@ extension ProcessTests {
                 }
                 isDone.withLockedValue { $0 = true }
                 count = try await writing.value
-                // Not one write failed, and none is missing.
+                // No write failed and none is missing.
                 #expect(try await client.count(Item.childrenOf(Item.root)) == count)
             }
             let refused = try events("config.refused")
             let faults = try refused.prefix(2).map { try $0["metadata"]["fault"].text }
-            #expect(faults[0].contains("did you mean port?") && faults[1].contains("limits.connections is a whole"))
+            #expect(faults[0].contains("did you mean port?") && faults[1].contains("limits.connections must be"))
             try await server.terminate()
         }
 
@@ -241,11 +243,11 @@ extension ProcessTests {
             try await waitUntil("the reload") { process.errors.contains("config.reloaded") }
             let refused = try await user.run("ping", "-q", "--timeout", "2")
             #expect(refused.status != 0, "\(refused.report)")
-            // Who is there stays.
+            // The existing connection stays.
             #expect(try await other.ping() > .zero)
             try self.write(#"{"limits": {"connections": 2}}"#)
             await process.send(signal: SIGHUP)
-            try await waitUntil("the room") { try await user.run("ping", "-q", "--timeout", "2").status == 0 }
+            try await waitUntil("a free slot") { try await user.run("ping", "-q", "--timeout", "2").status == 0 }
             await other.close()
             try await server.terminate()
         }
@@ -271,13 +273,13 @@ extension ProcessTests {
                 #expect(try line["time"].text.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/) != nil)
                 #expect(["trace", "debug", "info", "notice", "warning", "error"].contains(try line["level"].text))
             }
-            // No title in the log.
+            // The log contains no titles.
             #expect(!process.errors.contains("quotes"))
         }
 
         private func log(_ process: ChildProcess) throws -> [JSONValue] {
             let text = process.errors
-            // The last line may still be on its way.
+            // The last line may be incomplete.
             return try text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { line in
                 try JSONDecoder().decode(JSONValue.self, from: Data(line.utf8))
             }
@@ -302,7 +304,7 @@ extension ProcessTests {
             #expect(try first["requests"].int >= 1 && first["bytesIn"].int > 0 && first["bytesOut"].int > 0)
             #expect(try first["bytesQueued"].int == 0)
             #expect(try first["connected"].text.hasSuffix("Z"))
-            // Who asks is there too, with the request that asks.
+            // The list includes the requesting client, with this request in flight.
             #expect(try clients[1]["inFlight"].int == 1)
 
             let id = try first["id"].text
@@ -312,7 +314,7 @@ extension ProcessTests {
             #expect(kicked.status == 0 && kicked.errors == "nestc: \(id) is disconnected\n", "\(kicked.report)")
             #expect(try await user.run("kick", id, "-q").status == 1)
             #expect(try await user.run("kick", "x7").status == 64)
-            // It hears of it, comes back under another number, and goes on.
+            // The kicked client is notified, reconnects with another number, and resumes.
             try await follower.waitForOutput(#""event":"disconnected""#)
             try await follower.waitForOutput(#""event":"resumed""#)
             try await user.output("add", "after")
@@ -324,7 +326,7 @@ extension ProcessTests {
             try await server.terminate()
         }
 
-        @Test func ratesAreThoseOfTheCounters() async throws {
+        @Test func statPrintsTheRatesOfCounters() async throws {
             let server = try await ServerProcess.started()
             let user = await CommandLineUser(server)
             let stat = try user.start("stat", "--every", "0.2", "--count", "3", "--json")

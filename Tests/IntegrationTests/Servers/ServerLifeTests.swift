@@ -6,7 +6,7 @@ import Testing
 import NestSchema
 
 extension ProcessTests {
-    /// How `nestd` starts and stops, and what it says when it cannot.
+    /// Starting and stopping `nestd`, and its messages when it cannot start.
     @Suite struct ServerLife {
         private func run(_ arguments: String...) async throws -> (end: ChildProcess.End, output: String, errors: String)
         {
@@ -15,7 +15,7 @@ extension ProcessTests {
             return (end, process.output, process.errors)
         }
 
-        @Test func storeInUseIsRefusedWithTheOthersProcessNumber() async throws {
+        @Test func aStoreInUseIsRefusedWithTheOwnersProcessID() async throws {
             let server = try await ServerProcess.started()
             let pid = try #require(await server.process?.pid)
             let second = try await self.run("--port", "0", "--store", server.storePath)
@@ -26,19 +26,19 @@ extension ProcessTests {
             )
             #expect(second.output == "")
 
-            // Also under another name of the same file.
+            // The same holds for another name of the same file.
             let link = "\(server.directory.path)/link.sqlite"
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: server.storePath)
             let third = try await self.run("--port", "0", "--store", link)
             #expect(third.end == .exit(75), "\(third)")
 
-            // The lock goes with the process, however that ends; the lock file stays and does not matter.
+            // The lock ends with the process, however it ends; the remaining lock file has no effect.
             try await server.restart()
             let user = await CommandLineUser(server)
             try await user.output("ping", "--quiet")
         }
 
-        @Test func freePortIsChosenAndSaid() async throws {
+        @Test func aFreePortIsChosenAndPrinted() async throws {
             let process = try ChildProcess(Program.nestd, ["--port", "0", "--memory"])
             let line = try await process.lines(atLeast: 1)[0]
             let match = try #require(
@@ -53,7 +53,7 @@ extension ProcessTests {
             try await process.wait(forEnd: .exit(0))
         }
 
-        @Test func portInUseIsRefused() async throws {
+        @Test func aPortInUseIsRefused() async throws {
             let server = try await ServerProcess.started()
             let other = ServerProcess()
             let port = await server.port
@@ -62,7 +62,7 @@ extension ProcessTests {
             #expect(result.errors.contains("port \(port) of 127.0.0.1 is in use"), "\(result)")
         }
 
-        @Test func fileThatIsNoStoreIsRefusedAndLeftAsItIs() async throws {
+        @Test func aFileThatIsNotAStoreIsRefusedAndUnchanged() async throws {
             for content in ["a text file, and no store", "SQLite format 3\0 but nothing that it should be"] {
                 let directory = TemporaryDirectory()
                 let path = "\(directory.path)/notes.txt"
@@ -75,7 +75,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func hostThatOthersReachNeedsInsecure() async throws {
+        @Test func aNonLoopbackHostNeedsInsecure() async throws {
             let result = try await self.run("--host", "0.0.0.0", "--port", "0", "--memory")
             #expect(result.end == .exit(78), "\(result)")
             #expect(result.errors.contains("--insecure"), "\(result)")
@@ -85,36 +85,36 @@ extension ProcessTests {
             #expect(try await open.lines(atLeast: 1)[0].hasPrefix("nestd listens on 0.0.0.0:"))
         }
 
-        @Test func wrongFlagsAreUsage() async throws {
+        @Test func invalidFlagsExitWithUsageStatus() async throws {
             #expect(try await self.run("--port", "70000").end == .exit(64))
             #expect(try await self.run("--memory", "--store", "x.sqlite").end == .exit(64))
             #expect(try await self.run("--nonsense").end == .exit(64))
         }
 
-        @Test func directoryThatIsMissingIsSaid() async throws {
+        @Test func aMissingDirectoryIsReported() async throws {
             let directory = TemporaryDirectory()
             let result = try await self.run("--port", "0", "--store", "\(directory.path)/missing/nest.sqlite")
             #expect(result.end == .exit(78), "\(result)")
             #expect(result.errors.contains("there is no directory \(directory.path)/missing"), "\(result)")
         }
 
-        /// SIGTERM in the middle of a load: exit 0, and every request is answered, or told that it was not executed;
-        /// what was said is true of the store afterwards.
-        @Test func terminationLosesNothingAndLeavesNothingInDoubt() async throws {
+        /// SIGTERM under load: the server exits with 0, and every request is either acknowledged or refused as not
+        /// executed. The store agrees with the replies.
+        @Test func sigtermUnderLoadLeavesNoOutcomeUnknown() async throws {
             let server = try await ServerProcess.started()
             let configurations = [await server.configuration(requestTimeout: .seconds(3))]
-            let tally = Tally()
+            let progress = ProgressCounter()
             let outcomes = try await withThrowingTaskGroup(of: [Outcome].self) { group in
                 for writer in 0..<4 {
                     let client = NestClient(configurations[0])
                     group.addTask {
                         var outcomes: [Outcome] = []
-                        // Eight at a time, so that some wait in every place on the way.
+                        // Eight at a time, so that requests wait at every stage.
                         while outcomes.allSatisfy({ $0.isAcknowledged }) {
                             outcomes += await withTaskGroup(of: Outcome.self) { requests in
                                 for number in 0..<8 {
                                     let title = "w\(writer) \(outcomes.count + number)"
-                                    requests.addTask { await Outcome(of: title, client, tally) }
+                                    requests.addTask { await Outcome(of: title, client, progress) }
                                 }
                                 return await requests.reduce(into: []) { $0.append($1) }
                             }
@@ -123,7 +123,7 @@ extension ProcessTests {
                         return outcomes
                     }
                 }
-                try await tally.wait(for: 200)
+                try await progress.wait(for: 200)
                 try await server.terminate()
                 return try await group.reduce(into: []) { $0 += $1 }
             }
@@ -144,18 +144,18 @@ extension ProcessTests {
             let code: ErrorCode?
 
             var isAcknowledged: Bool { self.code == nil }
-            /// Never sent, or refused before it was begun.
+            /// Whether the request was never sent, or was refused before its execution.
             var isNotExecuted: Bool { [.unreachable, .connectionLost, .shuttingDown, .busy].contains(self.code) }
             var description: String { "\(self.title): \(self.code.map { "\($0)" } ?? "done")" }
 
-            init(of title: String, _ client: NestClient, _ tally: Tally) async {
+            init(of title: String, _ client: NestClient, _ progress: ProgressCounter) async {
                 self.title = title
                 do throws(NestError) {
                     _ = try await client.transaction(
                         WriteTransaction(mutations: [Item.insert(title, under: Item.root)])
                     )
                     self.code = nil
-                    await tally.add(1)
+                    await progress.add(1)
                 } catch {
                     self.code = error.code
                 }

@@ -4,11 +4,11 @@ import Foundation
 import Glibc
 #endif
 
-/// Connections to this machine that say nothing, or only what is no nest.
+/// Connections to this machine that send nothing, or bytes that are not nest's protocol.
 final class SilentPeers {
     private var descriptors: [Int32] = []
 
-    /// `text`: what each says, if it can at once.
+    /// `text`: the bytes that each connection sends, if it can without waiting.
     init(_ count: Int, port: Int, saying text: String = "") {
         for _ in 0..<count {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
@@ -18,7 +18,7 @@ final class SilentPeers {
             address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
             withUnsafePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    // Not blocking: it is under way, whatever is returned.
+                    // The socket is nonblocking: the connection proceeds in the background, so the result is ignored.
                     _ = connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
                 }
             }
@@ -37,29 +37,30 @@ final class SilentPeers {
     }
 }
 
-/// What the kernel says of a process.
+/// Figures of a process from the kernel.
 enum ProcessFigures {
     static func descriptorCount(of pid: pid_t) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
     }
 
-    /// Kilobytes that are in memory.
+    /// Returns the resident memory in kilobytes.
     static func memory(of pid: pid_t) throws -> Int {
         let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
         let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
         return Int(line?.filter(\.isNumber) ?? "") ?? 0
     }
 
-    /// Seconds of processor time so far.
+    /// Returns the processor time of a process in seconds.
     static func processorTime(of pid: pid_t) throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-        // After the name, which may hold anything: user and system time are the 14th and 15th field of all.
+        // User and system time are the 14th and 15th field. The name before them may contain any character but ends
+        // with `)`.
         let fields = (text.split(separator: ")").last ?? "").split(separator: " ")
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Seconds of processor time of this thread.
+    /// Returns the processor time of this thread in seconds.
     static func threadTime() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

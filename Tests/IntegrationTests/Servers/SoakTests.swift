@@ -5,9 +5,10 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Clients that come, work and go, and others that are none, again and again: nothing of them stays.
+    /// Clients, and peers that do not speak the protocol, connect and leave again and again: the server keeps none of
+    /// their resources.
     ///
-    /// `NEST_SOAK` and `NEST_CHAOS_SECONDS` (`make soak`) make it long, and then the memory is looked at too.
+    /// `NEST_SOAK` and `NEST_CHAOS_SECONDS` (`make soak`) make the test long; it then checks the memory too.
     @Suite struct Soak {
         private static func visit(port: Int, number: Int) async throws {
             let client = NestClient(ClientConfiguration(port: port, connectTimeout: .seconds(30)))
@@ -53,13 +54,13 @@ extension ProcessTests {
                     try await group.waitForAll()
                     for peer in peers { peer.close() }
                 }
-                // The first third makes what is made once: buffers, caches, statements.
+                // The first third allocates long-lived buffers, caches and statements.
                 if memory == nil, clock.now - start > .seconds(seconds / 3) {
                     memory = try ProcessFigures.memory(of: pid)
                 }
             } while clock.now < end
-            // Who has left is noticed in the server's own time.
-            try await waitUntil("the server's figures to be those of before") {
+            // The server notices disconnections some time later.
+            try await waitUntil("the server's figures to return to their first values") {
                 try await Self.figures(observer) == figures
             }
             try await waitUntil("the visitors' descriptors to be closed") {
@@ -68,7 +69,7 @@ extension ProcessTests {
             if isLong, let memory {
                 let now = try ProcessFigures.memory(of: pid)
                 print("soak: \(round) rounds, memory \(memory) kB after a third, \(now) kB at the end")
-                // The journal's index in memory grows with what is written, by less than 2 kB a transaction.
+                // The in-memory journal index grows by less than 2 kB per transaction.
                 #expect(now - memory < memory / 4 + round * 40 * 2)
             }
             await observer.close()

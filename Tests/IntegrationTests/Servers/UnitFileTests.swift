@@ -7,7 +7,7 @@ import Glibc
 #endif
 
 extension ProcessTests {
-    /// The service's sandbox, as far as it can be looked at where no systemd runs.
+    /// The service's sandbox, as far as it can be checked without a running systemd.
     @Suite struct UnitFile {
         private static let unit = "deploy/nestd.service"
         private static let hasTools =
@@ -20,7 +20,7 @@ extension ProcessTests {
             return process.output.split(separator: "\n")
         }
 
-        /// The system calls of a group, with those of the groups in it.
+        /// Returns the system calls of a group and of its nested groups.
         private static func calls(of name: String) async throws -> Set<String> {
             guard name.hasPrefix("@") else { return [name] }
             var calls: Set<String> = []
@@ -31,9 +31,10 @@ extension ProcessTests {
             return calls
         }
 
-        /// What the unit lets through: its lines from first to last, each of which adds or, with `~`, takes away.
+        /// Returns the system calls that the unit allows. Its lines apply in order; each adds calls or, with `~`,
+        /// removes them.
         private static func allowed() async throws -> Set<String> {
-            // What every filter of systemd has.
+            // Every systemd filter includes these calls.
             var allowed = try await Self.calls(of: "@default")
             for line in try Repository.text(Self.unit).split(separator: "\n") {
                 guard let match = line.wholeMatch(of: /SystemCallFilter=(~?)(.*)/) else { continue }
@@ -45,9 +46,9 @@ extension ProcessTests {
             return allowed
         }
 
-        /// Whatever a server is asked for, it makes no call that its unit forbids: so what the unit takes away is not needed.
+        /// Under typical requests the server makes no system call that its unit forbids.
         @Test(.enabled(if: hasTools, "systemd-analyze or strace is not installed"))
-        func theServerMakesNoCallThatItsUnitForbids() async throws {
+        func theServerMakesNoSystemCallThatItsUnitForbids() async throws {
             let server = ServerProcess()
             let trace = "\(server.directory.path)/trace"
             try await server.start(through: "strace", ["-D", "-f", "-qq", "-o", trace])
@@ -62,15 +63,15 @@ extension ProcessTests {
             let text = try String(contentsOfFile: trace, encoding: .utf8)
             let made = Set(text.matches(of: /(?m)^[0-9]+ +([a-z][a-z0-9_]*)\(/).map { String($0.1) })
             #expect(made.isSuperset(of: ["fdatasync", "accept4", "epoll_wait", "openat"]), "\(made)")
-            // Files that the superuser makes are given to the store's owner; the service is not the superuser.
+            // As root, the server changes the owner of files that it creates; the service does not run as root.
             let ofRoot: Set = getuid() == 0 ? ["fchown", "lchown"] : []
             let forbidden = made.subtracting(try await Self.allowed()).subtracting(ofRoot)
             #expect(forbidden == [])
         }
 
-        /// systemd's own judgement, from 0 to 10 tenths each: what was taken away stays so.
+        /// systemd's exposure score of the unit, in tenths from 0 to 100, stays at most 15.
         @Test(.enabled(if: hasTools, "systemd-analyze or strace is not installed"))
-        func theUnitLeavesLittleOpen() async throws {
+        func theUnitsExposureScoreIsLow() async throws {
             let path = Repository.root.appending(path: Self.unit).path()
             _ = try await Self.lines(
                 "systemd-analyze",

@@ -3,13 +3,13 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// A person with a terminal: runs `nestc` against one server as one session.
+/// A user of a terminal who runs `nestc` against one server in one session.
 struct CommandLineUser {
     let environment: [String: String]
 
-    /// `session` of `nil`: the one that `nestc` keeps itself, below `directory`.
+    /// `session`: `nil` for the session that `nestc` stores below `directory`.
     init(server: String, directory: TemporaryDirectory, session: String? = nil) {
-        // With the program under test in front, for commands that start it themselves.
+        // Puts the program under test first in the path, for commands that start it themselves.
         let programs = Program.nestc.split(separator: "/").dropLast().joined(separator: "/")
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         var environment = [
@@ -25,7 +25,7 @@ struct CommandLineUser {
         self.init(server: await server.address, directory: server.directory, session: session)
     }
 
-    /// Starts a command that goes on.
+    /// Starts a command without waiting for its end.
     func start(_ arguments: [String], input: [UInt8] = []) throws -> ChildProcess {
         try ChildProcess(Program.nestc, arguments, environment: self.environment, input: input)
     }
@@ -34,7 +34,7 @@ struct CommandLineUser {
         try self.start(arguments, input: input)
     }
 
-    /// Runs a line of the shell, with `nestc` as the program under test.
+    /// Runs a shell command line in which `nestc` is the program under test.
     func shell(_ line: String) async throws -> Result {
         let process = try ChildProcess(
             "/bin/bash",
@@ -44,7 +44,7 @@ struct CommandLineUser {
         return try await Result(process)
     }
 
-    /// Runs a command to its end.
+    /// Runs a command and waits for its end.
     func run(_ arguments: [String], input: [UInt8] = []) async throws -> Result {
         try await Result(
             ChildProcess(Program.nestc, arguments, environment: self.environment, input: input)
@@ -55,7 +55,7 @@ struct CommandLineUser {
         try await self.run(arguments, input: Array(input.utf8))
     }
 
-    /// Runs a command that must succeed and say nothing on standard error; returns what it printed.
+    /// Runs a command, which must succeed without writing to standard error, and returns its output.
     @discardableResult
     func output(
         _ arguments: String...,
@@ -78,7 +78,7 @@ struct CommandLineUser {
     }
 
     struct Result {
-        /// -1 for one that did not exit.
+        /// The exit status, or -1 if the process did not exit normally.
         let status: Int32
         let output: String
         let outputBytes: [UInt8]

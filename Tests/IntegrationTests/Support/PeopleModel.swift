@@ -1,5 +1,5 @@
-/// A model with what the built-in one has not: inheritance, both kinds of relationships to many, one-to-one, every type of
-/// attribute, bounds and uniqueness.
+/// A model with features that the built-in one lacks: inheritance, ordered and unordered to-many relationships,
+/// one-to-one, every attribute type, bounds and uniqueness.
 enum PeopleModel {
     static let json = """
         {"format": "nest-model", "version": 1, "entities": [

@@ -4,14 +4,13 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// All tests with processes, one after the other: they share two slow cores with everything else. `make test-unit`
-/// leaves them out.
+/// Tests that start processes. They run serially, because they share two slow cores. `make test-unit` leaves them out.
 @Suite(.serialized, .timeLimit(.ofProcesses))
 enum ProcessTests {}
 
 extension TimeLimitTrait.Duration {
-    /// Longer where an environment variable makes a test long: a chaos run is checked for about as long as it takes, and
-    /// clients that do nothing are connected one after the other.
+    /// The time limit, extended where an environment variable makes a test long: checking a chaos run takes about as
+    /// long as the run, and idle clients connect one after the other.
     static let ofProcesses: TimeLimitTrait.Duration = {
         let environment = ProcessInfo.processInfo.environment
         func number(_ name: String) -> Int { environment[name].flatMap(Int.init) ?? 0 }
@@ -19,7 +18,7 @@ extension TimeLimitTrait.Duration {
     }()
 }
 
-/// A store in a directory of its own, and the server that has it.
+/// A store in its own temporary directory, and the server process that serves it.
 actor ServerProcess {
     let directory = TemporaryDirectory()
     nonisolated let storePath: String
@@ -28,19 +27,20 @@ actor ServerProcess {
 
     private let arguments: [String]
 
-    /// A name for the store's file, which need not be there; arguments besides those for store and port.
+    /// `storeName`: the name of the store's file, which need not exist. `arguments`: arguments besides those for store
+    /// and port.
     init(storeName: String = "nest.sqlite", arguments: [String] = []) {
         self.arguments = arguments
         self.storePath = "\(self.directory.path)/\(storeName)"
     }
 
-    /// Serves the store of a server that has been stopped, on a port of its own.
+    /// Serves the store of a stopped server on another port.
     init(storeOf other: ServerProcess) {
         self.arguments = []
         self.storePath = other.storePath
     }
 
-    /// `model`: in nest's JSON form.
+    /// `model`: a model in nest's JSON form.
     init(model: String) throws {
         self.storePath = "\(self.directory.path)/nest.sqlite"
         let path = "\(self.directory.path)/model.json"
@@ -48,7 +48,7 @@ actor ServerProcess {
         try Data(model.utf8).write(to: URL(filePath: path))
     }
 
-    /// A server that listens.
+    /// Returns a server that listens.
     static func started() async throws -> ServerProcess {
         let server = ServerProcess()
         try await server.start()
@@ -61,17 +61,18 @@ actor ServerProcess {
         return server
     }
 
-    /// Ports below those that the system gives to outgoing connections: still free when the server comes back.
+    /// Ports below those that the system assigns to outgoing connections, so that the port is still free after a
+    /// restart.
     private static let ports = 12_000..<32_000
 
-    /// Serves another model from the next start on.
+    /// Replaces the model file. The next start serves the new model.
     func replaceModel(_ model: String) throws {
         try Data(model.utf8).write(to: URL(filePath: "\(self.directory.path)/model.json"))
     }
 
-    /// Starts the server; again on the port it had before. `through`: a program that runs it, with arguments before its
-    /// own.
-    /// `mayDie`: it may be killed before it listens.
+    /// Starts the server, on its previous port if it had one.
+    /// `program`, `prefix`: a program that runs the server, and its arguments. `mayDie`: whether the server may be
+    /// killed before it listens.
     func start(
         through program: String? = nil,
         _ prefix: [String] = [],
@@ -97,7 +98,7 @@ actor ServerProcess {
                     self.port = port
                     return
                 }
-                // Somebody else's port: another one, unless it has to be this one.
+                // The port is in use: try another one, unless it must be this one.
                 guard await process.poll() == .exit(69), self.port == 0 else { throw failure }
             }
         }
@@ -106,7 +107,7 @@ actor ServerProcess {
 
     var address: String { "127.0.0.1:\(self.port)" }
 
-    /// `kill -9`, as a power failure of this one process.
+    /// Sends SIGKILL.
     func killNow() async throws {
         try await self.process?.killNow()
     }
@@ -116,7 +117,7 @@ actor ServerProcess {
         try await self.start()
     }
 
-    /// SIGTERM, after which it must exit with 0.
+    /// Sends SIGTERM; the server must exit with 0.
     func terminate() async throws {
         await self.process?.send(signal: SIGTERM)
         try await self.process?.wait(forEnd: .exit(0))
@@ -133,7 +134,7 @@ actor ServerProcess {
     }
 }
 
-/// The built-in model as the tests use it.
+/// Numbers and requests of the built-in model.
 enum Item {
     static let entity = EntityNumber(1)
     static let title = PropertyNumber(1)
@@ -161,7 +162,7 @@ enum Item {
 extension SectionedSnapshot {
     var rows: [Row] { self.sections.flatMap(\.rows) }
 
-    /// Titles by id; every id once.
+    /// The titles by id. Every id must occur once.
     var titles: [ObjectID: String] {
         let title = self.projection.firstIndex(of: Item.title)
         return Dictionary(

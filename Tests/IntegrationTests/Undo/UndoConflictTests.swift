@@ -2,7 +2,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Undo for several users, on the command line: what is left as it is, what is overwritten, what is refused.
+    /// Undo conflicts between users on the command line: kept, overwritten and refused changes.
     @Suite struct UndoConflictCommands {
         private let server: ServerProcess
         private let ann: CommandLineUser
@@ -14,7 +14,7 @@ extension ProcessTests {
             self.bob = await CommandLineUser(self.server, session: String(repeating: "0b", count: 16))
         }
 
-        /// Ann adds Milk as 2 and Bread as 3, and changes title and done of Milk; then Bob changes the title.
+        /// Ann adds Milk (id 2) and Bread (id 3) and changes title and done of Milk; then Bob changes the title.
         private func changeBoth() async throws {
             try await self.ann.output("add", "Milk", "Bread")
             try await self.ann.output("set", "2", "title=Oat milk", "done=yes")
@@ -33,7 +33,7 @@ extension ProcessTests {
             #expect(undone.output == "undid: edit \"Oat milk\"\n")
             #expect(undone.errors == "nestc: kept: \(Self.kept)\n")
             #expect(try await self.ann.output("tree") == "Soy milk  #2\nBread  #3\n")
-            // It was undone, so it can be done again.
+            // The entry was undone, so it can be redone.
             #expect(try await self.ann.output("redo") == "redid: edit \"Oat milk\"\n")
             #expect(try await self.ann.output("tree") == "[x] Soy milk  #2\nBread  #3\n")
             #expect(
@@ -79,7 +79,8 @@ extension ProcessTests {
             #expect(forced.errors == "nestc: deleted: \"Milk\", last changed by s2 in revision 2\n", "\(forced.report)")
         }
 
-        /// An entry of which nothing can be taken back is said to be so, passed over, and can be taken by its revision.
+        /// If nothing in an entry can be undone, nestc reports it, skips the entry and exits with 80. `--revision` can
+        /// still undo it.
         @Test func anUndoThatChangesNothingHasItsOwnExitCode() async throws {
             try await self.ann.output("add", "Milk")
             try await self.ann.output("set", "2", "title=Oat milk")
@@ -87,7 +88,7 @@ extension ProcessTests {
             let blocked = try await self.ann.run("undo")
             #expect(blocked.status == 80 && blocked.output == "", "\(blocked.report)")
             #expect(blocked.errors.contains("kept: \(Self.kept)"), "\(blocked.report)")
-            #expect(blocked.errors.contains("nothing was taken back"), "\(blocked.report)")
+            #expect(blocked.errors.contains("nothing was undone"), "\(blocked.report)")
             #expect(try await self.ann.output("help", "exit-codes").contains("\n 80  "))
             let history = try await self.ann.output("history")
             #expect(history.contains("edit \"Oat milk\"  (blocked)\n"), "\(history)")
@@ -104,7 +105,7 @@ extension ProcessTests {
             #expect(forced.status == 0 && forced.output == "undid: edit \"Oat milk\"\n", "\(forced.report)")
             #expect(forced.errors == Self.overwrote, "\(forced.report)")
             #expect(try await self.ann.output("ls") == "2\tMilk\n")
-            // The revert is an entry like any other.
+            // The revert is an undo entry like any other.
             #expect(
                 try await self.ann.output("history", "--limit", "1").contains("revert of 2: edit \"Oat milk\"  <- undo")
             )
@@ -112,7 +113,7 @@ extension ProcessTests {
             #expect(try await self.ann.output("ls") == "2\tSoy milk\n")
         }
 
-        @Test func anyonesTransactionIsTakenBackOnlyWhenSaidSo() async throws {
+        @Test func undoingTransactionsOfOthersNeedsAnyone() async throws {
             try await self.ann.output("add", "Milk")
             try await self.bob.output("set", "2", "title=Soy milk")
             let forbidden = try await self.ann.run("undo", "--revision", "2")
@@ -124,7 +125,7 @@ extension ProcessTests {
             #expect(try await self.bob.output("undo-state").hasPrefix("undo: edit \"Soy milk\""))
         }
 
-        @Test func onlyTheExpectedEntryIsTaken() async throws {
+        @Test func undoWithExpectUndoesOnlyThatEntry() async throws {
             try await self.ann.output("add", "Milk")
             try await self.ann.output("add", "Bread")
             let other = try await self.ann.run("undo", "--expect", "1")
@@ -148,7 +149,7 @@ extension ProcessTests {
             #expect(try await self.ann.output("ls") == "3\tMilk\n")
         }
 
-        /// Nothing is changed by looking, and what is shown is what happens.
+        /// A preview changes nothing, and the undo makes exactly the shown changes.
         @Test func aPreviewShowsWhatAnUndoWouldChange() async throws {
             try await self.changeBoth()
             let preview = try await self.ann.run("preview", "undo")
@@ -178,7 +179,7 @@ extension ProcessTests {
                 try await self.bob.output("preview", "--revision", "4", "--anyone") == """
                     would undo: delete "Bread"
                     + Item #3 "Bread"
-                    1 back
+                    1 restored
 
                     """
             )
@@ -187,7 +188,7 @@ extension ProcessTests {
                 try await self.ann.output("preview", "redo") == """
                     would redo: delete "Bread"
                     - Item #3 "Bread"
-                    1 gone
+                    1 deleted
 
                     """
             )

@@ -2,7 +2,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Several writes as one undo entry, on the command line.
+    /// Undo groups and undo coalescing on the command line.
     @Suite struct UndoGroupCommands {
         private let server: ServerProcess
         private let ann: CommandLineUser
@@ -28,9 +28,9 @@ extension ProcessTests {
                 ],
                 input: Array("Eggs\n".utf8)
             )
-            // `cat` has read the input, and the import nothing.
+            // `cat` has read the input, so the import gets none.
             #expect(run.status == 0, "\(run.report)")
-            #expect(run.output == "4\nEggs\nimported nothing: no item in the input\n")
+            #expect(run.output == "4\nEggs\nimported nothing: the input has no items\n")
             try await self.bob.output("add", "Bob's")
             #expect(try await self.ann.output("ls") == "4\tCheese\n3\tBread\n5\tBob's\n")
             #expect(
@@ -48,7 +48,7 @@ extension ProcessTests {
             #expect(try await self.ann.output("ls") == "4\tCheese\n3\tBread\n5\tBob's\n")
         }
 
-        /// Every command that writes is part of it; a group in a group is the same group.
+        /// Every writing command belongs to the group. A nested group joins the outer one.
         @Test func everyWriteBelongsToTheGroup() async throws {
             let script = """
                 set -e
@@ -69,20 +69,20 @@ extension ProcessTests {
             #expect(try await self.ann.output("ls") == "2\tMilk\n3\tBread\n")
         }
 
-        @Test func theExitCodeIsTheCommands() async throws {
+        @Test func groupExitsWithTheStatusOfItsCommand() async throws {
             for (command, status) in [("exit 7", 7), ("kill -9 $$", 137), ("true", 0)] as [(String, Int32)] {
                 #expect(try await self.ann.run("group", "g", "--", "sh", "-c", command).status == status)
             }
             let missing = try await self.ann.run("group", "g", "--", "no-such-command")
             #expect(missing.status == 127 && missing.errors.contains("no-such-command"), "\(missing.report)")
             #expect(try await self.ann.run("group", "g").status == 64)
-            // What was written before a failure stays, as one entry.
+            // The writes before a failure stay, as one entry.
             let failed = try await self.ann.run("group", "g", "--", "sh", "-c", "nestc add a; nestc add b; nestc rm 99")
             #expect(failed.status == 1, "\(failed.report)")
             #expect(try await self.ann.output("undo-state", "--json").contains(#""transactions":2,"name":"g"}"#))
         }
 
-        /// With the group's connection the group is gone; nothing is written outside of it.
+        /// When the group's connection ends, the group ends, and later writes of the command are refused.
         @Test func writesAfterTheGroupEndedAreRefused() async throws {
             let process = try self.ann.start(
                 "group",
@@ -105,7 +105,8 @@ extension ProcessTests {
             #expect(try await self.ann.output("ls").contains("x") == false)
         }
 
-        /// The command has not got the group's connection, so the group ends with who opened it.
+        /// The group ends when the process that opened it is killed, because the command does not inherit its
+        /// connection.
         @Test func aGroupWhoseOwnerIsKilledEnds() async throws {
             let done = "\(self.server.directory.path)/done"
             let script =
@@ -120,7 +121,7 @@ extension ProcessTests {
             #expect(try await self.ann.output("ls") == "2\tMilk\n3\tBread\n")
         }
 
-        /// Ctrl-C is for the command; a request to end is passed on to it.
+        /// nestc leaves SIGINT to the command and forwards SIGTERM to it.
         @Test func signalsReachTheCommand() async throws {
             let process = try self.ann.start(
                 "group",
@@ -128,7 +129,7 @@ extension ProcessTests {
                 "--",
                 "sh",
                 "-c",
-                "trap 'echo told; exit 5' TERM; echo ready; while true; do sleep 0.05; done"
+                "trap 'echo stopped; exit 5' TERM; echo ready; while true; do sleep 0.05; done"
             )
             _ = try await process.lines(atLeast: 1)
             await process.send(signal: 2)
@@ -136,12 +137,12 @@ extension ProcessTests {
             await process.send(signal: 15)
             let result = try await CommandLineUser.Result(process)
             #expect(result.status == 143, "\(result.report)")
-            let told = try await self.ann.shell("while pgrep -f 'echo [t]old' >/dev/null; do sleep 0.05; done")
-            #expect(told.status == 0)
-            #expect(process.lines == ["ready", "told"])
+            let ended = try await self.ann.shell("while pgrep -f 'echo [s]topped' >/dev/null; do sleep 0.05; done")
+            #expect(ended.status == 0)
+            #expect(process.lines == ["ready", "stopped"])
         }
 
-        @Test func typingIsOneEntry() async throws {
+        @Test func coalescedEditsAreOneEntry() async throws {
             for title in ["M", "Ma", "Malt"] {
                 try await self.ann.output("set", "2", "title=\(title)", "--coalesce", "2:60000")
             }
@@ -171,7 +172,7 @@ extension ProcessTests {
             #expect(try await self.ann.output("ls") == "2\tMilk\n3\tBread\n")
         }
 
-        /// Pages of the history, folded and not, have every entry once.
+        /// Pages of the history contain every entry once, with and without folded groups.
         @Test func theHistoryIsPaged() async throws {
             try await self.ann.output(
                 "group",

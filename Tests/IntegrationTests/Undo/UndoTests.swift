@@ -48,7 +48,7 @@ extension ProcessTests {
             #expect(try await self.ann.output("undo") == "undid: add item \"Ann's\"\n")
             #expect(try await self.ann.output("ls") == "3\tBob's\n")
             #expect(try await self.ann.run("undo").status == 1)
-            // What Bob writes does not take Ann's redo away.
+            // Bob's writes do not clear Ann's redo stack.
             try await self.bob.output("add", "Bob's second")
             #expect(try await self.ann.output("redo") == "redid: add item \"Ann's\"\n")
             #expect(try await self.bob.output("undo") == "undid: add item \"Bob's second\"\n")
@@ -57,7 +57,7 @@ extension ProcessTests {
             #expect(try await self.bob.output("ls") == "2\tAnn's\n")
         }
 
-        @Test func historyShowsWhoDidWhat() async throws {
+        @Test func historyListsSessionsAndTransactions() async throws {
             try await self.ann.output("add", "Milk")
             try await self.bob.output("add", "line\nbreak", "--name", "two\tparts")
             try await self.ann.output("undo")
@@ -89,8 +89,8 @@ extension ProcessTests {
             )
         }
 
-        /// Without NEST_SESSION, the session is kept in a file that only its owner can read.
-        @Test func sessionIsKeptPerUserAndServer() async throws {
+        /// Without NEST_SESSION, nestc stores the session in a file that only its owner can read.
+        @Test func aSessionIsStoredPerUserAndServer() async throws {
             let one = await CommandLineUser(self.server)
             try await one.output("add", "one")
             let other = CommandLineUser(server: await self.server.address, directory: TemporaryDirectory())

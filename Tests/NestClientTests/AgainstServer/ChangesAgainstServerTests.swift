@@ -4,9 +4,10 @@ import NestServerTestSupport
 import Testing
 
 extension SocketTests {
-    /// Changes and own writes against a real server in this process.
+    /// Change feeds and own writes against a real server in this process.
     struct ChangesAgainstServerTests {
-        /// Two writers on the same list: each is told exactly its own, whatever is committed together.
+        /// Each of two writers on the same list gets exactly its own revisions marked as own, whichever writes share a
+        /// commit.
         @Test func eachClientKnowsItsOwnWrites() async throws {
             try await withServer { port, _ in
                 let counts = try await withThrowingTaskGroup(of: (own: Int, others: Int).self) { group in
@@ -28,38 +29,38 @@ extension SocketTests {
                 var changes = results.makeAsyncIterator()
                 _ = try await changes.next()
                 async let writing = withThrowingTaskGroup(of: Revision.self) { group in
-                    // Several in flight, so that one batch has several of them.
+                    // Several writes in flight, so that one batch contains several of them.
                     for number in 0..<80 {
                         group.addTask { try await client.transaction(.insert("row \(number)")).revision }
                     }
                     return try await group.reduce(into: Set<Revision>()) { $0.insert($1) }
                 }
-                var told: Set<Revision> = []
+                var reported: Set<Revision> = []
                 var spans: [ResultsDiff] = []
-                while told.count < 80 || results.state.total < 160 {
+                while reported.count < 80 || results.state.total < 160 {
                     guard case .diff(let diff) = try await changes.next() else { continue }
-                    #expect(told.isDisjoint(with: diff.ownRevisions))
-                    told.formUnion(diff.ownRevisions)
+                    #expect(reported.isDisjoint(with: diff.ownRevisions))
+                    reported.formUnion(diff.ownRevisions)
                     spans.append(diff)
                 }
                 let written = try await writing
-                #expect(told == written)
+                #expect(reported == written)
                 for diff in spans {
                     let expected = written.filter { $0 > diff.from && $0 <= diff.to }.sorted()
                     #expect(diff.ownRevisions == expected)
                 }
-                return (told.count, spans.count { !$0.isOwn } + 160 - told.count)
+                return (reported.count, spans.count { !$0.isOwn } + 160 - reported.count)
             }
         }
 
-        /// Followers that begin at once, later and from the beginning all get the same, in order.
-        @Test func everyFollowerGetsTheSame() async throws {
+        /// Followers that start immediately, in the middle or from the beginning all get the same changes in order.
+        @Test func everyFollowerGetsTheSameChanges() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     try await client.withChanges { live in
                         var events = live.makeAsyncIterator()
                         guard case .following(let start) = try await events.next() else {
-                            Issue.record("it does not begin")
+                            Issue.record("the feed does not begin")
                             return
                         }
                         var ids: [ObjectID] = []
@@ -87,7 +88,7 @@ extension SocketTests {
                         let error = await #expect(throws: NestError.self) { for try await _ in changes {} }
                         #expect(error?.code == .revisionNotReached)
                     }
-                    // Nothing is left of those that ended.
+                    // The feeds that ended have left no subscription.
                     let statistics = try await client.statistics()
                     #expect(statistics.first { $0.name == "change_subscriptions" }?.value == 0)
                 }

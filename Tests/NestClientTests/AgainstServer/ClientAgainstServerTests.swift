@@ -5,10 +5,10 @@ import NestTestSupport
 import Testing
 
 extension SocketTests {
-    /// The library against a real server in this process.
+    /// The client library against a real server in this process.
     struct ClientAgainstServerTests {
-        /// Whatever several writers do at once, every subscriber ends with what a fetch gives, having checked the
-        /// digest of every state on its way.
+        /// While several writers write at once, every subscriber checks the digest of every state and ends with the
+        /// result of a fetch.
         @Test func subscribersReachTheStateOfAFetch() async throws {
             try await withServer { port, _ in
                 let configuration = Fixtures.configuration(port)
@@ -17,7 +17,7 @@ extension SocketTests {
                         for _ in 0..<3 {
                             group.addTask { try await Self.follow(configuration) }
                         }
-                        // Two on one connection, of the same view.
+                        // Two subscribers of the same view on one connection.
                         for _ in 0..<2 {
                             group.addTask { try await Self.follow(client) }
                         }
@@ -42,7 +42,7 @@ extension SocketTests {
         private static let last = "the last"
 
         private static func nextWriter(_ group: inout ThrowingTaskGroup<SectionedSnapshot?, any Error>) async throws {
-            // Subscribers do not end before the last row is there, so what ends now is a writer.
+            // Subscribers end only after the last row exists, so the task that ends now is a writer.
             let ended = try await group.next()
             #expect(ended == .some(nil))
         }
@@ -61,7 +61,8 @@ extension SocketTests {
             }
         }
 
-        /// Inserts, edits, moves, deletes, undoes; refusals are part of it, since others delete what this one moves.
+        /// Inserts, edits, moves, deletes and undoes at random. The server may refuse a request because another writer
+        /// deleted the object.
         private static func write(_ configuration: ClientConfiguration, seed: UInt64) async throws {
             var random = SeededRandom(seed: seed)
             try await NestClient.withClient(configuration) { client in
@@ -98,8 +99,8 @@ extension SocketTests {
             }
         }
 
-        /// Subscribers of one view come and go, in whatever spelling; those that are left lose nothing, and who comes
-        /// when all have gone gets a snapshot.
+        /// Subscribers join and leave one view, with differently spelled requests. The remaining ones lose no change; a
+        /// subscriber that joins after all have left gets a snapshot.
         @Test func subscribersOfOneViewJoinAndLeave() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
@@ -118,7 +119,7 @@ extension SocketTests {
                             #expect(outer.state.total == round + 1)
                         }
                     }
-                    // All have left: no frame is sent for nobody.
+                    // All subscribers have left: the server holds no subscription.
                     let statistics = try await client.statistics()
                     let subscriptions = statistics.first { $0.name == "subscriptions" }
                     #expect(subscriptions?.value == 0)
@@ -126,7 +127,7 @@ extension SocketTests {
             }
         }
 
-        @Test func anExportHasTheRowsOfTheImport() async throws {
+        @Test func anExportReturnsTheRowsOfTheImport() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     var random = SeededRandom(seed: 1)

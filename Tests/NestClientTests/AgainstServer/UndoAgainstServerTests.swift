@@ -6,7 +6,7 @@ import Testing
 import NestSchema
 
 extension SocketTests {
-    /// Undo with all that belongs to it, by the library against a real server in this process.
+    /// Undo, groups, previews and the undo state against a real server in this process.
     struct UndoAgainstServerTests {
         private static let title = PropertyNumber(1)
         private static let done = PropertyNumber(3)
@@ -22,8 +22,8 @@ extension SocketTests {
             return configuration
         }
 
-        /// Two connections of one session write into one group, in between another session; it is taken back as one,
-        /// what the other has changed stays, and the diffs that this makes are the undoing connection's own.
+        /// Two connections of one session write in one group while another session writes. The group is undone as one
+        /// entry, the other session's changes stay, and the diffs are marked as own on the undoing connection.
         @Test func aGroupOverTwoConnectionsIsUndoneAsOne() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Self.configuration(port, session: 1)) { first in
@@ -67,8 +67,8 @@ extension SocketTests {
             }
         }
 
-        /// Followers are told by the time that the write is answered, of their own session's changes only.
-        @Test func theUndoStateIsFollowed() async throws {
+        /// Followers get the undo state before the reply to the write, and only for writes of their own session.
+        @Test func undoStateFollowersGetTheirSessionsChanges() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
                     try await NestClient.withClient(Self.configuration(port, session: 2)) { other in
@@ -95,7 +95,7 @@ extension SocketTests {
             }
         }
 
-        /// An undo that found nothing to take back and is sent again, because its answer was lost, takes nothing else.
+        /// An undo that could undo nothing and is retried because its reply was lost undoes no other entry.
         @Test func aRetriedBlockedUndoUndoesNothingElse() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
@@ -115,8 +115,8 @@ extension SocketTests {
             }
         }
 
-        /// What is written in a group after another connection of the session has taken back what was in it is one
-        /// entry again.
+        /// After another connection of the session undid the group's entry, the later writes of the group form one new
+        /// entry.
         @Test func aGroupContinuesAfterItsEntryIsUndone() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
@@ -135,13 +135,12 @@ extension SocketTests {
             }
         }
 
-        /// What a preview says is what the undo, right after it, does: the same objects in the same way, the same
-        /// conflicts, the same refusal.
+        /// A preview lists the same changes, conflicts or error as the undo that immediately follows.
         ///
-        /// Two sessions, in groups and not, edit, move, insert and delete a few items. To replay a failure, put its
-        /// seed in the range.
+        /// Two sessions, with and without groups, edit, move, insert and delete a few items. To replay a failure, put
+        /// its seed in the range.
         @Test func aPreviewEqualsTheUndoThatFollows() async throws {
-            var tally = PreviewRun.Tally()
+            var outcomes = PreviewRun.Outcomes()
             for seed in 0..<25 as Range<UInt64> {
                 try await withServer { port, _ in
                     try await NestClient.withClient(Self.configuration(port, session: 1)) { first in
@@ -149,27 +148,28 @@ extension SocketTests {
                             try await first.withChanges { changes in
                                 var run = PreviewRun(seed: seed, changes: changes)
                                 for step in 0..<100 { try await run.step([first, second][step & 1], step) }
-                                tally.add(run.tally)
+                                outcomes.add(run.outcomes)
                             }
                         }
                     }
                 }
             }
-            // All of it happened.
-            #expect(tally.undone > 200 && tally.conflicts > 20 && tally.blocked > 5 && tally.refused > 20, "\(tally)")
+            // Every kind of outcome occurred.
+            #expect(outcomes.undone > 200 && outcomes.conflicts > 20, "\(outcomes)")
+            #expect(outcomes.blocked > 5 && outcomes.refused > 20, "\(outcomes)")
         }
     }
 }
 
-/// One run of random writes and undos, each undo compared with its preview.
+/// A run of random writes and undos that compares each undo with its preview.
 private struct PreviewRun {
-    struct Tally {
+    struct Outcomes {
         var undone = 0
         var conflicts = 0
         var blocked = 0
         var refused = 0
 
-        mutating func add(_ other: Tally) {
+        mutating func add(_ other: Outcomes) {
             self.undone += other.undone
             self.conflicts += other.conflicts
             self.blocked += other.blocked
@@ -182,7 +182,7 @@ private struct PreviewRun {
     private var changes: Changes.AsyncIterator
     private var head = Revision(0)
     private var inGroup: Set<ObjectIdentifier> = []
-    private(set) var tally = Tally()
+    private(set) var outcomes = Outcomes()
 
     init(seed: UInt64, changes: Changes) {
         self.seed = seed
@@ -204,7 +204,7 @@ private struct PreviewRun {
                     try await client.beginGroup("group \(step)")
                     self.inGroup.insert(ObjectIdentifier(client))
                 } else {
-                    // An undo may have ended it.
+                    // An undo may have ended the group.
                     try await client.endGroup()
                 }
             default:
@@ -260,12 +260,12 @@ private struct PreviewRun {
             guard let preview else { return }
             #expect(preview.name == receipt.name && preview.conflicts == receipt.conflicts, "\(what): \(target)")
             #expect(receipt.isChanged == !preview.isNothing, "\(what): \(target)")
-            self.tally.conflicts += receipt.conflicts.isEmpty ? 0 : 1
+            self.outcomes.conflicts += receipt.conflicts.isEmpty ? 0 : 1
             guard receipt.isChanged else {
-                self.tally.blocked += 1
+                self.outcomes.blocked += 1
                 return
             }
-            self.tally.undone += 1
+            self.outcomes.undone += 1
             let before = self.head
             self.head = receipt.revision
             let changed = try await self.changed(after: before)
@@ -278,12 +278,12 @@ private struct PreviewRun {
                 error.code == refusal?.code,
                 "\(what): \(target): \(error), but the preview: \(String(describing: refusal))"
             )
-            self.tally.refused += 1
+            self.outcomes.refused += 1
             throw error
         }
     }
 
-    /// What the transactions after a revision have touched, when they are one.
+    /// Returns the objects changed after `revision`, up to the head.
     private mutating func changed(after revision: Revision) async throws(NestError) -> [ObjectID: ChangedObject] {
         var objects: [ObjectID: ChangedObject] = [:]
         do {

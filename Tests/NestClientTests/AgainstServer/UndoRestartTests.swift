@@ -7,10 +7,10 @@ import NestTestSupport
 import Testing
 
 extension SocketTests {
-    /// What can be undone outlives the server.
+    /// Undo stacks survive a restart of the server.
     struct UndoRestartTests {
-        /// Stacks, names, blocked entries and what is one entry are the same before and after a restart, whatever two
-        /// sessions have done: groups with several connections, typing, undo with any policy, reverts.
+        /// The stacks, names, blocked entries and grouping of entries are the same before and after a restart. Two
+        /// sessions write at random: groups with several connections, undo coalescing, undo with any policy, reverts.
         ///
         /// To replay a failure, put its seed in the range.
         @Test func theUndoStateIsTheSameAfterARestart() async throws {
@@ -34,9 +34,9 @@ extension SocketTests {
     }
 }
 
-/// Two connections of one session and one of another that write at random, one after the other.
+/// Two connections of one session and one of another session, which write at random, one at a time.
 private struct UndoWriter {
-    /// What is to be the same after a restart.
+    /// The state that must be the same after a restart.
     struct Held: Equatable {
         var states: [UndoState]
         var history: [[HistoryEntry]]
@@ -56,7 +56,7 @@ private struct UndoWriter {
         return configuration
     }
 
-    /// As it is now.
+    /// Returns the current state.
     func held(_ port: Int) async throws -> Held {
         var held = Held(states: [], history: [])
         for session in 1...2 as ClosedRange<UInt64> {
@@ -72,7 +72,7 @@ private struct UndoWriter {
         return held
     }
 
-    /// An entry of the state is made of the transactions that the history has of it.
+    /// Checks that an entry's transaction count equals the number of its transactions in the history.
     private func check(_ state: UndoState, _ history: [HistoryEntry]) {
         for entry in [state.undo, state.redo] {
             guard let entry, let newest = history.first(where: { $0.revision == entry.revision }) else { continue }

@@ -13,11 +13,11 @@ extension ObjectFetchRequest {
 }
 
 extension SocketTests {
-    /// Windows, changes of requests and pauses, with a real server at the other end.
+    /// Windows, request changes and pauses against a real server in this process.
     struct WindowsAgainstServerTests {
         private static func ids(_ state: SectionedSnapshot) -> [Int64] { state.sections[0].rows.map(\.id.rawValue) }
 
-        /// Takes changes until the state is one.
+        /// Takes changes until the state satisfies a condition.
         private static func take(
             _ changes: inout ResultsSubscription.AsyncIterator,
             _ results: ResultsSubscription,
@@ -44,14 +44,14 @@ extension SocketTests {
                         #expect(diff.deletedRows.map(\.reason) == [.outOfWindow, .outOfWindow, .outOfWindow])
                         #expect(Self.ids(results.state) == [15, 16, 17, 18, 19])
                         #expect(results.request.window == .range(offset: 13, limit: 5))
-                        // Refused: it goes on as it was.
+                        // The server refuses this window: the old one stays in force.
                         await #expect(throws: NestError.self) {
                             try await results.setWindow(.around(ObjectID(4_000), before: 1, after: 1))
                         }
                         #expect(results.request.window == .range(offset: 13, limit: 5))
                         _ = try await client.transaction(WriteTransaction(mutations: [.delete(.object(ObjectID(2)))]))
                         try await Self.take(&changes, results) { Self.ids($0) == [16, 17, 18, 19, 20] }
-                        // All rows, then none but those around one.
+                        // All rows, then only those around an anchor.
                         try await results.setWindow(nil)
                         try await Self.take(&changes, results) { $0.total == 49 }
                         #expect(results.state.window == nil)
@@ -66,7 +66,7 @@ extension SocketTests {
             }
         }
 
-        /// Many quick changes, as somebody types: the last is what is shown, and every call has its answer.
+        /// After many quick changes, as during typing, the last one is in force, and every call returns.
         @Test func theLastOfSeveralQuickWindowChangesWins() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
@@ -93,8 +93,8 @@ extension SocketTests {
             }
         }
 
-        /// Two subscribers share a view; one leaves it for another, and the first keeps what it has.
-        @Test func oneOfTwoSubscribersOfAViewChangesItsWindow() async throws {
+        /// Two subscribers share a view. One changes to another window, and the other keeps its rows.
+        @Test func aWindowChangeOfOneSubscriberLeavesTheOtherUnchanged() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     _ = try await client.transaction(.insert("a", "b", "c"))
@@ -116,7 +116,7 @@ extension SocketTests {
             }
         }
 
-        /// A pause costs the server no subscription; what has changed meanwhile comes as one difference.
+        /// A paused client has no subscription on the server. After the pause it gets the changes as one difference.
         @Test func resumingAfterAPauseSendsOneDifference() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in

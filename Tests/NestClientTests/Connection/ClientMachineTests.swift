@@ -7,7 +7,7 @@ import Testing
 import NestFraming
 
 @Suite struct BackoffTests {
-    @Test func pausesDoubleFromNoneToTheLongest() {
+    @Test func pausesDoubleFromZeroToTheMaximum() {
         for seed in 0..<200 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             var backoff = Backoff()
@@ -33,7 +33,7 @@ import NestFraming
 
     private static func at(_ seconds: Int64) -> NIODeadline { Self.start + .seconds(seconds) }
 
-    @Test func silenceIsPingedAndThenEndsTheConnection() {
+    @Test func aSilentServerIsPingedAndThenTheConnectionEnds() {
         var keepAlive = KeepAlive(interval: .seconds(20), now: Self.start)
         #expect(keepAlive.check(now: Self.at(19), isReading: true) == .none)
         #expect(keepAlive.check(now: Self.at(20), isReading: true) == .ping)
@@ -56,7 +56,7 @@ import NestFraming
     }
 }
 
-/// The machine as a value: no socket, no task, no clock.
+/// The client state machine as a value, without socket, task or clock.
 @Suite struct ClientStateMachineTests {
     private static let now = NIODeadline.uptimeNanoseconds(0)
     private static let session = Identifier128(high: 1, low: 2)
@@ -111,7 +111,7 @@ import NestFraming
     @Test func aFailedFirstAttemptFailsWaitingRequests() {
         var machine = ClientStateMachine(hello: Hello(clientName: "t", session: Self.session), seed: 1)
         #expect(machine.submit(Self.read(1)) == [.openChannel])
-        let error = NestError(.unreachable, "nobody")
+        let error = NestError(.unreachable, "no server")
         #expect(machine.channelClosed(error, now: Self.now) == [.connectFailed(error), .fail(RequestToken(1), error)])
         #expect(machine.phase == .idle)
     }
@@ -121,7 +121,7 @@ import NestFraming
         _ = machine.submit(Self.read(1))
         #expect(machine.channelClosed(nil, now: Self.now) == [.openChannelAfter(milliseconds: 0)])
         #expect(machine.backoffEnded() == [.openChannel])
-        // It fails once more: now there is a pause.
+        // The second failure is followed by a pause.
         let again = machine.channelClosed(nil, now: Self.now)
         guard again.count == 1, case .openChannelAfter(let pause) = again[0] else {
             Issue.record("no pause: \(again)")
@@ -158,7 +158,7 @@ import NestFraming
             Frame(type: 0x7f, id: 0), Frame(type: MessageType.hello.rawValue, id: 0),
             Frame(type: MessageType.progress.rawValue, id: 0),
             Frame(type: MessageType.done.rawValue, flags: Frame.Flags(rawValue: 0x04), id: 1),
-            // A view with the id of a request.
+            // A view whose id is in the range of request ids.
             Self.frame(Fixtures.subscribed(Limits.requestIDMax, .snapshot), id: 1),
         ] {
             var machine = Self.ready()
@@ -168,7 +168,8 @@ import NestFraming
         #expect(machine.received(Frame(type: 0x80, id: 0), now: Self.now) == [])
     }
 
-    /// Compressed frames that may not be, or are not: the machine has told the server that it knows all features.
+    /// Frames with a compressed flag that is not allowed, or with an invalid compressed body. The client's HELLO lists
+    /// all features.
     @Test(arguments: try Vectors.negative("compressed"))
     func invalidCompressedFramesCloseTheConnection(_ vector: Vectors.Negative) throws {
         var bytes = ByteBuffer(bytes: try Hex.bytes(vector.json["hex"].text))
@@ -183,7 +184,7 @@ import NestFraming
         OutgoingRequest(owner: .caller(RequestToken(token)), kind: .write, TransactionMessage(Fixtures.insert))
     }
 
-    /// What was written before the group is sent again; its parts are not, sent or unsent.
+    /// Losing the connection fails all writes of a group, sent or unsent. A write from before the group is retried.
     @Test func losingAGroupFailsItsWrites() {
         var machine = Self.ready(inFlightMax: 3)
         _ = machine.submit(Self.write(1))
@@ -240,7 +241,7 @@ import NestFraming
                     _ = machine.received(frame, now: Self.now)
                 }
             }
-            if case .closed = machine.phase { Issue.record("seed \(seed): a lasting client gave up") }
+            if case .closed = machine.phase { Issue.record("seed \(seed): the client stopped reconnecting") }
         }
     }
 }

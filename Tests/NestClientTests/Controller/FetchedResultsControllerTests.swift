@@ -12,7 +12,7 @@ extension SocketTests {
 
         // MARK: Against a server
 
-        /// Every change that another client makes is told, at the paths where it happens.
+        /// The delegate gets every change of another client with its index paths.
         @MainActor @Test func aDelegateGetsTheChangesOfAnotherClient() async throws {
             try await withServer { port, _ in
                 try await Self.withTwoClients(port) { reader, writer in
@@ -62,12 +62,13 @@ extension SocketTests {
                         #expect(controller.fetchedObjects?.map(\.id) == [ids[2], ids[1]])
                         #expect(try await writer.fetch(.rootChildren).sections == controller.content.sections)
                     }
-                    #expect(controller.fetchedObjects?.count == 2, "what was shown last is still shown")
+                    #expect(controller.fetchedObjects?.count == 2, "the last content stays")
                 }
             }
         }
 
-        /// A window that moves is told like any other change; a pause ends with what has changed meanwhile.
+        /// The delegate gets a window move like any other change. After a pause it gets the changes made during the
+        /// pause.
         @MainActor @Test func aWindowMoveCallsTheDelegateLikeAnyChange() async throws {
             try await withServer { port, _ in
                 try await Self.withTwoClients(port) { reader, writer in
@@ -105,7 +106,7 @@ extension SocketTests {
             }
         }
 
-        /// Whatever others do, the table of a delegate accepts every batch and ends where a fetch does.
+        /// For any writes of other clients, a delegate's table accepts every batch and ends with the result of a fetch.
         @MainActor @Test func aTableFollowsRandomWrites() async throws {
             for seed in Seeds.range(0..<4) {
                 try await withServer { port, _ in
@@ -132,7 +133,7 @@ extension SocketTests {
         }
 
         private static func transaction(_ ids: inout [ObjectID], _ random: inout SeededRandom) -> WriteTransaction {
-            // Something always changes: a transaction that does not has no diff to wait for.
+            // Always change something: a transaction without changes has no diff to wait for.
             var mutations = WriteTransaction.insert("\(random.below(1_000))").mutations
             for _ in 0..<random.below(5) where ids.count > 2 {
                 let at = random.below(ids.count)
@@ -167,7 +168,7 @@ extension SocketTests {
             }
         }
 
-        /// The same as a sequence.
+        /// The sequence of transitions lists the same events as the delegate calls.
         @Test func transitionsListTheEventsOfTheDelegate() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
@@ -199,10 +200,10 @@ extension SocketTests {
             )
         }
 
-        /// Sections come and go; the connection is lost and found; a state is replaced.
+        /// Sections appear and disappear, the connection is lost and resumed, and a state is replaced.
         @MainActor @Test func sectionsSurviveResumesAndResets() async throws {
             let first = Self.sections(3, [(.string("a"), [2, 3]), (.string("b"), [4])])
-            // 4 goes from b, which ends, to c, which begins; 3 goes.
+            // Row 4 moves from section b, which disappears, to the new section c; row 3 is deleted.
             let second = Self.sections(4, [(.string("a"), [2]), (.string("c"), [4])])
             let third = Self.sections(
                 9,
@@ -273,8 +274,8 @@ extension SocketTests {
             #expect(controller.sectionIndexTitles == ["#", "A", "\u{c9}"])
         }
 
-        /// A state with another digest is told as it is, so that the table agrees with the controller, and then
-        /// replaced; so is one that a diff does not fit.
+        /// A state with a wrong digest is reported first, so that the table agrees with the controller, and then
+        /// replaced. If a diff cannot be applied, the state is replaced without being reported.
         @MainActor @Test(arguments: [false, true])
         func aStateWithAWrongDigestIsReplaced(doesNotFit: Bool) async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
@@ -295,11 +296,11 @@ extension SocketTests {
                 try await server.sendSnapshot(Fixtures.state(5, [Fixtures.row(9, "z")]), id: Self.view)
                 await server.untilClosed()
             } client: { port in
-                try await Self.followWrongState(port, isTold: !doesNotFit)
+                try await Self.followWrongState(port, isReported: !doesNotFit)
             }
         }
 
-        @MainActor private static func followWrongState(_ port: Int, isTold: Bool) async throws {
+        @MainActor private static func followWrongState(_ port: Int, isReported: Bool) async throws {
             try await NestClient.withClient(Fixtures.configuration(port)) { client in
                 let controller = FetchedResultsController(
                     fetchRequest: Fixtures.request,
@@ -311,14 +312,14 @@ extension SocketTests {
                     try await screen.wait { controller.content.revision == Revision(5) && controller.state == .live }
                     #expect(
                         screen.takeLog()
-                            == ["loading", "replaced: first", "live"] + (isTold ? ["insert 4 [0, 1]"] : [])
+                            == ["loading", "replaced: first", "live"] + (isReported ? ["insert 4 [0, 1]"] : [])
                             + ["did change", "reloading: mismatch", "replaced: first", "live"]
                     )
                 }
             }
         }
 
-        @Test func namesAndTitlesOfSections() {
+        @Test func sectionNamesAndIndexTitlesFollowTheKey() {
             let keys: [(AttributeValue, String, String?)] = [
                 (.null, "", nil), (.string(""), "", nil), (.string("milk"), "milk", "M"),
                 (.string("\u{df}"), "\u{df}", "SS"),

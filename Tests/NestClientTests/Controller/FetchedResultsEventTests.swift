@@ -4,7 +4,7 @@ import Testing
 
 @testable import NestClient
 
-/// Random transitions of sectioned states, told as events and performed by a table.
+/// Random transitions of sectioned states, converted to events and applied to a table.
 @Suite struct FetchedResultsEventTests {
     private struct Transition {
         var old: SectionedSnapshot
@@ -12,7 +12,7 @@ import Testing
         var diff: ResultsDiff
     }
 
-    /// The next state after `old`: after a few edits, after many, or one that has nothing to do with it.
+    /// Returns the next state after `old`: after a few edits, after many, or an unrelated state.
     private static func transition(
         _ old: SectionedSnapshot,
         rows: Int,
@@ -28,7 +28,7 @@ import Testing
         }
         if old.total == 0, new.total == 0 { new.sections = old.sections }
         var diff = NaiveDiff.difference(from: old, to: new)
-        // A server that counts fewer rows as untouched moves more of them.
+        // A server may report more moves than necessary.
         if random.oneIn(3) { Self.addMoves(&diff, old, new, &random) }
         return Transition(old: old, new: new, diff: diff)
     }
@@ -73,8 +73,8 @@ import Testing
         }
     }
 
-    /// A table that performs the batch shows the new state, values included, and finds nothing to refuse; neither does
-    /// one whose owner tells it every move as a delete and an insert.
+    /// A table accepts the batch and then shows the new state with its values, also if every move is replaced by a
+    /// delete and an insert.
     @Test func aTableShowsTheNewStateAfterTheBatch() throws {
         var count = (moves: 0, crossings: 0, sections: 0, both: 0)
         try Self.forEachTransition(seeds: 0..<600) { transition, seed, _ in
@@ -88,7 +88,7 @@ import Testing
             count.sections += batch.deletedSections.count + batch.insertedSections.count
             count.both += transition.diff.updates.count { moved.contains($0.path) }
         }
-        // The transitions reach what they are for.
+        // The transitions include enough moves and section changes.
         guard Seeds.isUsual else { return }
         #expect(count.moves > 1_000 && count.crossings > 500 && count.sections > 1_000 && count.both > 500, "\(count)")
     }
@@ -100,7 +100,7 @@ import Testing
         } catch {
             Issue.record("\(what): \(error)")
         }
-        if table.sections != transition.new.sections.map(\.rows) { Issue.record("\(what): another state") }
+        if table.sections != transition.new.sections.map(\.rows) { Issue.record("\(what): wrong rows") }
     }
 
     private static func withoutMoves(_ events: [FetchedResultsEvent]) -> BatchUpdates {
@@ -114,7 +114,7 @@ import Testing
         return batch
     }
 
-    /// Without what views need to be told otherwise, the table refuses some transitions: the model of it is strict.
+    /// The table refuses some diffs that are not adjusted to table views: the table model is strict.
     @Test func aTableRefusesUnadjustedDiffs() {
         var refused = 0
         Self.forEachTransition(seeds: 0..<100) { transition, _, _ in
@@ -134,7 +134,7 @@ import Testing
         #expect(refused > 100 || !Seeds.isUsual)
     }
 
-    /// Each event says what is so: rows and sections as they were and are, every path in its own state.
+    /// Each event agrees with the old and the new state: rows, sections and index paths.
     @Test func eventsAgreeWithBothStates() throws {
         try Self.forEachTransition(seeds: 1_000..<1_400) { transition, seed, _ in
             let (old, new) = (transition.old, transition.new)
@@ -167,8 +167,8 @@ import Testing
         }
     }
 
-    /// The order that delegates may rely on.
-    @Test func eventsComeInOrder() throws {
+    /// Events have the order that delegates may rely on.
+    @Test func eventsHaveTheDocumentedOrder() throws {
         try Self.forEachTransition(seeds: 2_000..<2_200) { transition, seed, _ in
             let deleted = Set(transition.diff.deletedSections)
             let events = try transition.diff.events(before: transition.old)
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    /// The index that is kept by what diffs say has every object where it is, and none that is not there.
+    /// The index that diffs maintain contains exactly the present objects at their positions.
     @Test func anUpdatedIndexEqualsARebuiltOne() throws {
         var index: (seed: UInt64, index: PathIndex)?
         try Self.forEachTransition(seeds: 3_000..<3_300) { transition, seed, _ in
@@ -202,16 +202,17 @@ import Testing
         }
     }
 
-    /// A diff with something wrong in it is told, or refused, never a trap; what the state takes is told.
+    /// A corrupted diff is either refused or converted to events, never a trap. Every diff that the state accepts has
+    /// events.
     @Test func everyAcceptedDiffHasEvents() {
         var refused = 0
         Self.forEachTransition(seeds: 4_000..<4_400) { transition, seed, random in
             var diff = transition.diff
             Self.corrupt(&diff, &random)
             var state = transition.old
-            let isTaken = (try? state.apply(diff)) != nil
+            let isAccepted = (try? state.apply(diff)) != nil
             let events = try? diff.events(before: transition.old)
-            if isTaken, events == nil { Issue.record("NEST_SEED=\(seed): not told: \(diff)") }
+            if isAccepted, events == nil { Issue.record("NEST_SEED=\(seed): no events for an accepted diff: \(diff)") }
             if events == nil { refused += 1 }
         }
         #expect(refused > 1_000 || !Seeds.isUsual)

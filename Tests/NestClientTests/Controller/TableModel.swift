@@ -1,8 +1,8 @@
 import NestClient
 import NestModel
 
-/// A table view in short, written from UIKit's documentation and its assertions: it keeps the cells it has shown, takes
-/// one batch of updates, asks its data source for what is new, and refuses what UIKit refuses.
+/// A minimal table view after UIKit's documentation and assertions. It keeps the shown cells, applies one batch of
+/// updates, reads new cells from its data source and refuses every batch that UIKit refuses.
 struct TableModel {
     struct Refusal: Error, CustomStringConvertible {
         var description: String
@@ -12,14 +12,14 @@ struct TableModel {
         }
     }
 
-    /// A cell shows a row as it was when the cell was configured.
+    /// The shown cells. A cell shows its row as of the cell's configuration.
     private(set) var sections: [[Row]]
 
     init(_ sections: [ResultsSection]) {
         self.sections = sections.map(\.rows)
     }
 
-    /// `dataSource` is what the table is to show after the batch. Reloads are done after it.
+    /// Applies a batch, after which the table must show `dataSource`. Reloads are applied last.
     mutating func perform(_ batch: BatchUpdates, dataSource: [ResultsSection]) throws(Refusal) {
         try self.checkSections(batch, after: dataSource.count)
         try self.checkPaths(batch, dataSource)
@@ -76,7 +76,7 @@ struct TableModel {
         }
     }
 
-    /// The assertion that every developer of table views has met.
+    /// Checks UIKit's best-known assertion, "invalid number of rows in section".
     private func checkRows(_ batch: BatchUpdates, _ before: Int, _ after: Int, countAfter: Int) throws(Refusal) {
         let inserted = batch.insertedRows.count { $0.section == after }
         let deleted = batch.deletedRows.count { $0.section == before }
@@ -90,8 +90,8 @@ struct TableModel {
         }
     }
 
-    /// Cells that are neither deleted nor moved keep their order; inserted and moved ones have the places they were
-    /// given.
+    /// Returns the cells of a section after the batch. Cells that are neither deleted nor moved keep their order;
+    /// inserted and moved cells are at their given positions.
     private func cells(_ batch: BatchUpdates, _ before: Int, _ after: Int, _ dataSource: [ResultsSection]) -> [Row] {
         let cells = self.sections[before]
         let leaving = Set((batch.deletedRows + batch.movedRows.map(\.from)).filter { $0.section == before }.map(\.row))

@@ -3,8 +3,8 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// A screen as an application has it: of the main actor, it performs on a table what its controller tells it, and notes
-/// every call.
+/// An application's screen, isolated to the main actor. It applies its controller's calls to a table and records every
+/// call.
 @MainActor final class TableScreen: @MainActor FetchedResultsControllerDelegate {
     private(set) var log: [String] = []
     private(set) var table = TableModel([])
@@ -33,12 +33,12 @@ import Testing
         #expect(controller.state == .idle)
     }
 
-    /// Waits until a condition holds after some call; fails when the controller has ended before.
+    /// Waits until a condition holds after some call; fails if the controller ends before.
     func wait(until condition: () -> Bool) async throws {
         try await self.changes.wait(until: condition)
     }
 
-    /// What was noted since the last time.
+    /// Returns and clears the recorded calls.
     func takeLog() -> [String] {
         defer { self.log = [] }
         return self.log
@@ -53,7 +53,7 @@ import Testing
 
     func controllerWillChangeContent(_ controller: FetchedResultsController) {
         self.events = [.willChangeContent]
-        // A view that has not asked yet asks now, for what was.
+        // A view that reads the controller now must get the old content.
         #expect(self.table.sections == controller.sections.map(\.objects))
     }
 
@@ -92,7 +92,7 @@ import Testing
         case (.delete, let old?, nil): self.events.append(.delete(object, at: old))
         case (.move, let old?, let new?): self.events.append(.move(object, at: old, newIndexPath: new))
         case (.update, let old?, let new?): self.events.append(.update(object, at: old, newIndexPath: new))
-        default: Issue.record("\(type) without the paths it has")
+        default: Issue.record("\(type) with the wrong index paths")
         }
     }
 

@@ -4,7 +4,7 @@ import NestProtocol
 import Testing
 
 extension SocketTests {
-    /// What a client does about answers to RESUBSCRIBE that come late, half, or unasked.
+    /// Late, partial and unrequested replies to RESUBSCRIBE.
     struct ClientChangeTests {
         private static let view = Limits.viewIDMin + 9
         private static let other = Limits.viewIDMin + 10
@@ -16,7 +16,7 @@ extension SocketTests {
             return request
         }
 
-        /// From the rows held to the first of them alone, at one revision.
+        /// The difference from the held rows to only the first, within one revision.
         private static var narrowing: ResultsDiff {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
             var diff = ResultsDiff(from: Revision(3), to: Revision(3), total: 1, digest: first.digest)
@@ -32,7 +32,7 @@ extension SocketTests {
             try await server.sendSnapshot(Self.held, id: Self.view)
         }
 
-        /// A diff that goes nowhere, and that nobody has asked for, is a mistake somewhere: begin anew.
+        /// An unrequested diff without a new revision is an error: the client subscribes again.
         @Test func anUnrequestedDiffWithoutANewRevisionIsRefused() async throws {
             try await FakeServer.run { server in
                 try await Self.begin(server)
@@ -61,8 +61,8 @@ extension SocketTests {
             }
         }
 
-        /// Diffs of the old view come before the answer, those of the new one after it. A later change waits for that,
-        /// and of two that wait only the newest is asked for.
+        /// Diffs of the old view arrive before the reply, diffs of the new view after it. A later change waits for the
+        /// reply; of two waiting changes only the newest is sent.
         @Test func aRequestChangeIsAnsweredByADifference() async throws {
             try await FakeServer.run { server in
                 try await Self.begin(server)
@@ -92,8 +92,8 @@ extension SocketTests {
             }
         }
 
-        /// The connection is lost before the answer: the old request goes on with what is held, then the change is
-        /// asked for again. Lost after the answer and before the difference: the new request begins with nothing.
+        /// If the connection is lost before the reply, the client resumes the old request and sends the change again.
+        /// If it is lost between the reply and the difference, the new request starts without a state.
         @Test(arguments: [false, true]) func aRequestChangeSurvivesReconnecting(_ isAccepted: Bool) async throws {
             try await FakeServer.run { server in
                 if server.number == 0 {

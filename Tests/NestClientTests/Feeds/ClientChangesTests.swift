@@ -6,7 +6,7 @@ import Testing
 import NestFraming
 
 extension SocketTests {
-    /// Changes and own writes against a server that follows a script.
+    /// Change feeds and own writes against a scripted server.
     struct ClientChangesTests {
         private static let view = Limits.viewIDMin + 3
         private static let history = Identifier128(high: 0, low: 7)
@@ -41,8 +41,8 @@ extension SocketTests {
             }
         }
 
-        /// However a connection is lost, the next goes on exactly there, inside a change set too; until the server is
-        /// another.
+        /// After a lost connection the feed resumes exactly where it stopped, also inside a change set, until the
+        /// server has another history.
         @Test func aChangeFeedResumesAfterALostConnection() async throws {
             let (seen, saw) = AsyncStream.makeStream(of: Void.self)
             try await FakeServer.run { server in
@@ -125,8 +125,8 @@ extension SocketTests {
             }
         }
 
-        /// A change set that comes again is no change set: the client breaks with such a server, and goes on with the
-        /// next.
+        /// A server that repeats a change set violates the protocol: the client closes the connection and resumes on
+        /// the next one.
         @Test func aRepeatedRevisionIsAProtocolViolation() async throws {
             try await FakeServer.run { server in
                 try await server.welcome(history: 7, revision: 5)
@@ -149,7 +149,7 @@ extension SocketTests {
             }
         }
 
-        /// What OWN names, or a receipt that came before, is told of the diff that spans it, and of no other.
+        /// A revision named by OWN or by an earlier receipt marks the diff that contains it as own, and no other diff.
         @Test func diffsThatContainOwnWritesAreMarkedAsOwn() async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
             try await FakeServer.run { server in
@@ -167,8 +167,8 @@ extension SocketTests {
                     }
                     return
                 }
-                // Another connection: what the first has written is not its own. A write answered before the difference
-                // is.
+                // On the next connection, writes of the first connection are not own. A write answered before the
+                // difference is.
                 var requests: [UInt8: Frame] = [:]
                 while requests.count < 2 {
                     let frame = try await server.next()

@@ -9,7 +9,7 @@ extension SocketTests {
         private static let view = Limits.viewIDMin + 9
         private static let laterView = Limits.viewIDMin
 
-        @Test func aSnapshotThenDiffsThenProgress() async throws {
+        @Test func aSubscriptionGetsASnapshotThenDiffsThenProgress() async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a"), Fixtures.row(3, "b")])
             try await FakeServer.run { server in
                 try await server.welcome(revision: 5)
@@ -19,7 +19,7 @@ extension SocketTests {
                 try await server.sendSnapshot(first, id: Self.view)
                 try await server.send(Progress(revision: Revision(6)))
                 var state = first
-                // The view changed last at 3; the client, exact at 6, takes a diff from there.
+                // The view last changed at revision 3. The client, whose state is exact at 6, accepts a diff from 3.
                 try await server.send(
                     Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 8, from: 3),
                     view: Self.view
@@ -44,7 +44,7 @@ extension SocketTests {
                         #expect(results.state.sections[0].rows.map(\.id.rawValue) == [2, 3, 4])
                         #expect(results.digest == results.state.digest)
                     }
-                    // The unsubscription is on its way before the connection closes.
+                    // The ping ensures that UNSUBSCRIBE is sent before the connection closes.
                     _ = try? await client.ping()
                 }
             }
@@ -52,7 +52,8 @@ extension SocketTests {
 
         @Test func aSubscriptionResumesFromItsStateAfterALostConnection() async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
-            // The server ends a connection when the subscriber has seen all of it: what it has not seen may be merged.
+            // The server closes a connection only after the subscriber has seen all its events: unseen events may be
+            // merged.
             let (seen, saw) = AsyncStream.makeStream(of: Void.self)
             try await FakeServer.run { server in
                 try await server.welcome(history: 7, revision: 5)
@@ -113,7 +114,7 @@ extension SocketTests {
             }
         }
 
-        /// A digest that differs is seen, and the state replaced by a snapshot of a new subscription.
+        /// The client detects a wrong digest and replaces the state by the snapshot of a new subscription.
         @Test func aWrongDigestRestartsTheSubscription() async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
             try await FakeServer.run { server in
@@ -180,7 +181,7 @@ extension SocketTests {
             }
         }
 
-        /// A second subscriber of the same view begins with what the first holds, and both get the frames that follow.
+        /// A second subscriber of the same view begins with the state of the first, and both get the following frames.
         @Test(arguments: [Fixtures.request, Fixtures.requestTwice])
         func equalSubscriptionsShareFrames(_ second: ObjectFetchRequest) async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
@@ -203,7 +204,7 @@ extension SocketTests {
                     Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 4, from: 3),
                     view: Self.view
                 )
-                // One UNSUBSCRIBE, when the last of the two has gone.
+                // One UNSUBSCRIBE after both subscribers have left.
                 _ = try await server.expect(Unsubscribe.self)
                 #expect(try await server.next().type == MessageType.ping.rawValue)
             } client: { port in

@@ -5,9 +5,10 @@ import NestTestSupport
 import NestProtocol
 import NestFraming
 
-/// A server as a value, as far as subscriptions go: what it answers and pushes by the rules of `protocol.md`, found the
-/// slow way from the list of rows of each revision. The rows are of `Fixtures.request`'s projection, in the order of
-/// their ids; a request with a sort key shows them backwards, and one with a window of 13 rows is refused.
+/// A server as a value that implements only subscriptions. It computes its replies and pushes by the rules of
+/// `protocol.md`, naively, from the complete list of rows at each revision. The rows have `Fixtures.request`'s
+/// projection and are sorted by id. A request with a sort key reverses them; a request with a window of 13 rows is
+/// refused.
 struct PlainServer {
     struct Key: Hashable {
         var isBackwards: Bool
@@ -24,14 +25,14 @@ struct PlainServer {
 
     /// The rows of each revision.
     private(set) var history: [[Row]] = [[]]
-    /// How often the connection has subscribed to each view.
+    /// The number of subscriptions of the connection to each view.
     private(set) var counts: [UInt32: Int] = [:]
     private var keys: [UInt32: Key] = [:]
     private var ids: [Key: UInt32] = [:]
     private var nextView = Limits.viewIDMin
-    /// What is on its way to the client, in order.
+    /// The frames on their way to the client, in order.
     var outbox: [Frame] = []
-    /// Views that others hold too keep their ids.
+    /// Whether views keep their ids without subscriptions of this connection, as if other clients held them.
     let keepsIDs: Bool
 
     init(keepsIDs: Bool) {
@@ -88,7 +89,7 @@ struct PlainServer {
         if random.oneIn(2) { self.sendProgress() }
     }
 
-    /// Comes within about a second, whatever has been sent before.
+    /// Sends PROGRESS, which a server sends about every second whatever it sent before.
     mutating func sendProgress() { self.send(Progress(revision: self.head)) }
 
     private mutating func push(_ view: UInt32, from before: Revision, _ random: inout SeededRandom) {
@@ -105,7 +106,7 @@ struct PlainServer {
         }
     }
 
-    /// The revision of a view's last change up to one.
+    /// Returns the revision of the last change of a view at or before a revision.
     private func lastChange(_ key: Key, before: Revision) -> Revision {
         var revision = before
         while revision.rawValue > 0 {
@@ -125,7 +126,7 @@ struct PlainServer {
 
     // MARK: Requests
 
-    /// The connection is another: nothing is left of the one before.
+    /// Discards all state of the connection.
     mutating func disconnect() {
         self.outbox = []
         self.counts = [:]
@@ -173,7 +174,7 @@ struct PlainServer {
         if isKnown { return self.acceptKnown(view, key, id) }
         guard key.isBackwards == old.isBackwards, !random.oneIn(5) else {
             self.accept(view, .snapshot, id)
-            // A large result has been read some time ago; what leads from there on follows.
+            // A large result was read at an earlier revision; the later changes follow.
             let revision = Revision(UInt64(max(0, self.history.count - 1 - random.below(4))))
             self.sendSnapshot(view, .first, at: revision, &random)
             let (read, now) = (self.state(key, at: revision), self.state(key, at: self.head))

@@ -9,8 +9,8 @@ import Testing
         ResultsQueue(Fixtures.request, verifiesDigest: verifiesDigest, onTaken: { _ in }, onMismatch: { _ in })
     }
 
-    /// However a subscription's events fall, and whenever they are taken, the subscriber ends where the subscription is: nothing that
-    /// is merged takes a revision or a row away.
+    /// For any order of events and any timing of the subscriber, the subscriber reaches the subscription's state:
+    /// merging loses no revision and no row.
     @Test func theSubscriberReachesTheSubscriptionsState() async throws {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -42,7 +42,7 @@ import Testing
                     _ = try await queue.next()
                 }
             }
-            // A last mark, so that there is an end to wait for.
+            // A last revision to wait for.
             state.revision = state.revision.next
             _ = queue.append(.progress(state.revision), byteCount: 0)
             while queue.state.revision < state.revision { _ = try await queue.next() }
@@ -52,7 +52,7 @@ import Testing
 
     private static let change = SubscriptionElement.reset(ResultsReset(cause: .request, message: "another request"))
 
-    /// What a subscription becomes may have been read before the newest that was told of what it was.
+    /// After a request change, the new state may be older than the newest revision reported for the old request.
     @Test(arguments: [false, true]) func anOlderStateIsShownOnceItHasCaughtUp(byDiff: Bool) async throws {
         let queue = Self.queue(verifiesDigest: true)
         let first = Fixtures.state(7, [Fixtures.row(2, "a")])
@@ -78,8 +78,8 @@ import Testing
         #expect(queue.state == state)
     }
 
-    /// Of another history revisions count anew.
-    @Test func anotherHistoryMayBeYounger() async throws {
+    /// In another history, revisions start again.
+    @Test func anotherHistoryMayHaveLowerRevisions() async throws {
         let queue = Self.queue()
         for (revision, before) in [(50, []), (2, [SubscriptionElement.otherHistory, Self.change])]
             as [(UInt64, [SubscriptionElement])]
@@ -89,16 +89,16 @@ import Testing
             _ = queue.append(.snapshot(state, .first, digest: state.digest), byteCount: 10)
             while queue.state.revision != Revision(revision) { _ = try await queue.next() }
         }
-        // From there on they only grow again.
+        // From there on revisions only grow.
         let old = Fixtures.state(1, [])
         _ = queue.append(.snapshot(old, .first, digest: old.digest), byteCount: 10)
         #expect(queue.advance() == nil)
         #expect(queue.state.revision == Revision(2))
     }
 
-    /// A subscriber that joins a subscription, whose first subscriber has not taken all that has come, ends where that does and
-    /// never goes back.
-    @Test func lateSubscribersNeverGoBackInTime() async throws {
+    /// A subscriber joins a subscription whose first subscriber has pending events. It reaches the same state and never
+    /// goes back to an older revision.
+    @Test func lateSubscribersNeverSeeAnOlderRevision() async throws {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let (donor, other) = (Self.queue(verifiesDigest: true), Self.queue(verifiesDigest: true))
@@ -113,7 +113,7 @@ import Testing
             }
             for step in 0..<30 {
                 if step == joins {
-                    // It has seen anything up to the newest revision of the store, of something else.
+                    // The joining subscriber may have seen any revision up to the newest, of another request.
                     let seen = Fixtures.state(1 + UInt64(random.below(Int(state.revision.rawValue) + 2)), [])
                     _ = other.append(.snapshot(seen, .first, digest: seen.digest), byteCount: 10)
                     _ = try await other.next()

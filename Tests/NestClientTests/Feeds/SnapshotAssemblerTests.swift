@@ -5,7 +5,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-/// A snapshot comes in as many frames as the server likes; what does not add up is refused, never taken as a state.
+/// A snapshot may arrive in any number of frames. An inconsistent snapshot is refused and never becomes the state.
 @Suite struct SnapshotAssemblerTests {
     private static func header(
         total: Int,
@@ -40,12 +40,12 @@ import NestFraming
         ByteBuffer(bytes: Fixtures.rows(ids.map { Fixtures.row($0, "r\($0)") }).bytes)
     }
 
-    /// The ids in each section, in the end.
+    /// Returns the ids in each section of the assembled snapshot.
     private static func assemble(
         _ head: SnapshotMessage,
         _ parts: (inout SnapshotAssembler) throws -> Void
     ) throws -> [[Int64]] {
-        // As it arrives.
+        // Decode the message as it arrives.
         let message = try SnapshotMessage(body: ByteBuffer(bytes: head.body))
         #expect(message == head)
         var assembler = SnapshotAssembler(message, projection: [PropertyNumber(1)])
@@ -68,7 +68,7 @@ import NestFraming
         }
     }
 
-    @Test func sectionsAndRowsComeInAnyParts() throws {
+    @Test func sectionsAndRowsMayArriveInAnyParts() throws {
         let head = Self.header(total: 5, [("A", 2)], of: 3)
         let together = try Self.assemble(head) { assembler in
             try assembler.add(sections: Self.sections([("B", 1), ("C", 2)]))
@@ -81,7 +81,7 @@ import NestFraming
         #expect(together == [[1, 2], [3], [4, 5]] && apart == together)
     }
 
-    @Test func emptyResultsHaveOneSectionOrNone() throws {
+    @Test func anEmptyResultHasOneOrNoSections() throws {
         #expect(try Self.assemble(Self.header(total: 0, [("", 0)])) { _ in } == [[]])
         #expect(try Self.assemble(Self.header(total: 0, [])) { _ in } == [])
     }
@@ -115,7 +115,7 @@ import NestFraming
         )
         #expect(
             try Self.isRefused(part) { try $0.add(sections: Self.sections([("B", 1), ("C", 1)])) },
-            "more sections than said"
+            "more sections than announced"
         )
         #expect(
             try Self.isRefused(part) { assembler in
@@ -133,7 +133,7 @@ import NestFraming
         )
     }
 
-    /// Counts that are lies are judged before anything is taken for them.
+    /// False counts are checked before memory is reserved for them.
     @Test func hugeCountsAreRefused() throws {
         let most = 1 << 62 - 1
         var head = Self.header(total: most, [("A", most)], of: most)

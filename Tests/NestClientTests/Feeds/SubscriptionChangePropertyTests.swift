@@ -4,8 +4,8 @@ import Testing
 
 @testable import NestClient
 
-/// Subscribers that change what they want, pause, go on, come and go, while rows are written and connections lost: each
-/// ends with exactly the rows of the request it was told it has, and the server with exactly the views that are needed.
+/// Subscribers change their requests, pause, resume, join and leave while rows are written and connections are lost.
+/// Each ends with exactly the rows of its confirmed request, and the server holds exactly the needed views.
 @Suite struct SubscriptionChangePropertyTests {
     @Test func everySubscriberReachesItsLastRequestedState() throws {
         for seed in Seeds.range(0..<400) {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// One of few, so that they meet often.
+    /// Returns one of a few requests, so that subscribers often share a view.
     private static func request(_ random: inout SeededRandom) -> ObjectFetchRequest {
         var request = random.oneIn(2) ? Fixtures.request : Fixtures.requestTwice
         if random.oneIn(3) { request.sort = [OrderingTerm(PropertyNumber(1), isAscending: false)] }
@@ -72,7 +72,7 @@ import Testing
             let expected = world.server.state(subscriber.request)
             #expect(state.sections == expected.sections, comment)
             #expect(state.window == expected.window, comment)
-            // Of several changes the newest that the server takes is in force.
+            // The newest change that the server accepts is in force.
             for change in subscriber.changes {
                 #expect(!(PlainServer.isRefused(change.request) && change.answer == .made), comment)
             }

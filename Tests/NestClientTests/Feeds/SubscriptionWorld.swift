@@ -7,16 +7,16 @@ import NestFraming
 
 @testable import NestClient
 
-/// A client's state machine with its subscribers' queues, and a plain server at the other end of two slow pipes.
+/// A client's state machine with its subscribers' queues, connected to a plain server by two slow pipes.
 struct SubscriptionWorld {
-    /// A subscriber, and what it is to see in the end.
+    /// A subscriber and its expected final request.
     struct Subscriber {
         var queue: ResultsQueue
         var request: ObjectFetchRequest
         var isPaused = false
-        /// No fewer than the changes that wait in its queue.
+        /// An upper bound of the number of changes in its queue.
         var waitingCount = 0
-        /// Its changes in the order of their calls, which are answered once each.
+        /// Its request changes in call order. Each is answered once.
         var changes: [(token: RequestToken, request: ObjectFetchRequest, answer: Answer?)] = []
     }
 
@@ -48,7 +48,7 @@ struct SubscriptionWorld {
         self.connect()
     }
 
-    // MARK: What subscribers do
+    // MARK: Subscribers
 
     var ids: [SubscriberID] { self.subscribers.keys.sorted { $0.rawValue < $1.rawValue } }
 
@@ -65,7 +65,7 @@ struct SubscriptionWorld {
         self.perform(self.machine.subscribe(id, to: request))
     }
 
-    /// Its changes are all answered by then.
+    /// Removes a subscriber. All its request changes must have been answered by then.
     mutating func unsubscribe(_ id: SubscriberID) {
         self.perform(self.machine.unsubscribe(id))
         let unanswered = self.subscribers[id]?.changes.filter { $0.answer == nil } ?? []
@@ -89,7 +89,7 @@ struct SubscriptionWorld {
         self.perform(self.machine.resume(id))
     }
 
-    /// Takes so many changes that wait.
+    /// Takes up to `count` changes from the subscriber's queue.
     func take(_ id: SubscriberID, count: Int) {
         guard let queue = self.subscribers[id]?.queue else { return }
         for _ in 0..<count {
@@ -134,25 +134,25 @@ struct SubscriptionWorld {
         self.perform(self.machine.received(frame, now: Self.now))
     }
 
-    /// The server takes the next frame.
+    /// Delivers the next frame to the server.
     mutating func deliverToServer(_ random: inout SeededRandom) throws {
         guard !self.inbox.isEmpty else { return }
         try self.server.receive(self.inbox.removeFirst(), &random)
     }
 
-    /// The client takes the next frame.
+    /// Delivers the next frame to the client.
     mutating func deliverToClient() {
         guard self.machine.phase == .ready, !self.server.outbox.isEmpty else { return }
         self.perform(self.machine.received(self.server.outbox.removeFirst(), now: Self.now))
     }
 
-    /// Everything on its way arrives, and is taken.
+    /// Delivers all frames on their way and lets the subscribers take all changes.
     mutating func settle(_ random: inout SeededRandom) throws {
         self.connect()
         var frameCount = 0
         while !self.inbox.isEmpty || !self.server.outbox.isEmpty {
             frameCount += 1
-            try #require(frameCount < 2_000, "\(self.label): the two talk without end")
+            try #require(frameCount < 2_000, "\(self.label): client and server exchange frames without end")
             try self.deliverToServer(&random)
             self.deliverToClient()
         }
@@ -183,7 +183,7 @@ struct SubscriptionWorld {
             case .deliver(let element, let subscribers, _):
                 for id in subscribers {
                     _ = self.subscribers[id]?.queue.append(element, byteCount: 0)
-                    // A state that is shown late is followed by the revision that it has reached.
+                    // A delayed state is followed by the revision that it has reached.
                     self.subscribers[id]?.waitingCount += 2
                 }
             case .seed(let id, let donor):

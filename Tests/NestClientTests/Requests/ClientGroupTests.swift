@@ -4,7 +4,7 @@ import NestProtocol
 import Testing
 
 extension SocketTests {
-    /// Groups: several transactions as one undo entry, or a clear failure.
+    /// Groups: several transactions form one undo entry or fail.
     struct ClientGroupTests {
         private struct Stop: Error {}
 
@@ -60,8 +60,8 @@ extension SocketTests {
             }
         }
 
-        /// Nothing of a group is written outside of it: what may have been made is said to be unknown, what was not
-        /// sent to have failed, and the end that there is no group.
+        /// No transaction of a group is written outside the group. A sent write fails with OUTCOME_UNKNOWN, an unsent
+        /// write with CONNECTION_LOST, and `endGroup` with NOT_FOUND.
         @Test func aLostConnectionEndsTheGroupWithAnError() async throws {
             try await FakeServer.run { server in
                 try await server.welcome()
@@ -71,7 +71,7 @@ extension SocketTests {
                     _ = try await server.expect(TransactionMessage.self)
                     return
                 }
-                // The first that comes on the next connection is what follows the end.
+                // The first request on the next connection is the one after the group's end.
                 let (id, message) = try await server.expect(TransactionMessage.self)
                 #expect(message.transaction.name == "after")
                 try await server.send(ReceiptMessage(Receipt(revision: Revision(3), isChanged: true)), id: id)
@@ -110,7 +110,7 @@ extension SocketTests {
             }
         }
 
-        /// A body that does not notice is told at the end.
+        /// If the body does not notice that the group is lost, `group` throws at the end.
         @Test func endingALostGroupFails() async throws {
             try await FakeServer.run { server in
                 try await server.welcome()
@@ -126,7 +126,7 @@ extension SocketTests {
             }
         }
 
-        /// Who gives up before the answer has no group to end: it is ended for him.
+        /// A caller that times out has no group to end: the client ends it.
         @Test func aGroupWhoseBeginTimedOutIsEnded() async throws {
             let (steps, step) = AsyncStream.makeStream(of: Void.self)
             try await FakeServer.run { server in
@@ -146,7 +146,7 @@ extension SocketTests {
             }
         }
 
-        @Test func coalescedSavesCarryTheirKey() async throws {
+        @Test func coalescedSavesSendTheirKey() async throws {
             let coalescing = Coalescing(key: "2.title", milliseconds: 800)
             try await FakeServer.run { server in
                 try await server.welcome()

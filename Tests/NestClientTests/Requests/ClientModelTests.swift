@@ -7,7 +7,7 @@ import Testing
 import NestFraming
 
 extension SocketTests {
-    /// What was made for one model is never sent to a server that has another.
+    /// Requests made for one model are never sent to a server with another.
     struct ClientModelTests {
         private static let now = NIODeadline.uptimeNanoseconds(0)
         private static let view = Limits.viewIDMin
@@ -30,7 +30,7 @@ extension SocketTests {
             return machine
         }
 
-        /// Opens the next connection, to a server with this model; what the machine does on WELCOME.
+        /// Opens the next connection to a server with this model and returns the actions on WELCOME.
         private static func connect(_ machine: inout ClientStateMachine, modelHash: UInt64) -> [ClientAction] {
             _ = machine.backoffEnded()
             _ = machine.channelOpened(now: Self.now)
@@ -58,14 +58,14 @@ extension SocketTests {
             OutgoingRequest(owner: .caller(RequestToken(token)), kind: kind, message)
         }
 
-        /// The codes that callers are told, by token.
+        /// Returns the error codes by request token.
         private static func failures(_ actions: [ClientAction]) -> [UInt64: ErrorCode] {
             var failures: [UInt64: ErrorCode] = [:]
             for case .fail(let token, let error) in actions { failures[token.rawValue] = error.code }
             return failures
         }
 
-        /// The types of the frames sent.
+        /// Returns the types of the sent frames.
         private static func sent(_ actions: [ClientAction]) -> [MessageType?] {
             actions.compactMap { action in
                 guard case .send(let buffer) = action else { return nil }
@@ -77,7 +77,7 @@ extension SocketTests {
             var machine = Self.machine()
             _ = Self.connect(&machine, modelHash: 1)
             let transaction = TransactionMessage(WriteTransaction(key: Identifier128(high: 0, low: 1), mutations: []))
-            // In flight: a write and a read. The third is sent as well; the rest waits.
+            // The first three requests are sent; the rest wait.
             _ = machine.submit(Self.request(1, .write, transaction))
             _ = machine.submit(Self.request(2, .read, GetObject(id: ObjectID(1))))
             _ = machine.submit(Self.request(3, .write, Undo(key: Identifier128(high: 0, low: 2))))
@@ -87,7 +87,7 @@ extension SocketTests {
             let actions = Self.connect(&machine, modelHash: 2)
             #expect(
                 Self.failures(actions) == [1: .outcomeUnknown, 2: .schemaChanged, 4: .schemaChanged],
-                "what needs no model is sent, also again"
+                "requests that need no model are sent or retried"
             )
             #expect(Self.sent(actions) == [.undo, .getStatistics])
         }
@@ -101,7 +101,7 @@ extension SocketTests {
                 now: Self.now
             )
             _ = machine.channelClosed(nil, now: Self.now)
-            // One that was made while the connection was away.
+            // A subscription that was made while disconnected.
             _ = machine.subscribe(SubscriberID(2), to: ObjectFetchRequest(entity: EntityNumber(1)))
             let actions = Self.connect(&machine, modelHash: 2)
             #expect(Self.sent(actions).isEmpty)
@@ -122,7 +122,7 @@ extension SocketTests {
             #expect(Self.failures(machine.submit(read)) == [1: .schemaChanged])
             guard case .endSubscription(_, let error)? = machine.subscribe(SubscriberID(1), to: Fixtures.request).first
             else {
-                Issue.record("the subscription is not refused")
+                Issue.record("expected a refusal of the subscription")
                 return
             }
             #expect(error.code == .schemaChanged)
@@ -150,7 +150,7 @@ extension SocketTests {
             #expect(machine.currentModel?.model == .nestedList)
         }
 
-        /// The server would close the connection for it, and the client send it again.
+        /// The server would close the connection, and the client would send the request again.
         @Test func aRequestLargerThanAFrameIsNotSent() {
             var machine = Self.machine()
             _ = Self.connect(&machine, modelHash: 1)

@@ -7,7 +7,7 @@ import NestFraming
 
 extension SocketTests {
     struct ClientRequestTests {
-        @Test func aWriteCarriesAKeyAndItsAnswerComesBack() async throws {
+        @Test func aWriteHasAKeyAndReturnsItsReceipt() async throws {
             let receipt = try await FakeServer.run { server in
                 let hello = try await server.welcome(revision: 7)
                 #expect(hello.clientName == "test")
@@ -24,7 +24,7 @@ extension SocketTests {
             #expect(receipt == Receipt(revision: Revision(8), isChanged: true))
         }
 
-        @Test func answersMayComeInAnyOrder() async throws {
+        @Test func repliesMayArriveInAnyOrder() async throws {
             try await FakeServer.run { server in
                 try await server.welcome()
                 var ids: [UInt32] = []
@@ -104,7 +104,7 @@ extension SocketTests {
             #expect(code == .outcomeUnknown)
         }
 
-        @Test func aWriteWithoutAnswerHasAnUnknownOutcome() async throws {
+        @Test func aWriteWithoutAReplyHasAnUnknownOutcome() async throws {
             let code = await code { port in
                 try await NestClient.withClient(Fixtures.configuration(port, timeout: .milliseconds(50))) { client in
                     _ = try await client.transaction(Fixtures.insert)
@@ -117,7 +117,7 @@ extension SocketTests {
             #expect(code == .outcomeUnknown)
         }
 
-        @Test func aReadWithoutAnswerTimesOut() async throws {
+        @Test func aReadWithoutAReplyTimesOut() async throws {
             let code = await code { port in
                 try await NestClient.withClient(Fixtures.configuration(port, timeout: .milliseconds(50))) { client in
                     _ = try await client.object(ObjectID(1))
@@ -129,7 +129,7 @@ extension SocketTests {
             #expect(code == .timedOut)
         }
 
-        @Test func requestsAfterGoAwaysLastIDAreSentAgain() async throws {
+        @Test func requestsAfterTheLastIDOfGoAwayAreRetried() async throws {
             try await FakeServer.run { server in
                 try await server.welcome()
                 guard server.number == 0 else {
@@ -164,7 +164,7 @@ extension SocketTests {
             #expect(code == .versionMismatch)
         }
 
-        @Test func anotherProtocolIsReported() async throws {
+        @Test func aServerWithAnotherProtocolIsReported() async throws {
             let code = await code { port in
                 try await NestClient.withClient(Fixtures.configuration(port)) { _ in }
             } server: { server in
@@ -175,7 +175,7 @@ extension SocketTests {
         }
 
         @Test func aPortWithoutAServerIsUnreachable() async throws {
-            // A port that takes a right to listen on, and that nothing uses any more.
+            // A privileged port without a listener.
             let port = 1
             await #expect { try await NestClient(Fixtures.configuration(port)).connect() } throws: { error in
                 (error as? NestError)?.code == .unreachable
@@ -200,7 +200,7 @@ extension SocketTests {
             #expect(fetched == state)
         }
 
-        @Test func pingsAreAnsweredAndMeasured() async throws {
+        @Test func pingsAreAnsweredAndTimed() async throws {
             let elapsed = try await FakeServer.run { server in
                 try await server.welcome()
                 try await server.send(Ping(payload: 77))
@@ -222,7 +222,7 @@ extension SocketTests {
     }
 }
 
-/// The code of the error that a client ends with against a scripted server.
+/// Returns the code of the error that a client throws against a scripted server.
 private func code(
     _ client: @escaping @Sendable (Int) async throws -> Void,
     server: @escaping @Sendable (FakeServer.Connection) async throws -> Void

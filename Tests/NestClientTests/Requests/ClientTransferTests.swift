@@ -13,13 +13,13 @@ extension SocketTests {
             }
         }
 
-        /// Does not become much smaller by compression.
+        /// Returns a title that compresses badly.
         private static func title(_ index: Int) -> String {
             let hash = fnv1a(Array("\(index)".utf8))
             return "row \(index) \(String(hash, radix: 16))\(String(hash &* 0x9e37_79b9_7f4a_7c15, radix: 16))"
         }
 
-        /// The server never sends more than was granted, and the client grants as it consumes.
+        /// The client grants credit as it consumes chunks, and the server never needs to send more than was granted.
         @Test func aDownloadGrantsCreditAsItIsRead() async throws {
             let rows = Self.rows(60_000)
             let count = try await FakeServer.run { server in
@@ -112,7 +112,7 @@ extension SocketTests {
             properties: [PropertyNumber(1)]
         )
 
-        /// An upload waits for credit, and arrives whole.
+        /// An upload waits for credit and arrives complete.
         @Test func anUploadSendsNoMoreThanItsCredit() async throws {
             let rows = Self.rows(40_000).map { SubtreeRow(depth: $0.depth, id: nil, values: $0.values) }
             let receipt = try await FakeServer.run { server in
@@ -164,7 +164,7 @@ extension SocketTests {
             #expect(receipt.insertedCount == rows.count)
         }
 
-        /// A refusal in the middle stops an upload that waits for credit.
+        /// An error from the server stops an upload that waits for credit.
         @Test func aRefusedUploadStops() async throws {
             let refusal = NestError(.notFound, "there is no such parent")
             await #expect(throws: refusal) {
@@ -181,9 +181,9 @@ extension SocketTests {
             }
         }
 
-        /// An upload is certainly not stored while its end has not been sent, and may be afterwards.
+        /// Before the client sends SUBTREE_END, an upload is certainly not stored; afterwards it may be.
         @Test(arguments: [false, true])
-        func anUploadWithoutAnswerHasAnUnknownOutcome(isEnded: Bool) async throws {
+        func anUploadWithoutAReplyHasAnUnknownOutcome(isEnded: Bool) async throws {
             await #expect {
                 try await FakeServer.run { server in
                     try await server.welcome(credit: isEnded ? 1 << 20 : 1)

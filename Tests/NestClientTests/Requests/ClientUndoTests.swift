@@ -5,7 +5,7 @@ import NestProtocol
 import Testing
 
 extension SocketTests {
-    /// Undo with options, previews and the undo state, against a server that follows a script.
+    /// Undo with options, previews and the undo state against a scripted server.
     struct ClientUndoTests {
         private static let options = UndoOptions(policy: .force, rehomes: true)
 
@@ -62,7 +62,7 @@ extension SocketTests {
             }
         }
 
-        /// It means the same entry, whatever happened to its answer.
+        /// The retry names the same entry, so that a lost reply does not undo another one.
         @Test func aRetriedUndoKeepsItsKeyAndOptions() async throws {
             let (messages, sent) = AsyncStream.makeStream(of: Undo.self)
             let receipt = Receipt(revision: Revision(5), isChanged: true, isReplayed: true)
@@ -92,7 +92,8 @@ extension SocketTests {
             return UndoState(undo: entry, undoCount: 1)
         }
 
-        /// Followers are told each newer state once, over a lost connection; who asks once does not end the following.
+        /// Followers get each newer state once, also across a lost connection. A single request of the state does not
+        /// end the subscription.
         @Test func theUndoStateIsFollowedAcrossReconnects() async throws {
             let (steps, step) = AsyncStream.makeStream(of: Void.self)
             try await FakeServer.run { server in
@@ -114,7 +115,7 @@ extension SocketTests {
                 try await server.send(UndoStateMessage(Self.state("c", 3)), id: once.id)
                 await next.next()
                 try await server.send(UndoStateMessage(UndoState()))
-                // The last follower has gone: nothing more is wanted.
+                // The last follower has left: the client ends the subscription.
                 #expect(try await server.expect(GetUndoState.self).message.follows == false)
                 step.yield()
                 await server.untilClosed()
@@ -124,15 +125,15 @@ extension SocketTests {
                     var states = try #require(first).makeAsyncIterator()
                     first = nil
                     #expect(try await states.next() == Self.state("a", 1))
-                    // A later follower begins with what is known.
+                    // A later follower begins with the known state.
                     var others = client.undoStates().makeAsyncIterator()
                     #expect(try await others.next() == Self.state("a", 1))
                     step.yield()
                     #expect(try await states.next() == Self.state("b", 2))
                     #expect(try await others.next() == Self.state("b", 2))
                     step.yield()
-                    // Through the lost connection: "b" again is no news.
-                    // Who asks once may come before or after the followers.
+                    // After the lost connection "b" is not reported again.
+                    // The single request may be answered before or after the followers.
                     let once = try await client.undoState()
                     #expect(once == Self.state("b", 2) || once == Self.state("c", 3))
                     #expect(try await states.next() == Self.state("c", 3))
@@ -168,7 +169,7 @@ extension SocketTests {
             }
         }
 
-        /// Several revisions by one undo, named by OWN while the subscription has no state yet.
+        /// One undo makes several revisions. OWN names them before the subscription has a state.
         @Test func allRevisionsOfAnUndoAreOwn() async throws {
             let view = Limits.viewIDMin + 3
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])

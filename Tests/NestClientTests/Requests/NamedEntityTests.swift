@@ -35,7 +35,7 @@ import Testing
         self.post = NamedEntity(post, in: ManagedObjectModel(entities: [user, post]))
     }
 
-    @Test func valuesAreThoseOfTheProperties() throws {
+    @Test func namedValuesBecomePropertyAssignments() throws {
         let values = try self.post.values(["number": 3, "title": "a", "user": ObjectID(7)])
         #expect(
             values == [
@@ -49,9 +49,9 @@ import Testing
         #expect(error?.code == .unknownProperty && error?.message == "Post has no 'Title'")
     }
 
-    @Test func rowsAreReadAsTheyWereAskedFor() throws {
+    @Test func rowValuesAreReadByRequestedProperty() throws {
         let asked = try self.post.request(properties: ["user.name", "number", "title"])
-        // On the wire, stored properties come first and in the model's order.
+        // On the wire, stored properties are first, in model order.
         let row = Row(id: ObjectID(1), values: [.string("a"), .double(3), .string("Ann")])
         #expect(asked["number", row] == .double(3))
         #expect(asked.text("user.name", row) == "Ann" && asked.text("title", row) == "a")
@@ -63,7 +63,7 @@ import Testing
         )
     }
 
-    @Test func anInvalidRequestSaysWhatIsWrong() throws {
+    @Test func unknownNamesInARequestThrow() throws {
         let request = try self.post.request(where: "number > 1", section: "user.name").request
         #expect(request.section != nil && request.sort.count == 1)
         #expect(throws: PredicateSyntaxError.self) { try self.post.request(where: "numbr > 1") }

@@ -69,7 +69,7 @@ extension SocketTests {
                 #expect(rows.map(\.values[1]) == [.boolean(false), .boolean(true), .boolean(false)])
                 #expect(try await client.history(limit: 1).first?.name == "make a list")
 
-                // References go on standing for their objects, in the next unit too.
+                // References stay valid in later saves.
                 context.delete(second)
                 let third = context.insert(Self.item, Self.titled("third"), at: Self.under(list, .after(first)))
                 try await context.save()
@@ -80,13 +80,13 @@ extension SocketTests {
                 context.set(.object(listID), Self.note, to: .value(.string("by its id")))
                 context.discardChanges(of: list)
                 #expect(!context.hasChanges)
-                // One unit is one undo entry.
+                // One save is one undo entry.
                 _ = try await client.undo()
                 #expect(try await client.fetch(inside).sections[0].rows.count == 3)
             }
         }
 
-        @Test func aRefusedSaveCanBeCorrectedAndRepeated() async throws {
+        @Test func aRefusedSaveCanBeCorrectedAndRetried() async throws {
             try await Self.withContext { context, client in
                 let revision = try await client.fetch(.rootChildren).revision
                 let untitled = context.insert(Self.item, at: Self.under(Self.root))
@@ -98,7 +98,7 @@ extension SocketTests {
                 let before = context.mutations
                 do throws(NestError) {
                     try await context.save()
-                    Issue.record("it is accepted")
+                    Issue.record("the save succeeded")
                 } catch {
                     #expect(error.code == .validationFailed)
                     #expect(
@@ -126,12 +126,13 @@ extension SocketTests {
                 context.require(ObjectID(999), unchangedSince: Revision(0))
                 context.rollback()
                 #expect(!context.hasChanges)
-                // What refers to it cannot be saved, and does not become another object of the next unit.
+                // A reference to the discarded object cannot be saved, and never refers to another object of the next
+                // save.
                 let kept = context.insert(Self.item, Self.titled("kept"), at: Self.under(Self.root))
                 let lost = context.insert(Self.item, Self.titled("lost"), at: Self.under(gone))
                 do throws(NestError) {
                     try await context.save()
-                    Issue.record("it is accepted")
+                    Issue.record("the save succeeded")
                 } catch {
                     #expect(error.code == .invalid)
                 }
@@ -148,7 +149,7 @@ extension SocketTests {
                 context.set(foreign, Self.title, to: .value(.string("b")))
                 do throws(NestError) {
                     try await context.save()
-                    Issue.record("it is accepted")
+                    Issue.record("the save succeeded")
                 } catch {
                     #expect(error.code == .invalid)
                 }
@@ -165,20 +166,20 @@ extension SocketTests {
                 let later = try await client.transaction(theirs).revision
                 do throws(NestError) {
                     try await context.save()
-                    Issue.record("it is accepted")
+                    Issue.record("the save succeeded")
                 } catch {
                     #expect(error.code == .conflict && context.hasChanges)
                 }
                 context.require(id, unchangedSince: later)
                 try await context.save()
                 #expect(try await client.fetch(.rootChildren).sections[0].rows[0].values == [.string("mine")])
-                // It was for that unit only.
+                // The precondition applied to that save only.
                 context.set(.object(id), Self.title, to: .value(.string("again")))
                 try await context.save()
             }
         }
 
-        /// The same key is answered once, through a context too.
+        /// A save with a used key returns the stored reply.
         @Test func aSaveKeepsItsIdempotencyKey() async throws {
             try await Self.withContext { context, client in
                 let key = Identifier128(high: 5, low: 6)
@@ -190,7 +191,7 @@ extension SocketTests {
             }
         }
 
-        // MARK: What is recorded
+        // MARK: Recorded mutations
 
         @Test func updatingAnAttributeTwiceKeepsTheLastValue() {
             let context = ObjectContext(NestClient())
@@ -208,7 +209,7 @@ extension SocketTests {
                     ),
                 ]
             )
-            // Relationships are set in the order that was said, and what a search sees is not changed after it.
+            // Relationship changes keep their order. Changes after a search are not merged with those before it.
             context.rollback()
             let (a, b) = (ObjectReference.object(ObjectID(8)), ObjectReference.object(ObjectID(9)))
             context.set(a, Self.parent, to: .reference(b))
@@ -220,7 +221,7 @@ extension SocketTests {
             #expect(context.mutations.count == 6)
         }
 
-        /// Every kind of change, with references in every place, as it is sent.
+        /// References of every kind of mutation are numbered within the sent transaction.
         @Test func referencesAreNumberedForTheTransaction() async throws {
             let (a, b) = (ObjectReference.inserted(1), ObjectReference.inserted(2))
             let byReference = [PropertyAssignment(Self.parent, .reference(a))]
@@ -237,7 +238,7 @@ extension SocketTests {
             ]
             try await FakeServer.run { server in
                 try await server.welcome()
-                // The unit before has numbers of its own.
+                // The previous save numbers its references separately.
                 let before = try await server.expect(TransactionMessage.self)
                 let one = Receipt(
                     revision: Revision(1),
@@ -280,16 +281,16 @@ extension SocketTests {
             }
         }
 
-        // MARK: Saves that are under way
+        // MARK: Saves in progress
 
-        /// A save whose outcome is not known is the same transaction the next time; what came after it follows.
+        /// After an unknown outcome the next save repeats the same transaction; later changes follow in another.
         @Test func aSaveWithUnknownOutcomeIsRetriedWithItsKey() async throws {
             try await FakeServer.run { server in
                 try await server.welcome()
                 let (first, sent) = try await server.expect(TransactionMessage.self)
                 #expect(sent.transaction.name == "one" && sent.transaction.mutations.count == 1)
                 try await server.send(ErrorMessage(NestError(.timedOut, "it may have been carried out")), id: first)
-                // Not carried out this time: that says nothing of the time before.
+                // BUSY means that the retry was not executed; the first attempt may have been.
                 let (second, again) = try await server.expect(TransactionMessage.self)
                 #expect(again == sent)
                 try await server.send(ErrorMessage(NestError(.busy, "not now")), id: second)
@@ -307,7 +308,7 @@ extension SocketTests {
                     let context = ObjectContext(client)
                     let object = context.insert(Self.item, Self.titled("a"))
                     await Self.expect(.timedOut) { () async throws(NestError) in try await context.save(name: "one") }
-                    // The first value may be stored already.
+                    // The first value may already be stored.
                     context.set(object, Self.title, to: .value(.string("b")))
                     #expect(context.mutations.count == 2)
                     await Self.expect(.busy) { () async throws(NestError) in try await context.save(name: "two") }
@@ -318,8 +319,8 @@ extension SocketTests {
             }
         }
 
-        /// What is added while a save is under way is not part of it, can be taken back, and the save cannot.
-        @MainActor @Test func aContextMayBeChangedWhileItIsSaved() async throws {
+        /// Changes made during a save are not part of it and can be rolled back; the running save cannot.
+        @MainActor @Test func aContextMayBeChangedDuringASave() async throws {
             let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
             let (answers, answer) = AsyncStream.makeStream(of: Void.self)
             try await FakeServer.run { server in
@@ -347,7 +348,7 @@ extension SocketTests {
                 context.set(object, Self.title, to: .value(.string("b")))
                 await Self.expect(.busy) { () async throws(NestError) in try await context.save() }
                 context.rollback()
-                #expect(context.mutations.count == 1, "the save goes on")
+                #expect(context.mutations.count == 1, "the running save keeps its mutation")
                 context.set(object, Self.title, to: .value(.string("c")))
                 answer.yield()
                 _ = try await saving.value
@@ -363,7 +364,7 @@ extension SocketTests {
         private static func expect(_ code: ErrorCode, _ body: () async throws(NestError) -> Receipt?) async {
             do throws(NestError) {
                 _ = try await body()
-                Issue.record("it succeeds")
+                Issue.record("the save succeeded")
             } catch {
                 #expect(error.code == code)
             }

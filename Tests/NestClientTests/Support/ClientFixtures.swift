@@ -3,7 +3,7 @@ import NestModel
 import NestProtocol
 import NestServerTestSupport
 
-/// Values that the client's tests share.
+/// Values that the client tests share.
 enum Fixtures {
     static let request = ObjectFetchRequest.rootChildren
 
@@ -43,7 +43,7 @@ enum Fixtures {
         return SnapshotRows(bytes: writer.bytes)
     }
 
-    /// A diff that inserts a row at the end of `state`, which it also changes.
+    /// Appends a row to `state` and returns the diff.
     static func append(_ row: Row, to state: inout SectionedSnapshot, at revision: UInt64, from: UInt64) -> ResultsDiff
     {
         let path = RowPosition(0, state.total)
@@ -84,7 +84,7 @@ extension FakeServer.Connection {
             id: id,
             flags: rows.isEmpty ? [] : .more
         )
-        // In two frames, to be put together again.
+        // Two frames, so that the client must assemble them.
         guard !rows.isEmpty else { return }
         let half = rows.count / 2
         try await self.send(Fixtures.rows(Array(rows[..<half])), id: id, flags: .more)

@@ -5,9 +5,9 @@ import NestProtocol
 import Testing
 import NestFraming
 
-/// A server that follows a script, one call of it per connection, to see what a client does with every turn of events.
+/// A scripted server for testing a client. It calls the script once per connection.
 struct FakeServer {
-    /// One connection as the script sees it: bytes are frames, and nothing is answered by itself.
+    /// One connection as the script sees it, in frames. Nothing is answered automatically.
     final class Connection {
         /// Counted from 0.
         let number: Int
@@ -22,7 +22,7 @@ struct FakeServer {
             self.pieces = accepted.pieces.makeAsyncIterator()
         }
 
-        /// The next frame; throws when the client has closed.
+        /// Returns the next frame; throws if the client has closed.
         func next() async throws -> Frame {
             while true {
                 if let frame = try self.decoder.next(from: &self.buffer) { return frame }
@@ -30,7 +30,7 @@ struct FakeServer {
             }
         }
 
-        /// The next frame that is not the client's own housekeeping, as the message it must be.
+        /// Returns the id and message of the next frame, which must have this type.
         func expect<M: Message>(_ type: M.Type) async throws -> (id: UInt32, message: M) {
             let frame = try await self.next()
             try #require(frame.type == M.type.rawValue, "expected \(M.type), got type \(frame.type)")
@@ -52,7 +52,7 @@ struct FakeServer {
             }
         }
 
-        /// Preface, HELLO and WELCOME.
+        /// Exchanges prefaces, reads HELLO and sends WELCOME.
         @discardableResult
         func welcome(
             history: UInt64 = 1,
@@ -91,13 +91,13 @@ struct FakeServer {
 
     struct ClientClosed: Error {}
 
-    /// A connection with the bytes that come on it.
+    /// An accepted connection and its received bytes.
     struct Accepted: Sendable {
         let channel: any Channel
         let pieces: AsyncStream<ByteBuffer>
     }
 
-    /// Hands the bytes of a connection to its script.
+    /// Forwards the received bytes of a connection to its script.
     private final class Pipe: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         private let continuation: AsyncStream<ByteBuffer>.Continuation
@@ -115,8 +115,8 @@ struct FakeServer {
         }
     }
 
-    /// Runs `client` against a server whose every connection does `script`, and closes the connection when the script
-    /// ends. When `client` returns, it is over.
+    /// Runs `client` against a server that runs `script` for each connection and closes the connection when the script
+    /// ends. Returns when `client` returns.
     static func run<Result: Sendable>(
         _ script: @escaping @Sendable (Connection) async throws -> Void,
         client: @escaping @Sendable (Int) async throws -> Result

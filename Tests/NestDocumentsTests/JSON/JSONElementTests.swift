@@ -3,7 +3,7 @@ import NestTestSupport
 import Testing
 
 @Suite struct JSONElementTests {
-    /// The element as JSON, with the escapes of strings resolved.
+    /// Returns the element as JSON, with the escapes of strings resolved.
     private func text(_ element: JSONElement) -> String {
         switch element {
         case .null: "null"
@@ -35,7 +35,7 @@ import Testing
         ("\u{feff}[]", "[]"),
         (#""\u00e9\ud83d\ude00\n\/\"""#, "\"\u{e9}\u{1f600}\\n/\\\"\""), ("\"\u{2028}\"", "\"\u{2028}\""),
     ])
-    func validJSONIsRead(_ input: String, _ expected: String) throws {
+    func validJSONIsParsed(_ input: String, _ expected: String) throws {
         #expect(self.text(try self.parse(input)) == expected)
     }
 
@@ -75,8 +75,8 @@ import Testing
         #expect(error("[\n")?.description.hasPrefix("line 8, column 1: not valid JSON: ") == true)
     }
 
-    /// The digits that are written for a double read back as the same double.
-    @Test func doublesAreReadAsTheyAreWritten() throws {
+    /// The digits that are written for a double parse to the same double.
+    @Test func doublesRoundTrip() throws {
         for seed in 0..<5_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let number = Double(bitPattern: random.next())
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// Random text is read or refused. Every element that is read reads back from each form in which it is written.
+    /// Random text parses or is refused. A parsed element is unchanged after it is written and parsed in each form.
     @Test func randomTextIsReadOrRefused() throws {
         let pieces = ["{", "}", "[", "]", ":", ",", "\"", "\\", "u", "d8", "1", "-", ".", "e", "null", " ", "é", "\n"]
         var readCount = 0
@@ -101,7 +101,7 @@ import Testing
         #expect(readCount > 100, "\(readCount)")
     }
 
-    @Test func anyElementIsReadAsItIsWritten() throws {
+    @Test func elementsRoundTrip() throws {
         for seed in 0..<3_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             try Self.expectRoundTrip(Self.element(&random, depth: 0), "seed \(seed)")
@@ -116,7 +116,7 @@ import Testing
         #expect(try JSONElement.parse(Array(element.pretty().utf8)) == element, comment)
     }
 
-    /// A random element, with members in the order of their names, as `parse` returns them.
+    /// Returns a random element, with members in the order of their names, as `parse` returns them.
     private static func element(_ random: inout SeededRandom, depth: Int) -> JSONElement {
         switch random.below(depth > 4 ? 4 : 6) {
         case 0: return .null

@@ -25,7 +25,7 @@ import Testing
     func everyTypeIsRead(_ name: String, _ type: AttributeType) throws {
         let attribute = try self.attribute("attributeType=\"\(name)\"")
         #expect(attribute.type == type)
-        // Absent is NO, and a scalar without a default has none: as with Core Data, an insert has to say it.
+        // As in Core Data, a missing `optional` is NO, and an insert must specify a scalar without a default.
         #expect(!attribute.isOptional && attribute.defaultValue.isNull)
         #expect(try self.attribute("optional=\"YES\" attributeType=\"\(name)\"").isOptional)
         let warnings = try self.warnings("attributeType=\"\(name)\"")
@@ -57,7 +57,7 @@ import Testing
         let both = "attributeType=\"Date\" defaultDateTimeInterval=\"0\" defaultValueString=\"now\""
         #expect(try self.attribute(both).defaultValue == .date(978_307_200_000_000))
         #expect(try self.warnings(both).joined().contains("nest.default"))
-        // Written by programs other than Xcode; Core Data passes over it.
+        // Programs other than Xcode write this; Core Data ignores it.
         #expect(try self.attribute("attributeType=\"Date\" defaultValueString=\"NO\"").defaultValue == .null)
         #expect(try self.warnings("attributeType=\"Date\" defaultValueString=\"NO\"").count == 1)
         #expect(self.fault("attributeType=\"Date\" defaultDateTimeInterval=\"soon\"").contains("seconds since 2001"))
@@ -82,7 +82,7 @@ import Testing
         )
         #expect(
             self.fault("attributeType=\"Integer 16\" minValueString=\"5\" maxValueString=\"4\"").contains(
-                "above its greatest"
+                "above its maximum"
             )
         )
         #expect(

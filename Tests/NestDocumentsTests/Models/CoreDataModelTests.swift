@@ -26,7 +26,7 @@ import Testing
         #expect(berth.attributes.first?.defaultValue == .double(4.5))
     }
 
-    @Test func relationshipsAreReadAsXcodeMeansThem() throws {
+    @Test func relationshipsAreReadAsInXcode() throws {
         let document = try readModel(
             Samples.thing(
                 """
@@ -45,7 +45,7 @@ import Testing
         #expect(document.warnings.count == 2 && document.warnings.contains { $0.contains("No Action") })
     }
 
-    @Test func transientRelationshipsTakeTheirInversesAlong() throws {
+    @Test func transientRelationshipsAreLeftOutWithTheirInverses() throws {
         let document = try readModel(
             Samples.thing(
                 """
@@ -83,7 +83,7 @@ import Testing
                 """
             )
         )
-        // In the order in which they stand, those of the attributes first; of a relationship alone there is one anyway.
+        // Indexes of single attributes first, then the rest in file order. A single relationship always has an index.
         #expect(document.draft.entities[0].indexes == [["a"], ["a", "b"], ["b", "a"], ["b"], ["up", "a"]])
         for word in ["mixed", "RTree", "with", "lowercase:(a)"] {
             #expect(document.warnings.contains { $0.contains(word) }, "\(word)")
@@ -115,7 +115,7 @@ import Testing
         #expect(!document.draft.entities[0].isAbstract)
     }
 
-    @Test func userInfoHoldsSettingsOfNest() throws {
+    @Test func userInfoMayHoldSettingsOfNest() throws {
         func info(_ entries: String) -> String { "<userInfo>\(entries)</userInfo>" }
         let tree = """
             <relationship name="parent" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Thing" \
@@ -153,7 +153,7 @@ import Testing
         #expect(faults(Samples.thing(number)) == ["Thing.a: only a date can be now by default"])
     }
 
-    /// Faults of the file and of the model come in one list.
+    /// One list has the faults of the file and those of the model.
     @Test func allFaultsAreReportedTogether() {
         let list = faults(
             Samples.model(
@@ -173,11 +173,11 @@ import Testing
             )
         )
         for words in [
-            "A.x: composite", "A: its parent entities go in a circle", "B: its parent entities go in a circle",
+            "A.x: composite", "A: its parent entities form a cycle", "B: its parent entities form a cycle",
             "C: its parent entity Nowhere", "C.n: its default is beyond the range of 16 bits",
             "C.twice: the name is used",
             "C.alone: it has no inverse", "C.lost: its destination Gone", "C.lost: the delete rule 'Remove'",
-            "C.wrong: its inverse is of A", "C: the model has more than one entity",
+            "C.wrong: its inverse belongs to A", "C: the model has more than one entity",
         ] {
             #expect(list.contains { $0.contains(words) }, "\(words): \(list)")
         }
@@ -202,7 +202,7 @@ import Testing
         #expect(list.count == 1 && list[0].hasPrefix("Plane.guest: Person.plane does not lead back"), "\(list)")
     }
 
-    @Test func otherFilesAreRefusedByTheirKind() {
+    @Test func otherFilesAreRefusedWithTheirKind() {
         #expect(faults("<plist version=\"1.0\"><dict/></plist>").first?.contains("property list") == true)
         #expect(faults("<html/>").first?.contains("<html>") == true)
         #expect(faults("<model type=\"other\"/>").first?.contains("other") == true)

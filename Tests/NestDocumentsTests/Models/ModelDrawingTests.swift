@@ -3,7 +3,7 @@ import NestDocuments
 import Testing
 
 @Suite struct ModelDrawingTests {
-    @Test func aModelIsDrawn() throws {
+    @Test func modelsAreDrawnAsText() throws {
         let lines = ModelDrawing.lines(of: try readModel(Samples.harbour).draft.compile())
         let drawing = """
             Vessel (abstract, labelled by callSign)

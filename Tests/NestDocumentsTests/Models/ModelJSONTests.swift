@@ -4,8 +4,8 @@ import NestTestSupport
 import Testing
 
 @Suite struct ModelJSONTests {
-    /// A draft reads back from its text, and so does the model that it compiles to.
-    @Test func modelsSurviveTheirText() throws {
+    /// A draft that is written and read is unchanged, and so is the model that it compiles to.
+    @Test func modelsRoundTripAsText() throws {
         for seed in 0..<300 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let draft = random.modelDraft()
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func theBuiltInModelIsWrittenLikeThis() throws {
+    @Test func theBuiltInModelHasThisText() throws {
         let text = """
             {
               "format": "nest-model",
@@ -70,7 +70,7 @@ import Testing
         #expect(try value("string", "null") == .null)
     }
 
-    @Test func nowIsADefaultOfDates() throws {
+    @Test func datesMayDefaultToNow() throws {
         let text = #"{"entities": [{"name": "E", "attributes": [{"name": "at", "type": "date", "default": "now"}]}]}"#
         let attribute = try readModel(text).draft.entities[0].attributes[0]
         #expect(attribute.defaultsToNow && attribute.defaultValue.isNull)
@@ -83,7 +83,7 @@ import Testing
         (#"{"entities": [3]}"#, "entities[0]: an object is expected, not 3"),
         (
             #"{"entities": [{"colour": 1}]}"#,
-            "entities[0].colour: not known here; there can be name, renamedFrom, parent"
+            "entities[0].colour: not known here; the known names are name, renamedFrom, parent"
         ),
         (#"{"entities": [{}]}"#, "entities[0].name: it is missing"),
         (#"{"entities": [{"name": ""}]}"#, "entities[0].name: it is empty"),
@@ -97,7 +97,7 @@ import Testing
         ),
         (
             #"{"entities": [{"name": "E"}, {"name": "F", "attributes": [{"name": "a", "type": "text"}]}]}"#,
-            "entities[1].attributes[0].type: 'text' is none of string, integer"
+            "entities[1].attributes[0].type: 'text' is not one of string, integer"
         ),
         (
             #"{"entities": [{"name": "E", "attributes": [{"name": "a", "type": "integer", "default": 1.5}]}]}"#,
@@ -117,7 +117,7 @@ import Testing
         ),
         (
             #"{"entities": [{"name": "E", "relationships": [{"name": "r", "destination": "E", "inverse": "r", "deleteRule": "drop"}]}]}"#,
-            "entities[0].relationships[0].deleteRule: 'drop' is none of nullify, cascade, deny"
+            "entities[0].relationships[0].deleteRule: 'drop' is not one of nullify, cascade, deny"
         ),
         (#"{"entities": [{"name": "E", "unique": ["a"]}]}"#, "entities[0].unique[0]: an array of names is expected"),
         (
@@ -137,12 +137,12 @@ import Testing
         ("{\"a\": \"\0\"}", "it is not UTF-8 text"),
         ("{\"entities\": []}", "the model has no entity"),
     ])
-    func mistakesAreNamed(_ text: String, _ fault: String) {
+    func faultsNameTheirPathAndWhatIsAllowed(_ text: String, _ fault: String) {
         let list = faults(text)
         #expect(list.contains { $0.contains(fault) }, "\(list)")
     }
 
-    @Test func numbersAreThoseOfJSON() throws {
+    @Test func onlyJSONNumbersAreRead() throws {
         func isRead(_ number: String) -> Bool {
             let list = faults(#"{"entities": [], "version": \#(number)}"#)
             return !list.contains { $0.contains("not valid JSON") }
@@ -153,14 +153,14 @@ import Testing
         }
     }
 
-    @Test func floatsKeepTheirRange() throws {
+    @Test func floatsBeyondTheirRangeAreFaults() throws {
         let text = #"{"entities": [{"name": "E", "attributes": [{"name": "a", "type": "float", "default": 1e39}]}]}"#
         #expect(faults(text) == ["E.a: its default is beyond the range of a float"])
     }
 
-    /// The example of the documentation is a sound model, and its tables name every type and rule.
-    @Test func theDocumentationIsRight() throws {
-        let document = try Repository.text("models.md")
+    /// The example in docs/models.md compiles, and the page names every attribute type and delete rule.
+    @Test func theExampleInTheDocumentationCompiles() throws {
+        let document = try Repository.text("docs/models.md")
         let example = try #require(document.firstMatch(of: /```json\n(.*?)```/.dotMatchesNewlines())?.1)
         let read = try readModel(String(example))
         #expect(try read.draft.compile().entities.map(\.name) == ["Person", "Phone"])

@@ -44,7 +44,7 @@ import Testing
         #expect(try self.entities("M.xcdatamodeld/M.xcdatamodel") == ["One"])
         #expect(try self.entities("M.xcdatamodeld/M.xcdatamodel/contents") == ["One"])
         #expect(try self.entities("M.xcdatamodeld/") == ["One"])
-        // By what is in it, whatever its name.
+        // Other files are recognised by their content, not by their names.
         try self.write(self.model("Two"), "anything.txt")
         #expect(try self.entities("anything.txt") == ["Two"])
         try self.write(#"{"entities": [{"name": "Three"}]}"#, "contents.xml")
@@ -66,19 +66,19 @@ import Testing
         #expect(self.error("M.xcdatamodeld")?.description.contains("property list") == true)
         try self.write(String(repeating: " ", count: 70_000), "M.xcdatamodeld/.xccurrentversion")
         #expect(self.error("M.xcdatamodeld")?.description.contains("bytes") == true)
-        // The list itself was named.
+        // A path to the version list itself is refused.
         try self.write(self.versionList("M.xcdatamodel"), "M.xcdatamodeld/.xccurrentversion")
         #expect(self.error("M.xcdatamodeld/.xccurrentversion") != nil)
     }
 
-    @Test func filesWithoutAModelAreRefusedByTheirKind() throws {
+    @Test func filesWithoutAModelAreRefusedWithTheirKind() throws {
         #expect(self.error("nothing")?.reason == .missing)
         try self.write("", "empty/readme.txt")
         #expect(self.error("empty")?.description.contains("neither a 'contents' file") == true)
         try self.write("", "old.xcdatamodel/elements")
-        #expect(self.error("old.xcdatamodel")?.description.contains("old Xcodes") == true)
+        #expect(self.error("old.xcdatamodel")?.description.contains("old versions of Xcode") == true)
         try self.write("", "older.xcdatamodeld/old.xcdatamodel/elements")
-        #expect(self.error("older.xcdatamodeld")?.description.contains("old Xcodes") == true)
+        #expect(self.error("older.xcdatamodeld")?.description.contains("old versions of Xcode") == true)
         try self.write("", "M.momd/M.mom")
         #expect(self.error("M.momd")?.description.contains("compiled") == true)
         #expect(mkfifo("\(self.directory.path)/pipe", 0o600) == 0)
@@ -98,7 +98,7 @@ import Testing
         #expect(throws: ModelFileError.self) { try ModelFile.read(bytes, name: "huge") }
     }
 
-    /// A file of the maximal size is read and checked in reasonable time.
+    /// Large files are read and checked in reasonable time.
     @Test func largeFilesAreRead() {
         let attribute = "<attribute name=\"a\" attributeType=\"String\"/>"
         let many = String(repeating: attribute, count: 20_000)

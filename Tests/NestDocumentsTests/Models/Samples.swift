@@ -10,15 +10,15 @@ enum Samples {
 
         """
 
-    /// A model of these elements.
+    /// Returns a model with these elements.
     static func model(_ elements: String) -> String { self.head + elements + "\n</model>\n" }
 
-    /// A model of one entity `Thing` with these elements in it.
+    /// Returns a model with one entity `Thing` that contains these elements.
     static func thing(_ elements: String) -> String {
         self.model("<entity name=\"Thing\" representedClassName=\"Thing\" syncable=\"YES\">\(elements)</entity>")
     }
 
-    /// Most of what Xcode can write and nest accepts.
+    /// A model with most features that Xcode can write and nest accepts.
     static let harbour = Samples.model(
         """
             <entity name="Vessel" representedClassName="Vessel" isAbstract="YES" syncable="YES" codeGenerationType="class">
@@ -74,7 +74,7 @@ func readModel(_ text: String) throws(ModelFileError) -> ModelDocument {
     try ModelFile.read(Array(text.utf8), name: "model")
 }
 
-/// The faults of a model, in its file or in its draft; none for a valid one.
+/// Returns the faults of a model, in its file or in its draft; none if the model is valid.
 func faults(_ text: String) -> [String] {
     do {
         let document = try readModel(text)

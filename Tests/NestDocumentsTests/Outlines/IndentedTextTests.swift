@@ -35,16 +35,16 @@ private func write(_ rows: [OutlineRow]) throws -> [UInt8] {
         #expect(try read("a\n  b\n    c\n  d\ne") == ["0|a", "1|b", "2|c", "1|d", "0|e"])
     }
 
-    @Test func aTabIsOneUnitOfTheSpacesBefore() throws {
+    @Test func aTabEqualsOneLevelOfTheSpacesBefore() throws {
         #expect(try read("a\n  b\n\tc\n\t\td") == ["0|a", "1|b", "1|c", "2|d"])
         #expect(try read("a\n\tb\n    c\n        d") == ["0|a", "1|b", "1|c", "2|d"])
     }
 
-    @Test func aJumpIsOneLevel() throws {
+    @Test func aJumpCountsAsOneLevel() throws {
         #expect(try read("a\n\t\t\tb\n\t\t\t\tc\nd") == ["0|a", "1|b", "2|c", "0|d"])
     }
 
-    @Test func anUnevenDedentGoesToTheNearestLevel() throws {
+    @Test func anUnevenDedentMovesToTheNearestLevel() throws {
         #expect(try read("a\n    b\n  c\n    d") == ["0|a", "1|b", "1|c", "2|d"])
         #expect(try read("a\n    b\n c") == ["0|a", "1|b", "0|c"])
         var reader = IndentedTextReader()
@@ -54,18 +54,18 @@ private func write(_ rows: [OutlineRow]) throws -> [UInt8] {
         #expect(reader.warnings == ["1 line begins between two levels; moved to the nearest"])
     }
 
-    @Test func anIndentedFirstLineIsTheTop() throws {
+    @Test func anIndentedFirstLineIsAtTheTopLevel() throws {
         #expect(try read("    a\n      b\nc\n  d") == ["0|a", "1|b", "0|c", "1|d"])
     }
 
-    @Test func lineEndsBlankLinesAndByteOrderMark() throws {
+    @Test func lineEndsBlankLinesAndByteOrderMarksAreRead() throws {
         #expect(try read("\u{feff}a\r\n\tb\r\rc\n\n   \n\t\nd") == ["0|a", "1|b", "0|c", "0|d"])
         #expect(try read("\u{feff}\ta\n\t\tb") == ["0|a", "1|b"])
         #expect(try read("") == [])
         #expect(try read("\n\r\n") == [])
     }
 
-    @Test func bulletsAndTrailingSpacesAreText() throws {
+    @Test func bulletsAndTrailingSpacesAreKeptAsText() throws {
         #expect(try read("- a \n  * b") == ["0|- a ", "1|* b"])
     }
 
@@ -73,7 +73,7 @@ private func write(_ rows: [OutlineRow]) throws -> [UInt8] {
         #expect(try read("C:\\new\n\\section{x}\n\\\n\\\\\n\\x\\ny")[0...1] == ["0|C:\\new", "0|\\section{x}"])
     }
 
-    @Test func escapesAreUndone() throws {
+    @Test func escapesAreDecoded() throws {
         #expect(try read("\\\n\\ a\n\\one\\ntwo\\\\three") == ["0|", "0| a", "0|one\ntwo\\three"])
     }
 
@@ -98,7 +98,7 @@ private func write(_ rows: [OutlineRow]) throws -> [UInt8] {
     }
 }
 
-/// Titles that are hard to write on one line.
+/// Returns a title that is hard to write on one line.
 private func title(_ random: inout SeededRandom) -> String {
     let parts = [
         "", " ", "\t", "\n", "\r", "\\", "\\n", "\\\\", "a", "é", "e\u{301}", "😀", "\u{feff}", "\u{a0}", "\u{2028}",
@@ -117,8 +117,8 @@ private func outline(_ random: inout SeededRandom) -> [OutlineRow] {
 }
 
 @Suite struct IndentedTextRoundTripTests {
-    /// Rows read back as they were written, in pieces of any size.
-    @Test func writingThenReadingIsTheIdentity() throws {
+    /// Rows that are written and read in pieces of any size are unchanged.
+    @Test func rowsRoundTripInPiecesOfAnySize() throws {
         for seed in 0..<3_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let rows = outline(&random)
@@ -128,8 +128,8 @@ private func outline(_ random: inout SeededRandom) -> [OutlineRow] {
         }
     }
 
-    /// Any text gives the same rows in pieces of any size, and rows that were read once read back unchanged.
-    @Test func readingDoesNotDependOnThePieces() throws {
+    /// Any text gives the same rows in pieces of any size. These rows are unchanged after they are written and read.
+    @Test func readingDoesNotDependOnThePieceSize() throws {
         let parts = ["a", "b c", "\n", "\r\n", "\r", "\t", " ", "  ", "\\", "\\n", "\u{feff}", "é", "- x"]
         for seed in 0..<3_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -142,7 +142,7 @@ private func outline(_ random: inout SeededRandom) -> [OutlineRow] {
         }
     }
 
-    /// Random bytes give rows or an error with a location. The rows read back.
+    /// Random bytes give rows or an error with a location. The rows are unchanged after they are written and read.
     @Test func randomBytesAreReadOrRefused() throws {
         for seed in 0..<2_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)

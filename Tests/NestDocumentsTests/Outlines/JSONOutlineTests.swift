@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 @Suite struct JSONTreeTests {
-    @Test func itemsHoldTheirChildren() throws {
+    @Test func itemsAreReadWithTheirChildren() throws {
         let text =
             #"[{"title":"a","note":"n","done":true,"children":[{"title":"b"},{"title":"c","children":[]}]},{"title":"d"}]"#
         #expect(try brief(text, .json) == ["0|a|x|note:n", "1|b", "1|c", "0|d"])
@@ -15,12 +15,12 @@ import Testing
     }
 
     /// Members may be in any order, even with the children first.
-    @Test func membersInAnyOrder() throws {
+    @Test func membersMayBeInAnyOrder() throws {
         let text = #"[{"children":[{"children":[{"title":"c"}],"title":"b"}],"done":false,"note":null,"title":"a"}]"#
         #expect(try brief(text, .json) == ["0|a", "1|b", "2|c"])
     }
 
-    @Test func otherProgramsNames() throws {
+    @Test func namesOfOtherProgramsAreRead() throws {
         let workflowy = #"[{"nm":"a","no":"n","cp":1700000000,"ch":[{"nm":"b","id":"x-1"}]}]"#
         #expect(try brief(workflowy, .json) == [#"0|a|x|note:n|{"cp": 1700000000}"#, #"1|b|{"id": "x-1"}"#])
         let both = #"[{"title":"t","text":"x","completed":"yes","children":null}]"#
@@ -32,7 +32,7 @@ import Testing
         )
     }
 
-    @Test func stringsMayHoldAnything() throws {
+    @Test func stringsMayHoldAnyCharacters() throws {
         let text = #"[{"title":"}]\"{[\\","children":[{"title":"\u00e9\ud83d\ude00\n,"}]}]"#
         #expect(try brief(text, .json) == ["0|}]\"{[\\", "1|é😀\n,"])
     }
@@ -62,8 +62,8 @@ import Testing
         #expect(fault("[{\"title\":\"a\",\"x\":\(nested)}]", .json)?.message.contains("in one value") == true)
     }
 
-    /// An item larger than the reader holds is read if its children come last.
-    @Test func largeItemsAreCompletedBeforeTheirEnd() throws {
+    /// An item larger than the reader's buffer is read if its children are its last member.
+    @Test func itemsLargerThanTheBufferAreReadIfChildrenAreLast() throws {
         let note = String(repeating: "n", count: 60_000)
         let child = #"{"title":"c","note":"\#(note)"}"#
         let children = Array(repeating: child, count: 160).joined(separator: ",")
@@ -73,14 +73,14 @@ import Testing
         let first = Array(#"{"children":[\#(children)],"title":"a"}"#.utf8)
         do throws(FormatError) {
             _ = try readOutline(first, .json, pieceBytes: 1 << 18)
-            Issue.record("it was read")
+            Issue.record("an item with its title after its children was read")
         } catch {
             #expect(error.message == "an item without a title" && error.line == 1, "\(error)")
         }
         let late = Array(#"{"title":"a","children":[\#(children)],"done":true}"#.utf8)
         do throws(FormatError) {
             _ = try readOutline(late, .json, pieceBytes: 1 << 18)
-            Issue.record("it was read")
+            Issue.record("an item with a member after its children was read")
         } catch {
             #expect(error.message.contains("put \"children\" last"), "\(error)")
         }
@@ -88,14 +88,14 @@ import Testing
 }
 
 @Suite struct JSONLinesTests {
-    @Test func depthsAndParents() throws {
+    @Test func depthsOrParentsGiveTheTree() throws {
         #expect(
             try brief(
                 "{\"depth\":0,\"title\":\"a\"}\n\n{\"depth\":1,\"title\":\"b\"}\r\n{\"depth\":0,\"title\":\"c\"}",
                 .jsonl
             ) == ["0|a", "1|b", "0|c"]
         )
-        // A jump is one level, and the first line's depth is the top.
+        // A jump counts as one level, and the depth of the first line is the top level.
         #expect(try brief("{\"level\":3,\"title\":\"a\"}\n{\"level\":9,\"title\":\"b\"}", .jsonl) == ["0|a", "1|b"])
         let parents = #"""
             {"id":3,"parent":2,"title":"c"}
@@ -114,7 +114,7 @@ import Testing
 
     @Test func errorsHaveALocation() throws {
         #expect(fault("{\"title\":\"a\"}\n{\"title\"}", .jsonl)?.line == 2)
-        #expect(fault("{\"title\":\"a\"}\n[1]", .jsonl)?.message == "an item is a JSON object")
+        #expect(fault("{\"title\":\"a\"}\n[1]", .jsonl)?.message == "an item must be a JSON object")
         #expect(fault("{\"title\":\"a\",\"children\":[]}", .jsonl)?.message.contains("the format json") == true)
         #expect(fault("{\"depth\":0,\"title\":\"a\"}\n{\"title\":\"b\"}", .jsonl)?.line == 2)
         #expect(fault("{\"title\":\"a\"}\n{\"title\":\"b\",\"depth\":1}", .jsonl)?.line == 2)
@@ -134,7 +134,7 @@ import Testing
         )
     }
 
-    @Test func rowsOfAServerHaveTheirIDs() throws {
+    @Test func rowsWithIDsAreWrittenWithTheirParents() throws {
         let rows = [
             OutlineRow(depth: 0, id: ObjectID(5), title: "a"),
             OutlineRow(depth: 1, id: ObjectID(6), title: "b", done: true),
@@ -149,7 +149,7 @@ import Testing
     }
 
     /// Random parents in random order give the same tree as a slow search for children.
-    @Test func parentsInAnyOrder() throws {
+    @Test func parentsMayBeInAnyOrder() throws {
         for seed in 0..<300 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let count = 1 + random.below(20)

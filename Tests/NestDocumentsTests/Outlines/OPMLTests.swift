@@ -4,8 +4,8 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// The outline elements of a document, by a scan of its tags that shares no code with nest's reader. It knows tags
-/// whose values are in double quotes, and character references.
+/// Finds the outline elements of a document by a scan of its tags that shares no code with nest's reader. It
+/// understands tags whose values are in double quotes, and character references.
 private enum Elements {
     static func of(_ bytes: [UInt8]) -> [String] {
         var found: [String] = []
@@ -39,7 +39,7 @@ private enum Elements {
     }
 }
 
-/// The names of the attributes of each outline element, in the order of the text.
+/// Returns the names of each outline element's attributes, in the order of the text.
 private func attributeOrders(_ bytes: [UInt8]) -> [[String]] {
     String(decoding: bytes, as: UTF8.self).split(separator: "<").filter { $0.hasPrefix("outline") }.map { tag in
         tag.matches(of: /\s([^\s=]+)="[^"]*"/).map { String($0.1) }
@@ -51,9 +51,9 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
 }
 
 @Suite struct OPMLTests {
-    /// Files of three programs come out with the same elements and attributes, in the same order.
+    /// Files of three programs are read and written with the same elements and attributes, in the same order.
     @Test(arguments: ["workflowy", "dynalist", "omnioutliner"])
-    func aForeignFileComesBackAsItWas(_ name: String) throws {
+    func foreignFilesRoundTrip(_ name: String) throws {
         let bytes = try Repository.bytes("Tests/Fixtures/outlines/\(name).opml")
         let rows = try readOutline(bytes, .opml).rows
         let written = try writeOutline(rows, .opml)
@@ -65,8 +65,8 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         }
     }
 
-    /// Any elements with any attributes come back as they were, whether their texts are HTML or not.
-    @Test func anyAttributesComeBackAsTheyWere() throws {
+    /// Any elements and attributes are unchanged after they are read and written, with their texts read as HTML or not.
+    @Test func attributesRoundTripInTheirOrder() throws {
         let names = [
             "text", "title", "_note", "_complete", "complete", "_status", "checked", "extra", "id", "note", "done",
             "Ümlaut-1",
@@ -123,7 +123,7 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
     }
 
     /// Attributes keep their order through edits; new ones come last.
-    @Test func theOrderOfAttributesSurvivesEdits() throws {
+    @Test func editsKeepTheOrderOfAttributes() throws {
         let bytes = Array(outline(#"<outline b="1" _note="n" text="t" a="2"/><outline text="u" a="1"/>"#).utf8)
         var rows = try readOutline(bytes, .opml).rows
         #expect(rows[0].extra == #"{"a": "2", "attribute order": "b _note text a", "b": "1"}"#)
@@ -158,12 +158,12 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         let odd = try readOutline(Array(outline(body).utf8), .opml)
         #expect(odd.rows.map(brief) == ["0|a", "0|d"])
         #expect(
-            odd.warnings == ["elements that are no outlines left out: 1", "texts between the tags left out: 1"]
+            odd.warnings == ["elements that are not outlines left out: 1", "texts between the tags left out: 1"]
         )
     }
 
-    /// An edited row is written as edited, whatever its file had.
-    @Test func writingFollowsTheRow() throws {
+    /// An edited row is written as edited, with the attributes that its file uses.
+    @Test func editedRowsAreWrittenAsEdited() throws {
         var rows = try readOutline(try Repository.bytes("Tests/Fixtures/outlines/omnioutliner.opml"), .opml).rows
         #expect(rows.map(\.done) == [true, false, false, false, false, false])
         #expect(rows.map(\.title) == ["Write", "Draft", "Review", "Feed", "Only a title", "More"])
@@ -185,14 +185,14 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         #expect(edited.contains(#"<outline text="Tom &amp;amp; Jerry &amp;lt;3">"#), "\(edited)")
     }
 
-    @Test func anElementMayHaveNoText() throws {
+    @Test func elementsMayHaveNoText() throws {
         let rows = try readOutline(Array(outline("<outline/><outline _note='n'/>").utf8), .opml).rows
         #expect(rows.map(\.title) == ["", ""])
         let text = try writtenText(rows, .opml)
         #expect(text.contains("    <outline/>\n    <outline _note=\"n\"/>\n"), "\(text)")
     }
 
-    @Test func encodingsAndMarks() throws {
+    @Test func encodingsAndByteOrderMarksAreRecognised() throws {
         let body = "<opml><body><outline text='\u{e9}'/></body></opml>"
         #expect(
             try readOutline([0xef, 0xbb, 0xbf] + Array(body.utf8), .opml, pieceBytes: 1).rows.map(\.title) == ["é"]
@@ -206,7 +206,7 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         )
         let entities = outline("<outline text='&lt;&#233;&#x1F600;&apos;&#10;&#9;.'/>")
         #expect(try brief(entities, .opml) == ["0|<é😀'\n\t."])
-        // A parser sees a space where an attribute has a line end that is not written as a reference.
+        // XML parsers replace a line end in an attribute by a space, unless it is written as a reference.
         #expect(try brief(outline("<outline text='a\nb'/>"), .opml) == ["0|a b"])
     }
 
@@ -234,7 +234,7 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
             fault(outline("<outline/>\n<outline text='\(long)'/>"), .opml)?.message
                 == "a title of more than \(Limits.valueBytesMax) bytes"
         )
-        // All that was before the fault has been read, but nobody gets half a file: the error ends it.
+        // Text after the last element is a fault, although all elements were read.
         #expect(fault(outline("<outline text='a'/>") + "x", .opml) != nil)
     }
 
@@ -244,12 +244,12 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         for pieceBytes in [1, 3, 1_000] {
             do throws(FormatError) {
                 _ = try readOutline(Array(text.utf8), .opml, pieceBytes: pieceBytes)
-                Issue.record("it was read")
+                Issue.record("a document type declaration was read")
             } catch {
                 #expect(error.line == 2 && error.column == 2, "\(error)")
             }
         }
-        // Instructions are skipped, in pieces too, and so is a declaration that is not at the start.
+        // Processing instructions are skipped, and so is an XML declaration after the start.
         let styled =
             "\n<?xml version='1.0'?><?name?><?xml-stylesheet href='a.css'?>\n<opml><body><outline text='a'/></body></opml>"
         for pieceBytes in [1, 5, 1_000] {
@@ -274,7 +274,7 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         )
     }
 
-    /// A reader that is dropped before its end leaves nothing waiting.
+    /// A reader may be dropped before the end of its file.
     @Test func unfinishedReadersAreFreed() throws {
         for _ in 0..<200 {
             var reader = OutlineFormat.opml.reader()

@@ -2,7 +2,7 @@ import NestDocuments
 import NestModel
 import Testing
 
-/// Items whose values have other names than those of a nested list, and more values.
+/// Items whose fields have other names than those of a nested list, and further attributes.
 @Suite struct OutlineFieldsTests {
     private static var fields: OutlineFields {
         var fields = OutlineFields()
@@ -45,14 +45,14 @@ import Testing
 
     /// JSON keeps every value, even null.
     @Test(arguments: [OutlineFormat.json, .jsonl])
-    func jsonKeepsThem(_ format: OutlineFormat) throws {
+    func jsonKeepsEveryValue(_ format: OutlineFormat) throws {
         let bytes = Array(try Self.text(format).text.utf8)
         let read = try readOutline(bytes, format, ReadingOptions(fields: Self.fields))
         #expect(read.rows == Self.rows)
         #expect(read.rows.map(\.location.line) == (format == .jsonl ? [1, 2] : [2, 3]))
     }
 
-    /// In tables and OPML every value is a text; in tables it has a location.
+    /// Tables and OPML keep every value as text. Tables also give its location.
     @Test func tablesAndOPMLKeepAttributesAsText() throws {
         let table = try readOutline(Array(try Self.text(.csv).text.utf8), .csv, ReadingOptions(fields: Self.fields))
         #expect(table.rows.map(\.title) == ["a", "b"])
@@ -69,7 +69,7 @@ import Testing
         #expect(opml.rows.allSatisfy { $0.extra == nil })
     }
 
-    /// Other programs' names are understood only if they name nothing else here.
+    /// The names that other programs use are understood only if no field or attribute here has the same name.
     @Test func ownNamesPrecedeForeignNames() throws {
         let json = Array(#"{"text":"a","title":"T"}"#.utf8)
         let rows = try readOutline(json, .jsonl, ReadingOptions(fields: Self.fields)).rows
@@ -83,6 +83,6 @@ import Testing
 
     @Test func attributesThatAFormatCannotHoldAreCounted() throws {
         #expect(try Self.text(.text).warnings.contains("attributes left out (text holds titles): 3"))
-        #expect(try Self.text(.md).warnings == ["attributes left out (Markdown has no place for them): 3"])
+        #expect(try Self.text(.md).warnings == ["attributes left out (Markdown cannot hold them): 3"])
     }
 }

@@ -13,16 +13,16 @@ import NestProtocol
         ("id;parent;name", .csv), ("title\tnote\n", .tsv), ("Hello, name", .text), ("title", .text), ("- a\n", .md),
         ("# a\n", .md), ("* [ ] a", .md), ("1. a", .text), ("a\n\tb", .text), ("", .text),
     ])
-    func theContentTellsTheFormat(_ text: String, _ format: OutlineFormat) {
+    func theFormatIsGuessedFromTheContent(_ text: String, _ format: OutlineFormat) {
         #expect(OutlineFormat(guessing: Array(text.utf8)) == format)
     }
 
-    @Test func theNameTellsTheFormat() {
+    @Test func theFormatIsGuessedFromTheFileName() {
         let names = ["a.opml", "b.MD", "c.tar.json", "d.ndjson", "e.csv", "f.tab", "g.txt", "h", "i.doc"]
         #expect(names.map { OutlineFormat(fileName: $0) } == [.opml, .md, .json, .jsonl, .csv, .tsv, .text, nil, nil])
     }
 
-    /// A file of each format is guessed as that format, or as text.
+    /// A written file of each format is guessed as that format.
     @Test func writtenFilesAreRecognised() throws {
         let rows = [OutlineRow(depth: 0, title: "Milk", note: "n"), OutlineRow(depth: 1, title: "Oat")]
         for format in OutlineFormat.allCases {
@@ -30,7 +30,7 @@ import NestProtocol
         }
     }
 
-    @Test func textWarnsOfOmissions() throws {
+    @Test func textWarnsAboutOmissions() throws {
         let rows = [
             OutlineRow(depth: 0, title: "a", note: "n", done: true, extra: "{}"),
             OutlineRow(depth: 0, title: "b", done: true),
@@ -43,13 +43,13 @@ import NestProtocol
         )
     }
 
-    /// A hundred thousand levels, on a small stack. The size of text and Markdown grows with
-    /// the square of the depth, so these have a few thousand.
+    /// Writes and reads a hundred thousand levels on a small stack. The size of text and Markdown grows with the square
+    /// of the depth, so these have a few thousand.
     @Test(arguments: [
         (OutlineFormat.opml, 100_000), (.json, 100_000), (.jsonl, 100_000), (.csv, 100_000), (.tsv, 100_000),
         (.md, 2_000), (.text, 3_000),
     ])
-    func depthTakesNoStack(_ format: OutlineFormat, _ levels: Int) throws {
+    func deepOutlinesNeedNoDeepStack(_ format: OutlineFormat, _ levels: Int) throws {
         let titles = try onSmallStack { () throws -> [OutlineRow] in
             let rows = (0..<levels).map { OutlineRow(depth: $0, title: "\($0)") }
             let bytes = try writeOutline(rows, format).bytes
@@ -59,8 +59,8 @@ import NestProtocol
         #expect(titles.enumerated().allSatisfy { $1.depth == $0 && $1.title == "\($0)" })
     }
 
-    /// A hundred thousand items that name their parents from the bottom up.
-    @Test func parentsTakeNoStack() throws {
+    /// Reads a chain of a hundred thousand items, in which each item precedes its parent.
+    @Test func chainsOfParentsNeedNoDeepStack() throws {
         let depths = try onSmallStack { () throws -> [Int] in
             let lines = (0..<100_000).map {
                 "{\"id\":\($0),\"parent\":\($0 == 99_999 ? "null" : "\($0 + 1)"),\"title\":\"\"}"
@@ -77,7 +77,7 @@ import NestProtocol
                 try writer.write(OutlineRow(depth: depth, title: "a"))
                 _ = writer.take()
             }
-            Issue.record("it was written")
+            Issue.record("10,001 levels were written")
         } catch {
             #expect(error.message.contains("jsonl"), "\(error)")
         }

@@ -3,7 +3,7 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// Rows read back as they were written, in pieces of any size. To replay a failure, put its seed in the range.
+/// Rows that are written and read in pieces of any size are unchanged. To replay a failure, put its seed in the range.
 @Suite struct OutlineRoundTripTests {
     private static let seeds = 0..<1_500 as Range<UInt64>
 
@@ -20,13 +20,13 @@ import Testing
         }
     }
 
-    @Test func jsonLines() throws { try Self.check(.jsonl) }
-    @Test func json() throws { try Self.check(.json) }
-    @Test func csv() throws { try Self.check(.csv) }
-    @Test func tsv() throws { try Self.check(.tsv) }
+    @Test func jsonLinesRoundTrip() throws { try Self.check(.jsonl) }
+    @Test func jsonRoundTrips() throws { try Self.check(.json) }
+    @Test func csvRoundTrips() throws { try Self.check(.csv) }
+    @Test func tsvRoundTrips() throws { try Self.check(.tsv) }
 
     /// Markdown has no extra and no empty notes.
-    @Test func markdown() throws {
+    @Test func markdownRoundTrips() throws {
         try Self.check(.md) { row in
             var row = row
             row.extra = nil
@@ -36,7 +36,7 @@ import Testing
     }
 
     /// OPML keeps every title, note, mark and order.
-    @Test func opml() throws {
+    @Test func opmlRoundTrips() throws {
         try Self.check(.opml) { row in
             var row = row
             row.extra = nil
@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    /// Rows with any extra that were read from OPML once read back unchanged.
-    @Test func opmlWithExtra() throws {
+    /// Rows with any extra, once read from OPML, are unchanged after they are written and read again.
+    @Test func opmlWithExtraRoundTrips() throws {
         for seed in Self.seeds {
             var random = SeededRandom(seed: seed)
             let rows = HardOutlines.rows(&random)
@@ -76,7 +76,8 @@ import Testing
         }
     }
 
-    /// In every format, random bytes give rows or an error with a location. The rows read back from JSON.
+    /// In every format, random bytes give rows or an error with a location. The rows are unchanged after they are
+    /// written and read as JSON.
     @Test func randomBytesAreReadOrRefused() throws {
         let pieces = [
             "<opml>", "<body>", "<outline text=\"a\">", "</outline>", "<?a?>", "<!DOCTYPE", "&#x0;", "<", ">", "\"",
@@ -92,7 +93,7 @@ import Testing
             for seed in 0..<600 as Range<UInt64> {
                 var random = SeededRandom(seed: seed)
                 var bytes = (0..<random.below(30)).flatMap { _ in pieces[random.below(pieces.count)] }
-                // Random pieces are hardly ever a whole file, and a whole file with one more piece sometimes still is.
+                // Random pieces are almost never a valid file; a valid file with one more piece sometimes is.
                 if random.oneIn(3) {
                     let piece = pieces[random.below(pieces.count)]
                     bytes = whole

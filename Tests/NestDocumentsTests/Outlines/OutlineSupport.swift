@@ -22,7 +22,7 @@ func readOutline(
     return (rows, reader.warnings)
 }
 
-/// A row in short: depth, title, `x` when done, then note and extra.
+/// Returns each row in short: depth, title, `x` if done, then note and extra.
 func brief(_ text: String, _ format: OutlineFormat) throws -> [String] {
     try readOutline(Array(text.utf8), format).rows.map(brief)
 }
@@ -35,7 +35,7 @@ func brief(_ row: OutlineRow) -> String {
     return text
 }
 
-/// The error of a text; `nil` when it is read.
+/// Returns the error of reading the bytes, or `nil` if they are read.
 func fault(_ bytes: [UInt8], _ format: OutlineFormat) -> FormatError? {
     do throws(FormatError) {
         _ = try readOutline(bytes, format)

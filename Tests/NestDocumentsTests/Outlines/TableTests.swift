@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 @Suite struct TableTests {
-    @Test func columnsByTheirNames() throws {
+    @Test func columnsAreFoundByTheirNames() throws {
         let text = "\u{feff}Level,Title,Notes,Completed,Due date\r\n1,a,,x,\r\n2,b,n,no,2026-11-21\r\n\r\n1,c\r\n"
         #expect(try brief(text, .csv) == ["0|a|x", "1|b|note:n|{\"Due date\": \"2026-11-21\"}", "0|c"])
         #expect(try brief("id;parent;name\n2;1;b\n1;;a", .csv) == ["0|a", "1|b"])
@@ -18,13 +18,13 @@ import Testing
         )
     }
 
-    @Test func quotes() throws {
+    @Test func quotedCellsAreRead() throws {
         let text = "title,note\n\"a, \"\"b\"\"\nc\",\"\"\n\" d \",x \"y\" z\r\"e\r\nf\",\n"
         #expect(try brief(text, .csv) == ["0|a, \"b\"\nc|note:", "0| d |note:x \"y\" z", "0|e\r\nf"])
     }
 
-    /// A text that spreadsheets take for a formula stays a text.
-    @Test func formulasAreValues() throws {
+    /// Text that a spreadsheet would read as a formula is written and read unchanged.
+    @Test func formulasAreWrittenUnchanged() throws {
         for title in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "=cmd|'/c calc'!A1"] {
             for format in [OutlineFormat.csv, .tsv] {
                 let bytes = try writeOutline([OutlineRow(depth: 0, title: title)], format).bytes

@@ -36,16 +36,16 @@ import Testing
         ("<?xmlx?><a/>", "column 1: a processing"), ("<?xml?><a/>", "column 1: a processing"),
         ("<a> <?xml version='1.0'?></a>", "column 5: a processing instruction"),
     ])
-    func malformedXMLIsRefusedWithItsLocation(_ text: String, place: String) {
+    func malformedXMLIsRefusedWithItsLocation(_ text: String, location: String) {
         do {
             _ = try self.parse(text)
             Issue.record("\(text) was read")
         } catch {
-            #expect(error.description.contains(place), "\(text): \(error)")
+            #expect(error.description.contains(location), "\(text): \(error)")
         }
     }
 
-    /// Entities, and so bombs of entities and files named by them, need a document type declaration.
+    /// Entities need a document type declaration. To refuse it also prevents entity bombs and access to other files.
     @Test func documentTypeDeclarationsAreRefused() throws {
         let bomb = """
             <?xml version="1.0"?>
@@ -57,7 +57,7 @@ import Testing
         #expect(try self.parse("<!-- <!DOCTYPE a> --><a>x<![CDATA[<!DOCTYPE a>]]></a>").text == "x<!DOCTYPE a>")
     }
 
-    /// A parser could take such text for UTF-16, in which a declaration would be hidden.
+    /// A parser could read such text as UTF-16, which would hide a declaration.
     @Test func zeroBytesAreRefused() {
         let hidden = "<!DOCTYPE model [<!ENTITY a \"b\">]><model/>".utf8.flatMap { byte -> [UInt8] in [byte, 0] }
         #expect(throws: ModelFileError(.invalid, name: "hidden", faults: ["it is not UTF-8 text"])) {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// The text is longer than libxml2 gets in one call.
+    /// The text is longer than the piece that libxml2 receives in one call.
     @Test func longTextIsReadWhole() throws {
         let children = String(repeating: "<b x='\u{e9}'>y</b>\n", count: 100_000)
         let root = try self.parse("<a>\(children)</a>")
@@ -82,7 +82,7 @@ import Testing
         #expect(throws: FormatError.self) { try self.parse(String(repeating: "<a>", count: 1_000_000)) }
     }
 
-    /// Every proper beginning of a model is refused with a fault.
+    /// Every truncated model is refused with a fault.
     @Test func everyTruncationIsAnError() {
         let bytes = Array(Samples.harbour.utf8)
         let end = bytes.lastIndex(of: UInt8(ascii: ">"))!
@@ -91,12 +91,12 @@ import Testing
                 _ = try ModelFile.read(Array(bytes[..<count]), name: "cut")
                 Issue.record("the first \(count) bytes were read")
             } catch {
-                if error.faults.isEmpty { Issue.record("nothing is said of the first \(count) bytes") }
+                if error.faults.isEmpty { Issue.record("no fault describes the first \(count) bytes") }
             }
         }
     }
 
-    /// libxml2 holds a tag or comment in memory until its end.
+    /// libxml2 keeps a tag or a comment in memory until its end.
     @Test func longMarkupIsRefused() throws {
         let max = Limits.xmlMarkupBytesMax
         let long = String(repeating: "x", count: max + (1 << 17))
@@ -108,7 +108,8 @@ import Testing
         #expect(try self.parse("<a>\(long)</a>").text.utf8.count == long.utf8.count)
     }
 
-    /// Randomly changed bytes are read or refused. Every element and model that is read reads back as it is written.
+    /// Randomly changed bytes are read or refused. Every element and model that is read is unchanged after it is
+    /// written and read again.
     @Test func changedBytesAreReadOrRefused() throws {
         var (elementCount, modelCount) = (0, 0)
         for seed in 0..<3_000 as Range<UInt64> {
@@ -135,7 +136,7 @@ import Testing
         #expect(elementCount > 500 && modelCount > 300, "\(elementCount) elements, \(modelCount) models")
     }
 
-    /// The element as XML, with its text before its children.
+    /// Returns the element as XML, with its text before its children.
     private static func written(_ element: XMLElement) -> [UInt8] {
         var bytes = Array("<\(element.name)".utf8)
         for (name, value) in element.attributes {

@@ -6,8 +6,8 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// A client that follows changes without a socket: it blocks, drains, is slow to take its pages, leaves and returns, and
-/// keeps a mirror of the store that only what it is told invalidates.
+/// A client that follows changes without a socket. It blocks, drains, reads its pages slowly, disconnects and
+/// reconnects, and keeps a mirror of the store. Only the changes that it receives invalidate values of the mirror.
 final class ChangeFollower {
     let session: Identifier128
     let entities: [EntityNumber]
@@ -16,12 +16,12 @@ final class ChangeFollower {
     private(set) var position: ResumePoint?
     private var place = 0
     private(set) var isBlocked = false
-    /// The engine waits for it to take a page.
-    private(set) var owesDrain = false
+    /// Whether the engine waits until the connection has drained before it sends the next page.
+    private(set) var awaitsDrain = false
     private(set) var ended: ErrorCode?
-    /// What it was told, by revision; with a place, of the one that goes on.
+    /// The received changes, by revision. If `place` is not 0, those of the next revision are incomplete.
     private(set) var objects: [Revision: [ObjectID: ChangedObject]] = [:]
-    /// Objects inserted or deleted that were listed twice in a revision.
+    /// The objects that a revision has listed as inserted or deleted.
     private var listed: [Revision: Set<ObjectID>] = [:]
     private var names: [Revision: String] = [:]
     private(set) var parts = 0
@@ -29,7 +29,7 @@ final class ChangeFollower {
 
     struct Mirrored {
         var entity: EntityNumber
-        /// Without those that have been invalidated.
+        /// The values that have not been invalidated.
         var values: [PropertyNumber: [AttributeValue]] = [:]
     }
 
@@ -43,12 +43,12 @@ final class ChangeFollower {
 
     // MARK: Inputs
 
-    /// Connects, and goes on where it is.
+    /// Connects and resumes from its position.
     func connect(as connection: ConnectionID, requestID: UInt32 = 1) -> [EngineInput] {
         self.connection = connection
         self.view = nil
         self.isBlocked = false
-        self.owesDrain = false
+        self.awaitsDrain = false
         if self.place > 0 { self.resumedInside += 1 }
         return [
             .connected(connection, session: self.session, scope: .everything),
@@ -67,12 +67,12 @@ final class ChangeFollower {
 
     func drain() -> EngineInput {
         self.isBlocked = false
-        self.owesDrain = false
+        self.awaitsDrain = false
         return .drained(self.connection)
     }
 
     var isInside: Bool { self.place > 0 }
-    var isUpToDate: Bool { !self.isBlocked && !self.owesDrain && self.place == 0 }
+    var isUpToDate: Bool { !self.isBlocked && !self.awaitsDrain && self.place == 0 }
 
     // MARK: Effects
 
@@ -84,7 +84,7 @@ final class ChangeFollower {
                 self.view = view
                 if self.position == nil { self.position = ResumePoint(historyID: self.historyID, revision: revision) }
                 self.firstRevision = self.firstRevision ?? revision
-                #expect(self.position?.revision == revision, "\(what): it begins somewhere else")
+                #expect(self.position?.revision == revision, "\(what): it begins at another revision")
             case .failure(let error): self.ended = error.code
             default: break
             }
@@ -92,10 +92,10 @@ final class ChangeFollower {
             self.historyID = welcome.historyID
         case .push(let push, let to) where to.contains(self.connection):
             #expect(push.view == self.view, "\(what): a push for an unknown view")
-            #expect(!self.isBlocked, "\(what): a push to a connection that does not drain")
+            #expect(!self.isBlocked, "\(what): a push to a blocked connection")
             switch push.content {
             case .changeSet(let body):
-                #expect(body.bytes.count <= Limits.frameBytesMax, "\(what): a part fits a frame")
+                #expect(body.bytes.count <= Limits.frameBytesMax, "\(what): a part does not fit in a frame")
                 try self.take(
                     ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in
                         let part = try reader.changeSetPart()
@@ -108,28 +108,28 @@ final class ChangeFollower {
             default: Issue.record("\(what): \(push) for changes")
             }
         case .progress(let revision, let to) where to.contains(self.connection):
-            #expect(self.place == 0 && !self.owesDrain, "\(what): progress while it is behind")
+            #expect(self.place == 0 && !self.awaitsDrain, "\(what): progress while the follower lags")
             self.position!.revision = max(self.position!.revision, revision)
         case .whenDrained(let id) where id == self.connection:
-            self.owesDrain = true
+            self.awaitsDrain = true
         default: break
         }
     }
 
     private var firstRevision: Revision?
-    /// What it follows came after this revision.
+    /// The revision after which it follows changes.
     var start: Revision { self.firstRevision ?? Revision(0) }
     private var historyID = Identifier128(high: 0, low: 0)
 
     private func take(_ part: ChangeSetPart, _ what: String) {
         self.parts += 1
         let revision = part.revision
-        #expect(revision > self.position!.revision, "\(what): revision \(revision) comes twice")
+        #expect(revision > self.position!.revision, "\(what): revision \(revision) is sent twice")
         if self.place > 0 {
-            #expect(revision == self.position!.revision.next, "\(what): a change set ends before it ends")
-            #expect(part.place == 0 || part.place > self.place, "\(what): places ascend")
+            #expect(revision == self.position!.revision.next, "\(what): a change set is incomplete")
+            #expect(part.place == 0 || part.place > self.place, "\(what): places do not ascend")
         } else {
-            #expect(self.objects[revision] == nil, "\(what): revision \(revision) comes twice")
+            #expect(self.objects[revision] == nil, "\(what): revision \(revision) is sent twice")
         }
         self.names[revision] = part.name
         for object in part.objects { self.take(object, revision, what) }
@@ -163,7 +163,7 @@ final class ChangeFollower {
         }
     }
 
-    /// What has been kept must be as it is; what is not kept is read again.
+    /// Checks the values that are still valid against the store, and reads all values again.
     func checkMirror(_ naive: NaiveResults, _ what: String) {
         let live = naive.rows.filter { naive.entity($0.value.entity) != nil }
         #expect(self.mirror.mapValues(\.entity) == live.mapValues(\.entity), "\(what): the objects of the mirror")
@@ -175,7 +175,7 @@ final class ChangeFollower {
                 values[relationship.number] = naive.related(id, relationship).map { .reference($0) }
             }
             for (property, kept) in self.mirror[id]!.values {
-                #expect(kept == values[property], "\(what): nobody said that \(id) has another \(property.rawValue)")
+                #expect(kept == values[property], "\(what): no change named property \(property.rawValue) of \(id)")
             }
             self.mirror[id]!.values = values
         }

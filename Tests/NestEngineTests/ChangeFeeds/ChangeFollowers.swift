@@ -6,7 +6,7 @@ import Testing
 import NestProtocol
 import NestSchema
 
-/// Several clients that follow changes beside a simulation, and what the journal says they should be told.
+/// Several clients that follow the changes of a simulation, and the changes that the journal says they should receive.
 struct ChangeFollowers {
     private var random: SeededRandom
     let pageBytes: Int
@@ -25,13 +25,14 @@ struct ChangeFollowers {
         return ConnectionID(self.nextConnection)
     }
 
-    /// Something happens to one of them; those that do not wait take their pages.
+    /// Returns inputs for one random event of a follower, and drains of followers that wait for their next page.
     mutating func step(_ model: ManagedObjectModel) -> [EngineInput] {
         self.steps += 1
-        let taking = self.all.filter { !$0.isBlocked && $0.owesDrain && self.random.below(3) > 0 }
+        let taking = self.all.filter { !$0.isBlocked && $0.awaitsDrain && self.random.below(3) > 0 }
         var inputs = taking.map { $0.drain() }
         if self.journal.beginning != nil, self.all.count < 4, self.random.oneIn(3) {
-            // The first follows everything from the beginning, and has the mirror; others some of it, from then on or before.
+            // The first follower follows everything from the beginning and has the mirror. Others may follow one
+            // entity, and begin now.
             let entity = model.entities.randomElement(using: &self.random)!.number
             let isFirst = self.all.isEmpty
             let follower = ChangeFollower(
@@ -42,7 +43,7 @@ struct ChangeFollowers {
             self.all.append(follower)
             return inputs + follower.connect(as: self.newConnection())
         }
-        // Inside a change set is where leaving is worth most.
+        // Disconnecting inside a change set is the most interesting case.
         let inside = self.all.filter { $0.isInside && !$0.isBlocked }
         if let follower = inside.randomElement(using: &self.random), self.random.oneIn(2) {
             inputs.append(.disconnected(follower.connection))
@@ -76,17 +77,17 @@ struct ChangeFollowers {
         for follower in self.all { try follower.take(effect, what) }
     }
 
-    /// Nobody has a gap or an overlap, whoever is up to date has everything, and the mirror is right.
+    /// Checks that no follower that is up to date has a gap or an overlap, and that the mirror is correct.
     mutating func check(_ store: Store, _ naive: NaiveResults, _ what: String) throws {
         try self.journal.read(store)
         for follower in self.all {
             #expect(follower.ended == nil, "\(what): ended")
             guard follower.isUpToDate else { continue }
-            let told = follower.objects.filter { $0.key > self.journal.checked(follower) }
+            let received = follower.objects.filter { $0.key > self.journal.checked(follower) }
             for revision in self.journal.revisions where revision > self.journal.checked(follower) {
-                try self.check(follower, revision, told[revision] ?? [:], naive, what)
+                try self.check(follower, revision, received[revision] ?? [:], naive, what)
             }
-            #expect(told.keys.allSatisfy { $0 <= store.head }, "\(what)")
+            #expect(received.keys.allSatisfy { $0 <= store.head }, "\(what)")
             self.journal.note(follower, checked: store.head)
             if follower === self.all[0] { follower.checkMirror(naive, what) }
         }
@@ -95,30 +96,30 @@ struct ChangeFollowers {
     private func check(
         _ follower: ChangeFollower,
         _ revision: Revision,
-        _ told: [ObjectID: ChangedObject],
+        _ received: [ObjectID: ChangedObject],
         _ naive: NaiveResults,
         _ what: String
     ) throws {
         let expected = self.journal.changes(revision, of: follower.entities, store: naive)
-        var told = told
-        for (id, object) in told where object.kind == .updated {
+        var received = received
+        for (id, object) in received where object.kind == .updated {
             guard naive.rows[id] == nil || self.journal.hasReturned(id, since: revision) else { continue }
-            // It was gone when its page was read: of what kind it was may not be known.
-            if let known = expected[id] { told[id]!.entity = known.entity } else { told[id] = nil }
+            // If the object was deleted when its page was read, its entity may be unknown.
+            if let known = expected[id] { received[id]!.entity = known.entity } else { received[id] = nil }
         }
         for (id, known) in expected where known.kind == .updated {
-            // It was not there when its page was read, and an undo has brought it back since.
-            guard let object = told[id], naive.isKind(known.entity, of: object.entity) else { continue }
-            told[id]!.entity = known.entity
+            // The object did not exist when its page was read, and an undo has restored it since.
+            guard let object = received[id], naive.isKind(known.entity, of: object.entity) else { continue }
+            received[id]!.entity = known.entity
         }
-        #expect(told == expected, "\(what): revision \(revision)")
+        #expect(received == expected, "\(what): wrong changes of revision \(revision)")
     }
 }
 
-/// What the journal says that each revision touches, put together the obvious way.
+/// The changes of each revision, collected naively from the journal.
 struct NaiveChanges {
     private(set) var revisions: [Revision] = []
-    private var touched: [Revision: [ObjectID: ChangedObject]] = [:]
+    private var changed: [Revision: [ObjectID: ChangedObject]] = [:]
     private var entities: [ObjectID: EntityNumber] = [:]
     private var checkedTo: [ObjectIdentifier: Revision] = [:]
     private(set) var beginning: ResumePoint?
@@ -133,7 +134,7 @@ struct NaiveChanges {
             let revision = next
             next = next.next
             self.revisions.append(revision)
-            self.touched[revision] = [:]
+            self.changed[revision] = [:]
             try store.access {
                 let entry = try #require(try store.pastTransaction(revision))
                 var pairs: [(ObjectID, PropertyNumber)] = []
@@ -163,16 +164,16 @@ struct NaiveChanges {
             let placed = change.placings.map { layout.properties[layout.placedSlots[$0.place]] }
             object.properties = Set(change.values.map { layout.properties[$0.slot] } + placed).sorted()
         }
-        self.touched[revision]![change.id] = object
+        self.changed[revision]![change.id] = object
     }
 
     private mutating func note(_ owner: ObjectID, _ relationship: PropertyNumber, _ revision: Revision) {
         let entity = self.entities[owner] ?? EntityNumber(0)
-        var object = self.touched[revision]![owner] ?? ChangedObject(kind: .updated, entity: entity, id: owner)
+        var object = self.changed[revision]![owner] ?? ChangedObject(kind: .updated, entity: entity, id: owner)
         if object.kind == .updated {
             object.properties = Set(object.properties).union([relationship]).sorted()
         }
-        self.touched[revision]![owner] = object
+        self.changed[revision]![owner] = object
     }
 
     private func sides(
@@ -192,16 +193,16 @@ struct NaiveChanges {
         }
     }
 
-    /// Those of some entities and what is below them; of all when none is named.
+    /// Returns the changes of objects of the wanted entities and their subentities; of all entities if none is wanted.
     func changes(_ revision: Revision, of wanted: [EntityNumber], store: NaiveResults) -> [ObjectID: ChangedObject] {
-        self.touched[revision]!.filter { _, object in
+        self.changed[revision]!.filter { _, object in
             wanted.isEmpty || wanted.contains { store.isKind(object.entity, of: $0) }
         }
     }
 
-    /// An undo has brought an object back after a revision.
+    /// Whether an undo has restored an object after a revision.
     func hasReturned(_ id: ObjectID, since revision: Revision) -> Bool {
-        self.touched.contains { $0.key > revision && $0.value[id]?.kind == .inserted }
+        self.changed.contains { $0.key > revision && $0.value[id]?.kind == .inserted }
     }
 
     // MARK: How far each follower has been checked

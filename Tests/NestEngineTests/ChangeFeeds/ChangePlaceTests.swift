@@ -3,7 +3,7 @@ import NestModel
 import NestStore
 import Testing
 
-/// A subscription to changes can begin inside a revision only at a place that the revision has.
+/// A subscription to changes may begin inside a revision only at the place of one of its parts.
 @Suite struct ChangePlaceTests {
     private func first(_ fixture: EngineFixture, _ since: UInt64, place: Int) throws -> EngineReply {
         let client = try fixture.connect(session: 1)
@@ -13,14 +13,14 @@ import Testing
             place: place,
             entities: []
         )
-        // Not by the fixture: its clients take no change sets.
+        // Does not use the fixture, because its clients do not accept change sets.
         let (id, input) = client.request(request)
         let effects = fixture.engine.perform([input], now: fixture.now)
         for case .reply(client.connection, id, let reply) in effects { return reply }
         throw NestError(.internalError, "no reply")
     }
 
-    @Test func aPlaceThatARevisionOfOnePartDoesNotHaveIsRefused() throws {
+    @Test func placesInARevisionOfOnePartAreRefused() throws {
         let fixture = try EngineFixture()
         let writer = try fixture.connect(session: 2)
         for number in 0..<3 { try fixture.write(writer, [EngineFixture.insert("item \(number)")]) }
@@ -31,11 +31,11 @@ import Testing
         #expect(try self.first(fixture, 1, place: 0).error == nil)
     }
 
-    @Test func onlyThePlacesOfARevisionOfSeveralPartsAreAccepted() throws {
+    @Test func onlyThePlacesOfPartsAreAccepted() throws {
         let fixture = try EngineFixture()
         let writer = try fixture.connect(session: 2)
         try fixture.write(writer, [EngineFixture.insert("list")])
-        // Several blocks of the journal.
+        // The journal stores this revision in several blocks.
         let title = String(repeating: "x", count: 200)
         try fixture.perform([
             fixture.imported((0..<5_000).map { "\($0) \(title)" }, under: ObjectID(2), by: writer)

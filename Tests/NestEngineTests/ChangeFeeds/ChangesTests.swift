@@ -61,7 +61,7 @@ import NestProtocol
         )
     }
 
-    @Test func everyTransactionIsToldOnceBeforeItsReceipt() throws {
+    @Test func changesArePushedOnceAndBeforeTheReceipt() throws {
         let fixture = try EngineFixture()
         let writer = try fixture.connect(session: 1)
         try fixture.write(writer, [EngineFixture.insert("before")])
@@ -76,21 +76,21 @@ import NestProtocol
         let inserted = ChangedObject(kind: .inserted, entity: EngineFixture.item, id: ObjectID(3))
         #expect(follower.objects[Revision(1)] == nil)
         #expect(follower.objects[Revision(2)] == [ObjectID(2): Self.updated(2, 1), ObjectID(3): inserted])
-        // Only its place among the others has changed.
+        // Only its position among its siblings has changed.
         #expect(follower.objects[Revision(3)] == [ObjectID(3): Self.updated(3, 5)])
         #expect(follower.objects[Revision(4)] == [ObjectID(3): Self.updated(3, 5)])
         #expect(follower.position?.revision == Revision(4))
     }
 
-    /// The journal is read a page at a time, and the next only when the one before has been taken: neither a long journal
-    /// nor a client that takes nothing costs more than a page.
-    @Test func theJournalComesInPages() throws {
+    /// The engine reads the journal page by page, and the next page only after the connection has drained. A long
+    /// journal or a blocked client thus costs no more than a page.
+    @Test func theJournalIsSentPageByPage() throws {
         let fixture = try EngineFixture(changePageBytes: 400)
         let writer = try fixture.connect(session: 1)
         for number in 0..<60 { try fixture.write(writer, [EngineFixture.insert("item \(number)")]) }
         let follower = try self.following(fixture, since: Revision(0))
         let first = follower.objects.count
-        #expect(first > 0 && first < 10 && follower.owesDrain)
+        #expect(first > 0 && first < 10 && follower.awaitsDrain)
         for number in 0..<20 { try self.write(fixture, writer, [EngineFixture.insert("late \(number)")], [follower]) }
         #expect(follower.objects.count == first)
         #expect(try self.drain(fixture, follower) > 8)
@@ -98,24 +98,25 @@ import NestProtocol
         #expect(follower.position?.revision == fixture.store.head)
     }
 
-    @Test func aBlockedConnectionGetsNothingUntilItHasDrained() throws {
+    @Test func aBlockedConnectionReceivesNoChangesUntilItDrains() throws {
         let fixture = try EngineFixture(changePageBytes: 400)
         let writer = try fixture.connect(session: 1)
         let follower = try self.following(fixture)
         try self.perform(fixture, [follower.block()], [follower])
         for number in 0..<30 { try self.write(fixture, writer, [EngineFixture.insert("item \(number)")], [follower]) }
         #expect(follower.objects.isEmpty)
-        // Full again before it had taken all.
+        // The connection blocks again before it has received everything.
         try self.perform(fixture, [follower.drain()], [follower])
-        #expect(follower.owesDrain)
+        #expect(follower.awaitsDrain)
         try self.perform(fixture, [follower.block()], [follower])
         try self.write(fixture, writer, [EngineFixture.insert("last")], [follower])
         _ = try self.drain(fixture, follower)
         #expect(follower.objects.count == 31 && follower.position?.revision == Revision(31))
     }
 
-    /// One batch reads no more pages than it may; who has to wait has a turn later. Who is at the same place shares a page.
-    @Test func aBatchReadsFewPages() throws {
+    /// A batch reads at most `changePagesPerBatchMax` pages; the remaining followers wait for a later batch. Followers
+    /// at the same cursor share a page.
+    @Test func pagesReadPerBatchAreLimited() throws {
         let fixture = try EngineFixture(changePageBytes: 400)
         let writer = try fixture.connect(session: 1)
         for number in 0..<40 { try fixture.write(writer, [EngineFixture.insert("item \(number)")]) }
@@ -125,7 +126,7 @@ import NestProtocol
         let followers = (0..<12).map { ChangeFollower(session: UInt64(200 + $0), since: point($0 / 2)) }
         try self.perform(fixture, followers.flatMap { $0.connect(as: fixture.newConnection()) }, followers)
         #expect(try self.pagesRead(fixture, writer) == Limits.changePagesPerBatchMax)
-        #expect(followers.allSatisfy { $0.owesDrain })
+        #expect(followers.allSatisfy { $0.awaitsDrain })
         #expect(followers.count { $0.objects.isEmpty } == 4)
         while case let late = followers.filter({ !$0.isUpToDate }), !late.isEmpty {
             let before = try self.pagesRead(fixture, writer)
@@ -146,7 +147,7 @@ import NestProtocol
         _ = try store.access { try store.trimJournal(now: fixture.now, revisionsMax: 2) }
     }
 
-    @Test func whatCannotBeFollowedIsRefused() throws {
+    @Test func subscriptionsToUnavailableChangesAreRefused() throws {
         let fixture = try EngineFixture()
         let writer = try fixture.connect(session: 1)
         for number in 0..<5 { try fixture.write(writer, [EngineFixture.insert("item \(number)")]) }
@@ -167,14 +168,15 @@ import NestProtocol
             let request = EngineRequest.subscribeChanges(since: since, place: place, entities: entities)
             let error = try #require(try fixture.ask(writer, request).error)
             #expect(error.code == code, "\(error)")
-            if code == .revisionDropped { #expect(error.message.hasSuffix("oldest revision to go on from is 3")) }
+            if code == .revisionDropped { #expect(error.message.hasSuffix("oldest revision to resume from is 3")) }
         }
-        // Just far enough.
+        // The oldest revision from which a client can resume.
         #expect(try self.following(fixture, since: Revision(3)).objects.count == 2)
     }
 
-    /// The journal forgets what a client has not taken yet: it is told, and has not got half of it.
-    @Test func aFollowerThatIsTooSlowIsTold() throws {
+    /// The journal drops revisions that a client has not received. Its subscription ends with an error, and it receives
+    /// no part of them.
+    @Test func aFollowerBehindTheJournalIsEndedWithAnError() throws {
         let fixture = try EngineFixture()
         let writer = try fixture.connect(session: 1)
         let follower = try self.following(fixture)
@@ -183,7 +185,7 @@ import NestProtocol
         try self.trimToTwo(fixture)
         try self.perform(fixture, [follower.drain()], [follower])
         #expect(follower.ended == .revisionDropped && follower.objects.isEmpty)
-        // Nothing is left of the subscription.
+        // The subscription no longer exists.
         try self.write(fixture, writer, [EngineFixture.insert("after")], [follower])
         #expect(follower.objects.isEmpty)
     }
@@ -210,8 +212,9 @@ import NestProtocol
         try fixture.write(client, [EngineFixture.insert("a")])
     }
 
-    /// A transaction larger than a page comes in parts that each fit a frame, and who leaves inside it goes on there.
-    @Test(arguments: [true, false]) func aLargeTransactionComesInParts(isLeaving: Bool) throws {
+    /// A transaction larger than a page is sent in parts that each fit in a frame. A client that disconnects between
+    /// two parts resumes there.
+    @Test(arguments: [true, false]) func aLargeTransactionIsSentInParts(isLeaving: Bool) throws {
         let fixture = try EngineFixture()
         let writer = try fixture.connect(session: 1)
         let follower = try self.following(fixture)
@@ -219,7 +222,7 @@ import NestProtocol
         let root = try fixture.write(writer, [EngineFixture.insert("top")]).insertedIDs[0]
         try self.perform(fixture, [.tick], [follower])
         try self.perform(fixture, [try fixture.imported(titles, under: root, by: writer)], [follower])
-        #expect(follower.owesDrain && follower.parts < 10)
+        #expect(follower.awaitsDrain && follower.parts < 10)
         while !follower.isUpToDate {
             try self.perform(fixture, [follower.drain()], [follower])
             guard isLeaving, !follower.isUpToDate else { continue }
@@ -234,8 +237,8 @@ import NestProtocol
         #expect(inserted.count == 9_000 && inserted.values.allSatisfy { $0.kind == .inserted })
     }
 
-    /// Pairs are no objects: both of those they join have changed.
-    @Test func pairsAreChangesOfRelationships() throws {
+    /// A pair of a many-to-many relationship is not an object. If it changes, both objects that it joins have changed.
+    @Test func changedPairsAreReportedAsChangesOfBothObjects() throws {
         let model = try ModelDraft.club.compile()
         let fixture = try EngineFixture(model: model)
         let writer = try fixture.connect(session: 1)
@@ -255,7 +258,7 @@ import NestProtocol
             ],
             [follower, persons]
         )
-        // Another order: only that of the group has changed.
+        // Only the order of the group's members changes.
         try self.write(
             fixture,
             writer,

@@ -3,7 +3,7 @@ import NestModel
 import NestStore
 import Testing
 
-/// `Admission` alone, without an engine.
+/// `Admission` without an engine.
 @Suite struct AdmissionQueueTests {
     private let connections = EngineConnections()
     private let memory = AnswerMemory(bytesMax: 1_000)
@@ -33,14 +33,14 @@ import Testing
         return next.connection.id.rawValue
     }
 
-    @Test func connectionsTakeTurnsHoweverManyRequestsTheyHave() throws {
+    @Test func connectionsTakeTurnsRegardlessOfTheirRequestCount() throws {
         for number in [1, 1, 1, 2, 3, 3] as [UInt64] {
             self.admission.enqueue(self.request, 1, try self.connection(number))
         }
         #expect((0..<7).map { _ in self.turn() } == [1, 2, 3, 1, 3, 1, nil])
     }
 
-    @Test func noRequestForAResultOvertakesOneThatWaits() throws {
+    @Test func requestsForResultsDoNotOvertakeWaitingOnes() throws {
         #expect(!self.admission.mustWait(self.request, try self.connection(1)))
         self.admission.enqueue(self.request, 1, try self.connection(1))
         #expect(self.admission.mustWait(self.request, try self.connection(2)))
@@ -49,14 +49,14 @@ import Testing
         #expect(!self.admission.mustWait(self.request, try self.connection(2)))
     }
 
-    @Test func aTurnThatHasDoneItsWorkLetsRequestsWait() throws {
+    @Test func requestsWaitOnceTheWorkOfATurnIsUsedUp() throws {
         self.admission.work = 100
         #expect(self.admission.mustWait(self.request, try self.connection(1)))
         self.admission.beginTurn()
         #expect(!self.admission.mustWait(self.request, try self.connection(1)))
     }
 
-    @Test func aConnectionThatHasNotReadItsAnswersGetsNoMore() throws {
+    @Test func aConnectionWithUnreadAnswersGetsNoMore() throws {
         let connection = try self.connection(1)
         var effects: [EngineEffect] = []
         self.admission.charge(50, to: connection, &effects)
@@ -72,7 +72,7 @@ import Testing
         #expect(self.turn() == 1)
     }
 
-    @Test func nobodyGetsATurnWithoutMemoryForAnswers() throws {
+    @Test func noConnectionGetsATurnWithoutMemoryForAnswers() throws {
         var held: AnswerShare? = self.memory.share(500)
         self.admission.enqueue(self.request, 1, try self.connection(1))
         #expect(held != nil && !self.admission.hasBacklog && self.turn() == nil)
@@ -80,7 +80,7 @@ import Testing
         #expect(self.admission.hasBacklog && self.turn() == 1)
     }
 
-    @Test func aConnectionThatIsGoneLosesItsTurn() throws {
+    @Test func aClosedConnectionLosesItsTurn() throws {
         for number in [1, 2] as [UInt64] { self.admission.enqueue(self.request, 1, try self.connection(number)) }
         _ = self.connections.remove(ConnectionID(1))
         #expect([self.turn(), self.turn()] == [2, nil])

@@ -2,17 +2,18 @@ import NestEngine
 import NestModel
 import Testing
 
-/// Requests for results that come all at once take turns. With random ones among everything else: `ResultsSimulationTests`.
+/// Many simultaneous requests for results are answered in turns. `ResultsSimulationTests` tests this with random
+/// requests.
 @Suite struct AdmissionTests {
     private let fixture: EngineFixture
     private let writer: SimulatedClient
 
-    /// A list of three, and work for two small requests in a batch.
+    /// A list of three items, and a limit of work that allows two small requests in a batch.
     init() throws {
         self.fixture = try EngineFixture(admissionWorkMax: 12)
         self.writer = try self.fixture.connect(session: 1)
         try self.fixture.write(self.writer, (0..<3).map { EngineFixture.insert("\($0)") })
-        // Live, so that nobody who comes has it loaded.
+        // The result is live, so that no later subscription must load it.
         try self.fixture.perform([self.writer.subscribe(EngineFixture.root)])
     }
 
@@ -28,7 +29,7 @@ import Testing
         while self.fixture.engine.hasBacklog { try self.fixture.perform([]) }
     }
 
-    @Test func commitsGoOnWhileAStormIsAdmitted() throws {
+    @Test func commitsContinueDuringAStormOfSubscriptions() throws {
         let clients = try self.clients(12)
         var inputs = clients.map { $0.subscribe(EngineFixture.root) }
         var turns = 0
@@ -40,7 +41,7 @@ import Testing
             try self.fixture.perform(inputs + [write])
             inputs = []
             turns += 1
-            // The write is done in its own batch, and somebody is admitted, but never everybody.
+            // The write is answered in its own batch. One or two clients are admitted in each turn.
             #expect(self.writer.replies[id]?.receipt != nil)
             let more = clients.count { $0.state(EngineFixture.root) != nil } - answered
             #expect((1...2).contains(more), "\(more) in turn \(turns)")
@@ -49,7 +50,7 @@ import Testing
         for client in clients { #expect(try self.children(client) == self.fixture.children()) }
     }
 
-    @Test func everyConnectionHasItsTurn() throws {
+    @Test func everyConnectionGetsATurn() throws {
         let clients = try self.clients(2)
         let many = (0..<6).map { _ in
             clients[0].request(.fetch(SimulatedClient.children(of: EngineFixture.root), atLeast: Revision(0)))
@@ -58,7 +59,7 @@ import Testing
         try self.fixture.perform(many.map(\.input) + [one])
         while clients[1].state(EngineFixture.root) == nil { try self.fixture.perform([]) }
         #expect(many.contains { clients[0].replies[$0.id] == nil })
-        // Its own are answered in their order.
+        // The requests of one connection are answered in order.
         while self.fixture.engine.hasBacklog {
             let answered = many.map { clients[0].replies[$0.id] != nil }
             #expect(answered == answered.sorted { $0 && !$1 })
@@ -67,7 +68,7 @@ import Testing
         #expect(many.allSatisfy { clients[0].replies[$0.id] != nil })
     }
 
-    @Test func whatWaitsGoesWithItsConnection() throws {
+    @Test func waitingRequestsEndWithTheirConnection() throws {
         let clients = try self.clients(6)
         try self.fixture.perform(clients.map { $0.subscribe(EngineFixture.root) })
         try self.fixture.perform(clients.suffix(3).map { .disconnected($0.connection) })
@@ -84,15 +85,15 @@ import Testing
         #expect(gone.allSatisfy { self.children($0).count == 3 })
     }
 
-    /// The subscription that a waiting RESUBSCRIBE makes of another is the one that an UNSUBSCRIBE after it does not find.
-    @Test func changesAndEndsKeepTheirOrder() throws {
+    /// A waiting RESUBSCRIBE replaces its subscription, so that a later UNSUBSCRIBE of the old view finds nothing.
+    @Test func resubscribeAndUnsubscribeKeepTheirOrder() throws {
         let client = try self.clients(1)[0]
         let request = SimulatedClient.children(of: EngineFixture.root)
         try self.fixture.perform([client.subscribe(request)])
         let view = try #require(client.subscriptions[request]?.view)
         var part = request
         part.window = .range(offset: 1, limit: 1)
-        // Enough before it that it must wait.
+        // Enough requests that the change must wait.
         let fetches = (0..<3).map { _ in client.request(.fetch(request, atLeast: Revision(0))).input }
         let change = try #require(client.change(request, to: part))
         let end = client.request(.unsubscribe(view: view))
@@ -104,7 +105,7 @@ import Testing
         #expect(client.subscriptions[part]?.state?.total == 1 && client.subscriptions[part]?.state?.window?.total == 4)
     }
 
-    @Test func aSubscriptionEndsWhileOthersWait() throws {
+    @Test func aSubscriptionMayEndWhileRequestsWait() throws {
         let client = try self.clients(1)[0]
         let request = SimulatedClient.children(of: EngineFixture.root)
         try self.fixture.perform([client.subscribe(request)])
@@ -118,8 +119,8 @@ import Testing
         for case .push(_, let to) in effects { #expect(!to.contains(client.connection)) }
     }
 
-    /// What happened meanwhile is read once, not once for each list.
-    @Test func eachReturnsToAListOfItsOwn() throws {
+    /// The revisions since the restart are read once, not once for each list.
+    @Test func clientsOfManyListsResumeInFewTurns() throws {
         let fixture = try EngineFixture(admissionWorkMax: 100)
         let writer = try fixture.connect(session: 1)
         let lists = try fixture.write(writer, (0..<20).map { EngineFixture.insert("list \($0)") }).insertedIDs
@@ -128,7 +129,7 @@ import Testing
         try fixture.restart()
         try fixture.perform([writer.connect(as: fixture.newConnection())])
         for list in lists { try fixture.write(writer, [EngineFixture.insert("new", under: list)]) }
-        // From one list into another, and back.
+        // Moves an item to another list and back.
         let moved = try fixture.children(lists[3])[0]
         try fixture.write(writer, [EngineFixture.move(moved, under: lists[4], .first)])
         try fixture.write(writer, [EngineFixture.move(moved, under: lists[3], .first)])
@@ -144,12 +145,12 @@ import Testing
         for (client, list) in zip(clients, lists) {
             let shown = client.state(list)?.sections.flatMap { $0.rows.map(\.id) }
             #expect(try shown == fixture.children(list))
-            // What has come and gone again is nothing to tell.
+            // A row that left the list and came back gives no diff.
             #expect(client.diffs > 0 || list == lists[5])
         }
     }
 
-    @Test func everybodyReturnsAfterARestart() throws {
+    @Test func allClientsResumeAfterARestart() throws {
         let clients = try self.clients(8)
         try self.fixture.perform(clients.map { $0.subscribe(EngineFixture.root) })
         try self.finish()

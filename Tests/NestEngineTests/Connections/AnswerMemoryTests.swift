@@ -3,10 +3,10 @@ import NestModel
 import NestStore
 import Testing
 
-/// Answers are made for connections that take them, and are counted in bytes.
+/// The engine limits the bytes of answers that connections have not read.
 @Suite struct AnswerMemoryTests {
-    /// A connection that takes nothing is given what one answer is over the limit, whatever it asks for.
-    @Test func aConnectionThatDoesNotTakeItsAnswersIsGivenNoMore() throws {
+    /// A connection that reads no answers gets only the answer that exceeds the limit. Its other requests wait.
+    @Test func unreadAnswersPerConnectionAreLimited() throws {
         let fixture = try EngineFixture(answerBytesUnreadMax: 10_000)
         let writer = try fixture.connect(session: 1)
         try fixture.write(writer, (0..<20).map { _ in EngineFixture.insert(String(repeating: "x", count: 1_000)) })
@@ -20,11 +20,11 @@ import Testing
         #expect(objects.allSatisfy { reader.replies[$0.id] == nil })
         // Others are answered meanwhile.
         guard case .snapshot = try fixture.ask(writer, .fetch(request, atLeast: Revision(0))) else {
-            return #expect(Bool(false), "another connection waits")
+            return #expect(Bool(false), "another connection has to wait")
         }
         var turns = 0
         while asked.contains(where: { reader.replies[$0.id] == nil }) {
-            #expect(reader.owesDrain)
+            #expect(reader.awaitsDrain)
             try fixture.perform([reader.drain()])
             turns += 1
             try #require(turns < 40)
@@ -33,8 +33,8 @@ import Testing
         #expect(turns >= 15 && objects.allSatisfy { reader.replies[$0.id] != nil })
     }
 
-    /// What an answer takes is given back when nobody holds it.
-    @Test func aShareIsGivenBackWithItsAnswer() throws {
+    /// The memory of an answer is released when its last reference is gone.
+    @Test func aShareIsReleasedWithItsAnswer() throws {
         let memory = AnswerMemory(bytesMax: 1_000)
         do {
             let share = memory.share(600)
@@ -44,8 +44,8 @@ import Testing
         #expect(memory.byteCount == 0)
     }
 
-    /// A background read is refused when there is no room for it, and takes nothing afterwards.
-    @Test func anAnswerThatIsTooLargeIsRefused() throws {
+    /// A background read without enough memory is refused and holds no memory afterwards.
+    @Test func answersBeyondTheMemoryLimitAreRefused() throws {
         let fixture = try EngineFixture(asideRowsMin: 0)
         fixture.holdsReads = true
         let writer = try fixture.connect(session: 1)
@@ -63,8 +63,8 @@ import Testing
         #expect(memory.byteCount == 0)
     }
 
-    /// When live results have grown over what they may take, the largest ends.
-    @Test func theLargestResultEndsWhenAllTakeTooMuch() throws {
+    /// If live results grow over their limit, the largest one ends.
+    @Test func theLargestResultEndsUnderMemoryPressure() throws {
         let fixture = try EngineFixture(liveResultBytesMax: 60_000)
         let writer = try fixture.connect(session: 1)
         let lists = try fixture.write(writer, [EngineFixture.insert("large"), EngineFixture.insert("small")])

@@ -8,7 +8,7 @@ import NestProtocol
         effects.count { if case .push(_, let to) = $0 { to.contains(client.connection) } else { false } }
     }
 
-    /// A subscription resumed on a connection that does not drain lags like its others.
+    /// A subscription that is resumed on a blocked connection lags like its other subscriptions.
     @Test func aSubscriptionResumedWhileBlockedLags() throws {
         let fixture = try EngineFixture()
         let writer = try fixture.connect(session: 1)
@@ -28,9 +28,9 @@ import NestProtocol
         }
     }
 
-    /// Another connection keeps the view, so that the next equal subscription has the same id. A client that drops the view at DONE must not
-    /// drop that.
-    @Test func whatEndsASubscriptionIsAnsweredBeforeTheSameViewBegins() throws {
+    /// Another connection keeps the view, so the next equal subscription gets the same view id. DONE must precede
+    /// SUBSCRIBED: a client drops the view at DONE and must not drop the new subscription.
+    @Test func unsubscribeIsAnsweredBeforeTheSameViewIsSubscribedAgain() throws {
         let fixture = try EngineFixture()
         let other = try fixture.connect(session: 1)
         let client = try fixture.connect(session: 2)
@@ -52,8 +52,8 @@ import NestProtocol
         #expect(answered == [1_000, 1_001])
     }
 
-    /// Drained and full again before the engine looked: it is blocked.
-    @Test func aConnectionThatIsFullAgainIsBlocked() throws {
+    /// A connection that drains and blocks again within one batch is blocked.
+    @Test func aConnectionThatDrainsAndBlocksInOneBatchIsBlocked() throws {
         let fixture = try EngineFixture()
         let writer = try fixture.connect(session: 1)
         let client = try fixture.connect(session: 2)
@@ -67,12 +67,12 @@ import NestProtocol
         #expect(try client.state(EngineFixture.root)?.sections[0].rows.map(\.id) == fixture.children())
     }
 
-    /// What an error says fits a frame, whatever the titles are that it names.
-    @Test func aRefusalOfAnUndoFitsAFrame() throws {
+    /// The message of an error fits in a frame, even if it names very long titles.
+    @Test func aRefusalOfAnUndoFitsInAFrame() throws {
         let fixture = try EngineFixture()
         let mine = try fixture.connect(session: 1)
         let other = try fixture.connect(session: 2)
-        // One character, to a person, of 60,000 bytes.
+        // A single grapheme of 60,000 bytes.
         let title = "e" + String(repeating: "\u{301}", count: 30_000)
         let inserts = (0..<12).map { _ in EngineFixture.insert(title) }
         let ids = try fixture.write(mine, inserts).insertedIDs

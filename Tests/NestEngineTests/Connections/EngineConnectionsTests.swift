@@ -7,7 +7,7 @@ import Testing
 
     private func id(_ number: UInt64) -> ConnectionID { ConnectionID(number) }
 
-    @Test func aSessionIsConnectedUntilItsLastConnectionIsGone() {
+    @Test func aSessionIsConnectedUntilItsLastConnectionCloses() {
         self.connections.add(self.id(1), session: 7, scope: .everything)
         self.connections.add(self.id(2), session: 7, scope: .everything)
         #expect(self.connections.remove(self.id(1)) != nil)
@@ -17,7 +17,7 @@ import Testing
         #expect(self.connections.remove(self.id(2)) == nil)
     }
 
-    @Test func theStandbyLearnsOfConnectionsThatComeAndGo() {
+    @Test func addedAndRemovedConnectionsAreReportedToTheStandby() {
         self.connections.add(self.id(1), session: 7, scope: .everything)
         #expect(self.connections.changed.take() == [self.id(1)])
         #expect(self.connections.changed.take().isEmpty)

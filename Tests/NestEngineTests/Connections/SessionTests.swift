@@ -4,9 +4,9 @@ import Testing
 import NestProtocol
 
 @Suite struct SessionTests {
-    /// A write that changes nothing shares its commit with one that does: nothing of its session may be left in the store,
-    /// or the session's number would be another's after a restart, with its undo stack.
-    @Test func aSessionsNumberIsNeverAnothers() throws {
+    /// A write that changes nothing shares a commit with one that does. The store must not keep its session. Otherwise,
+    /// after a restart, another session would get the same number and its undo stack.
+    @Test func sessionNumbersAreNotReused() throws {
         let fixture = try EngineFixture()
         let writer = try fixture.connect(session: 1)
         let owner = try fixture.connect(session: 2)
@@ -25,8 +25,8 @@ import NestProtocol
         #expect(try fixture.ask(owner, .undo(key: nil)).receipt?.isChanged == true)
     }
 
-    /// A key that has expired and is used again is known by its second use, also when the first one expires again.
-    @Test func anExpiredKeyUsedAgainIsKept() throws {
+    /// A key that is used again after it has expired is kept for its second use, even when the first use expires again.
+    @Test func anExpiredKeyThatIsUsedAgainIsKept() throws {
         let fixture = try EngineFixture()
         let client = try fixture.connect(session: 1)
         let key = Identifier128(high: 5, low: 5)
@@ -36,14 +36,14 @@ import NestProtocol
         try fixture.perform([.tick])
         #expect(try fixture.ask(client, request).receipt?.isReplayed == false)
         #expect(try fixture.ask(client, request).receipt?.isReplayed == true)
-        // After a restart the journal tells of both uses; the first expires at the next tick.
+        // After a restart the journal has both uses. The first expires at the next tick.
         try fixture.restart()
         try fixture.perform([client.connect(as: fixture.newConnection()), .tick])
         #expect(try fixture.ask(client, request).receipt?.isReplayed == true)
     }
 
-    /// A session that has not written for long is forgotten, in the store too; its number is not given to another.
-    @Test func aSessionThatIsNotUsedForLongIsForgotten() throws {
+    /// A session that has not written for a long time is deleted, in the store too. No other session gets its number.
+    @Test func unusedSessionsAreForgotten() throws {
         let fixture = try EngineFixture()
         func number(_ id: UInt64) throws -> UInt64 {
             let connection = fixture.newConnection()

@@ -4,9 +4,9 @@ import NestModel
 import NestStore
 import Testing
 
-/// The standby's answer to a read is the engine's.
+/// Checks that the standby answers a read as the engine does.
 enum StandbyCheck {
-    /// `engine`: what the engine has answered.
+    /// `engine`: the engine's answer.
     static func expect(
         _ request: EngineRequest,
         as engine: EngineReply,
@@ -25,7 +25,7 @@ enum StandbyCheck {
             case .failure(let error): Self.expect(.failure(error), engine, request)
             }
         case .none:
-            // What a confined client sees of an object's revision only the engine knows.
+            // Only the engine knows the revision that a confined client sees of an object.
             guard case .object = request, scope != .everything else {
                 Issue.record("no answer to \(request)")
                 return
@@ -37,7 +37,7 @@ enum StandbyCheck {
         switch (reply, engine) {
         case (.snapshot(let header, let bodies), .snapshot(let expected, let expectedBodies)):
             #expect(header == expected, "\(request)")
-            // Bodies may be cut elsewhere; small ones are one.
+            // Large answers may be split differently. Small ones have one body.
             #expect(bodies.map(\.bytes) == expectedBodies.map(\.bytes), "\(request)")
         case (.object(let object), .object(let expected)):
             #expect(object == expected)

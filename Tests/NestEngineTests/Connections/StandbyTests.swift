@@ -6,7 +6,7 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// What the engine shares with a standby, and takes from it.
+/// The state that the engine shares with a standby, and the answers that it accepts from it.
 struct StandbyTests {
     private static let session = Identifier128(high: 5, low: 5)
 
@@ -35,12 +35,12 @@ struct StandbyTests {
         return nil
     }
 
-    @Test func aConnectionThatWasWelcomedKeepsItsNumberAndIsNotWelcomedAgain() throws {
+    @Test func aConnectionWelcomedByTheStandbyKeepsItsSessionNumber() throws {
         let fixture = try EngineFixture(isVolatile: true)
         let (first, second) = (fixture.newConnection(), fixture.newConnection())
         let number = try #require(self.welcome(try fixture.perform([self.hello(first)]))).sessionNumber
         #expect(fixture.engine.share.sessions.hold(Self.session) == number)
-        // The session's other connection goes before the engine knows of the new one.
+        // The session's other connection closes before the engine knows the new one.
         try fixture.perform([.disconnected(first)])
         let effects = try fixture.perform([self.hello(second, isWelcomed: true)])
         #expect(self.welcome(effects) == nil)
@@ -49,7 +49,7 @@ struct StandbyTests {
             try #require(self.welcome(try fixture.perform([self.hello(fixture.newConnection())]))).sessionNumber
                 == number
         )
-        // It never wrote: with its last connection it is forgotten.
+        // A session that never wrote is forgotten with its last connection.
         let third = fixture.newConnection()
         let other = EngineInput.connected(third, session: Identifier128(high: 6, low: 6), scope: .everything)
         let otherNumber = try #require(self.welcome(try fixture.perform([other]))).sessionNumber
@@ -57,7 +57,7 @@ struct StandbyTests {
         fixture.engine.share.sessions.release(number)
     }
 
-    @Test func aTokenThatIsGoneEndsAConnectionThatWasWelcomed() throws {
+    @Test func aRevokedTokenEndsAConnectionWelcomedByTheStandby() throws {
         let fixture = try EngineFixture(isVolatile: true)
         let connection = fixture.newConnection()
         let share = self.share(fixture)
@@ -68,11 +68,11 @@ struct StandbyTests {
         let effects = try fixture.perform([self.hello(connection, token: 7, isWelcomed: true)])
         #expect(effects.contains { if case .end(connection, _) = $0 { true } else { false } })
         #expect(self.share(fixture, hasWrites: false).client(connection) == nil)
-        // Nothing is left of its session: the number is not given again.
+        // The session is forgotten, and its number is not used again.
         #expect(share.sessions.number(of: Self.session) > number)
     }
 
-    @Test func requestsThatAStandbyAnsweredAreNotAnsweredAgain() throws {
+    @Test func requestsAnsweredByTheStandbyAreNotAnsweredAgain() throws {
         let fixture = try EngineFixture(isVolatile: true)
         let writer = try fixture.connect(session: 1)
         let reader = try fixture.connect(session: 2)
@@ -91,12 +91,12 @@ struct StandbyTests {
             if case .reply(_, let id, _) = effect { id } else { nil }
         }
         #expect(replies == [2, 3] && self.welcome(effects) == nil)
-        // The engine knows the connection all the same.
+        // The engine still knows the connection.
         let ping = fixture.engine.perform([.request(new, requestID: 1, read)], now: 6)
         #expect(ping.count == 1)
     }
 
-    @Test func aConnectionThatHasNotSeenTheHeadIsNotAnsweredByStandby() throws {
+    @Test func theStandbyAnswersOnlyConnectionsThatAreUpToDate() throws {
         let fixture = try EngineFixture(isVolatile: true)
         let client = try fixture.connect(session: 1)
         let share = self.share(fixture)
@@ -104,10 +104,10 @@ struct StandbyTests {
             share.handOut(to: client.connection, if: { $0.head == fixture.engine.head }) {}
         }
         #expect(isAnswered())
-        #expect(!share.handOut(to: client.connection, if: { _ in false }) { Issue.record("it is not good") })
-        #expect(!share.handOut(to: ConnectionID(999), if: { _ in true }) { Issue.record("nobody knows it") })
+        #expect(!share.handOut(to: client.connection, if: { _ in false }) { Issue.record("the condition is false") })
+        #expect(!share.handOut(to: ConnectionID(999), if: { _ in true }) { Issue.record("an unknown connection") })
         try fixture.perform([.blocked(client.connection)])
-        // As long as the effects are not on their way nothing is different.
+        // The share changes only when the effects are handed out.
         #expect(isAnswered())
         _ = self.share(fixture, hasWrites: false)
         #expect(!isAnswered() && share.client(client.connection) == nil)
@@ -115,7 +115,7 @@ struct StandbyTests {
         #expect(!isAnswered())
         _ = self.share(fixture, hasWrites: false)
         #expect(isAnswered())
-        // Committed, and not handed out.
+        // The write is committed, but its effects are not handed out yet.
         try fixture.write(client, [EngineFixture.insert("a")])
         #expect(!isAnswered() && share.progress.head < fixture.engine.head)
         _ = self.share(fixture)
@@ -125,7 +125,7 @@ struct StandbyTests {
         #expect(!isAnswered())
     }
 
-    @Test func readsAreAnsweredAsByTheEngine() throws {
+    @Test func theStandbyAnswersReadsAsTheEngineDoes() throws {
         let fixture = try EngineFixture()
         let client = try fixture.connect(session: 1)
         for title in ["Milk", "Bread", "Butter"] { try fixture.write(client, [EngineFixture.insert(title)]) }
@@ -160,7 +160,7 @@ struct StandbyTests {
                 try StandbyCheck.expect(request, as: reply, fixture.store.reader, scope: scope)
             }
         }
-        // It sees what was committed, and nothing that is to come.
+        // It sees committed writes, and no later ones.
         let reader = try StandingReader(fixture.store.reader)
         defer { reader.close() }
         let head = try reader.begin()
@@ -169,11 +169,11 @@ struct StandbyTests {
         #expect(try reader.detail(EngineFixture.root)?.counts.map(\.count) == [3])
         let everything = EngineShare.Client(scope: .everything, takesCompressed: false)
         guard case .none = try StandbyAnswer(.fetch(children, atLeast: head.next), everything, reader) else {
-            Issue.record("the revision is not reached")
+            Issue.record("the standby answered for a revision that it has not reached")
             return
         }
         guard case .none = try StandbyAnswer(.statistics, everything, reader) else {
-            Issue.record("it is the engine's")
+            Issue.record("the standby answered a request that only the engine may answer")
             return
         }
         reader.end()
@@ -181,8 +181,8 @@ struct StandbyTests {
         #expect(try reader.detail(EngineFixture.root)?.counts.map(\.count) == [4])
     }
 
-    /// A session has one number, and a number one session, also when several threads ask at the same time.
-    @Test func numbersAreGivenOnce() {
+    /// Each session has one number and each number one session, also if several threads ask concurrently.
+    @Test func concurrentSessionNumbersAreUnique() {
         let numbers = SessionNumbers()
         let threads = 4
         let sessions = 200

@@ -2,7 +2,8 @@ import NestModel
 import NestTestSupport
 
 extension ModelDraft {
-    /// Parties that are persons or companies, tasks of which some are memos; ordered many-to-many both ways, its own inverse, one-to-one, one-to-many.
+    /// Parties, which are persons or companies, in groups, with tasks, some of which are memos. The relationships are
+    /// one-to-one, one-to-many, many-to-many with an order on one side and on both, and one that is its own inverse.
     static let club: ModelDraft = {
         var party = EntityDraft(name: "Party")
         party.isAbstract = true
@@ -43,7 +44,7 @@ extension ModelDraft {
 }
 
 extension ManagedObjectModel {
-    /// Names an entity or property of a model that has it.
+    /// Returns the number of an entity that the model has.
     func number(_ entity: String) -> EntityNumber { self.entity(named: entity)!.number }
 
     func number(_ entity: String, _ property: String) -> PropertyNumber {

@@ -3,14 +3,14 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// Looks at the diffs of one step when it is known what the store held before and after.
+/// Checks the diffs of one step against the contents of the store before and after it.
 struct DiffCheck {
     private let before: NaiveResults
-    /// Some diffs may be from states that clients held before the step.
+    /// Whether some diffs may start from states older than the step.
     var isCatchUp = false
-    /// How many writes there were.
+    /// The number of writes.
     var transactionCount = 0
-    /// How subscriptions were to become others, and whether what comes of it is uncertain.
+    /// The requested changes of subscriptions, and whether their outcome is uncertain.
     var changes: [ObjectFetchRequest: (kind: SeededRandom.Change, isUncertain: Bool)] = [:]
     private var taken:
         [(request: ObjectFetchRequest, diff: ResultsDiff, old: SectionedSnapshot, new: SectionedSnapshot)] = []
@@ -28,7 +28,7 @@ struct DiffCheck {
         self.taken.append((request, diff, old, new))
     }
 
-    /// `asked`: the requests as they were before they were made canonical.
+    /// `asked`: the original requests, by their canonical form.
     func expectSound(_ after: NaiveResults, _ asked: [ObjectFetchRequest: ObjectFetchRequest], _ what: String) {
         for (request, diff, old, new) in self.taken {
             let rows = asked[request].map { Set(after.order($0)) } ?? []
@@ -38,7 +38,7 @@ struct DiffCheck {
                 #expect((left.reason == .deleted) == isGone, "\(what): \(left), gone: \(isGone)")
             }
             if diff.from == diff.to {
-                #expect(diff.moves.isEmpty && diff.updates.isEmpty, "\(what): a change of a subscription changes rows")
+                #expect(diff.moves.isEmpty && diff.updates.isEmpty, "\(what): a changed subscription moves rows")
             }
             guard let asked = asked[request], !self.isCatchUp, diff.from < diff.to, !asked.sort.isEmpty,
                 asked.sort != [.order]
@@ -49,7 +49,7 @@ struct DiffCheck {
         }
     }
 
-    /// Of a result that is sorted by values: only rows whose key changed move, and no more of them than must.
+    /// In a result that is sorted by values, only rows with a changed key move, and as few of them as possible.
     private func expectFewMoves(
         _ request: ObjectFetchRequest,
         _ diff: ResultsDiff,
@@ -70,13 +70,13 @@ struct DiffCheck {
             if self.before.rows[id]?.revision != after.rows[id]?.revision { placed.insert(id) }
         }
         for move in diff.moves {
-            #expect(placed.contains(old[move.from].id), "\(what): an untouched row moves by \(move) in \(request)")
+            #expect(placed.contains(old[move.from].id), "\(what): an unchanged row moves by \(move) in \(request)")
         }
         guard let fewest = NaiveMoves.fewest(from: oldRows, to: newRows, placed: placed, triesMax: 6) else { return }
         let isOne = self.transactionCount == 1
         #expect(
             isOne ? diff.moves.count == fewest : diff.moves.count >= fewest,
-            "\(what): \(diff.moves.count) moves, \(fewest) would do in \(request)"
+            "\(what): \(diff.moves.count) moves, \(fewest) are enough in \(request)"
         )
     }
 }

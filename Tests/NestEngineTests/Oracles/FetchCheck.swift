@@ -4,9 +4,9 @@ import NestModel
 import NestStore
 import Testing
 
-/// A fetch, and what it should answer.
+/// Performs fetches and checks their answers.
 enum FetchCheck {
-    /// `nil`: the object whose relationship it is of is gone.
+    /// Returns the answer to a fetch, or `nil` if the owner of its relationship does not exist.
     static func fetch(
         _ request: ObjectFetchRequest,
         _ engine: Engine,
@@ -26,7 +26,7 @@ enum FetchCheck {
         }
         _ = engine.perform([.disconnected(prober)], now: now)
         for case .reply(_, _, let reply) in effects {
-            // Now and then: each opens the store.
+            // Only sometimes, because each check opens the store.
             if engine.head.rawValue % 4 == 0 {
                 try StandbyCheck.expect(.fetch(request, atLeast: Revision(0)), as: reply, reader)
             }
@@ -44,7 +44,7 @@ enum FetchCheck {
         return nil
     }
 
-    /// `whole`: the sections of all rows.
+    /// Checks the answer to a fetch. `whole`: the sections of all rows, without the window.
     static func expect(
         _ found: (header: SnapshotHeader, rows: [Row])?,
         _ request: ObjectFetchRequest,
@@ -54,20 +54,20 @@ enum FetchCheck {
     ) {
         guard let (header, rows) = found else {
             let owner = request.source?.object
-            #expect(owner != nil && naive.rows[owner!] == nil, "\(what): no rows, though its owner is there")
+            #expect(owner != nil && naive.rows[owner!] == nil, "\(what): no rows, though the owner exists")
             return
         }
         let all = whole.flatMap(\.rows)
         let window = request.window ?? .range(offset: 0, limit: all.count)
         let shown = NaiveWindow(window, anchor: window.object, of: whole, isSectioned: request.section != nil)
-        #expect(rows == shown.sections.flatMap(\.rows), "\(what): the rows")
-        #expect(header.total == all.count && header.window == shown.position, "\(what): where they are")
-        #expect(header.sections(of: rows) == shown.sections, "\(what): its sections")
+        #expect(rows == shown.sections.flatMap(\.rows), "\(what): wrong rows")
+        #expect(header.total == all.count && header.window == shown.position, "\(what): wrong window position")
+        #expect(header.sections(of: rows) == shown.sections, "\(what): wrong sections")
         let state = SectionedSnapshot(
             revision: header.revision,
             projection: request.projection,
             sections: shown.sections
         )
-        #expect(header.digest == state.digest, "\(what): its digest")
+        #expect(header.digest == state.digest, "\(what): wrong digest")
     }
 }

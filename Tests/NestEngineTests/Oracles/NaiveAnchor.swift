@@ -1,11 +1,14 @@
 import NestModel
 import NestSchema
 
-/// Which object a window around one follows after a batch, found in the rows before and after it.
+/// Finds the object that a window around an object follows after a batch, from the rows before and after the batch.
 ///
-/// The same as long as it is a row. When it has left: the row that is now where it would be by its values of before. In an
-/// order that is nobody's value, a list's, what is certain is between which rows that nobody touched: there may be several
-/// that are right. Without such a row the last one; without rows none, and the first row that comes.
+/// - While the anchor is a row, the window follows it.
+/// - If the anchor has left, the window follows the row that now has the position of the anchor's old values. In a
+///   list, whose order is not a value, only the nearest unchanged rows above and below are certain, so several rows may
+///   be right.
+/// - If there is no such row, the window follows the last row.
+/// - Without any rows it follows none, and then the first row that appears.
 struct NaiveAnchor {
     let request: ObjectFetchRequest
     let before: NaiveResults
@@ -29,12 +32,12 @@ struct NaiveAnchor {
         return [rows.first { self.after.precedes(anchor, $0, keys, self.request) } ?? last]
     }
 
-    /// Rows that may have come into the place of one of a list.
+    /// Returns the rows of a list that may have taken the position of the anchor.
     private func between(_ anchor: ObjectID, _ rows: [ObjectID]) -> [ObjectID] {
         let old = self.before.order(self.request)
         guard let index = old.firstIndex(of: anchor) else { return rows }
         let there = Set(rows)
-        let isStationary = { (id: ObjectID) in there.contains(id) && !self.isTouched(id) }
+        let isStationary = { (id: ObjectID) in there.contains(id) && !self.isChanged(id) }
         let above = old[..<index].last(where: isStationary).flatMap { rows.firstIndex(of: $0) } ?? -1
         guard let below = old[(index + 1)...].first(where: isStationary).flatMap({ rows.firstIndex(of: $0) }) else {
             return above + 1 < rows.count ? Array(rows[(above + 1)...]) : [rows[rows.count - 1]]
@@ -42,14 +45,14 @@ struct NaiveAnchor {
         return Array(rows[(above + 1)...below])
     }
 
-    private func isTouched(_ id: ObjectID) -> Bool {
+    private func isChanged(_ id: ObjectID) -> Bool {
         self.before.rows[id]?.revision != self.after.rows[id]?.revision
             || self.before.pairRevisions(of: id) != self.after.pairRevisions(of: id)
     }
 }
 
 extension ObjectFetchRequest {
-    /// The rows are in an order that somebody gave them.
+    /// Whether the rows are in the order of a list.
     func isOrderOfList(_ naive: NaiveResults) -> Bool {
         if self.sort == [.order] { return true }
         guard self.sort.isEmpty, let source else { return false }
@@ -58,12 +61,13 @@ extension ObjectFetchRequest {
 }
 
 extension NaiveResults {
-    /// The ids of the rows of a request, window or not, in order.
+    /// Returns the ids of a request's rows in order, without regard to its window.
     func order(_ request: ObjectFetchRequest) -> [ObjectID] {
         self.sections(request, []).flatMap { $0.rows.map(\.id) }
     }
 
-    /// The pairs of relationships that are to-many on both sides an object is in, and when each was touched last.
+    /// Returns the pairs of many-to-many relationships that contain an object, each with the revision of its last
+    /// change.
     func pairRevisions(of id: ObjectID) -> [ObjectID: Revision] {
         self.rows.filter { self.model.entity($0.value.entity) == nil && $0.value.values.contains(.reference(id)) }
             .mapValues(\.revision)

@@ -1,9 +1,9 @@
 import NestModel
 import NestTestSupport
 
-/// Order and sections, value by value.
+/// Order and sections, computed naively from the values.
 extension NaiveResults {
-    /// What the sort descriptors compare, folded.
+    /// Returns the folded values that the sort descriptors compare.
     func sortValues(_ request: ObjectFetchRequest, of id: ObjectID) -> [AttributeValue] {
         request.sort.map { descriptor in
             guard case .path(let path) = descriptor.key else { return .null }
@@ -29,7 +29,7 @@ extension NaiveResults {
         return a < b
     }
 
-    /// The attribute at the end of a path.
+    /// Returns the attribute at the end of a path.
     func attribute(_ path: PropertyPath, _ entity: EntityNumber) -> AttributeDescription? {
         var entity = self.model.entity(entity)
         for step in path.steps { entity = (entity?.relationship(step)?.destination).flatMap { self.model.entity($0) } }

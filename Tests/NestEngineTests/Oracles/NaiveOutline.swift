@@ -1,6 +1,6 @@
 import NestModel
 
-/// The nested list kept the obvious way: what the engine is compared with.
+/// A naive nested list, to compare the engine with.
 struct NaiveOutline: Equatable {
     struct Item: Equatable {
         var title: AttributeValue
@@ -10,7 +10,7 @@ struct NaiveOutline: Equatable {
         var parent: ObjectID?
         var children: [ObjectID] = []
 
-        /// In the order of the properties' numbers.
+        /// The values, in the order of the property numbers.
         var values: [AttributeValue] {
             [self.title, self.note, self.done, self.extra, self.parent.map { .reference($0) } ?? .null]
         }
@@ -39,12 +39,12 @@ struct NaiveOutline: Equatable {
         self.items[parent]!.children.removeAll { $0 == id }
     }
 
-    /// With everything inside.
+    /// Deletes an item and everything below it.
     mutating func delete(_ id: ObjectID) {
         self.detach(id)
-        var doomed = [id]
-        while let next = doomed.popLast() {
-            doomed += self.items.removeValue(forKey: next)?.children ?? []
+        var cascade = [id]
+        while let next = cascade.popLast() {
+            cascade += self.items.removeValue(forKey: next)?.children ?? []
         }
     }
 }

@@ -2,7 +2,7 @@ import NestModel
 import NestSchema
 
 extension NaiveResults {
-    /// Whether a predicate is true of an object, node by node.
+    /// Whether a predicate is true of an object. Evaluates every node.
     func isTrue(_ predicate: FetchPredicate, of id: ObjectID) -> Bool {
         var stack: [Bool] = []
         for node in predicate.nodes {
@@ -33,7 +33,7 @@ extension NaiveResults {
         func isTrue(_ end: ObjectID?) -> Bool {
             Self.isTrue(comparison, self.value(comparison.path.leaf, of: end), type)
         }
-        // Behind a to-one reference that is null there are no objects; behind a member's own, a null value.
+        // A null to-one reference before the to-many step leads to no members. One after it leads to a null value.
         let (before, after) = self.split(comparison.path, of: id)
         let members = before.map { self.members($0, comparison.path.steps.count - after.count - 1, comparison.path) }
         switch comparison.quantifier {
@@ -44,7 +44,7 @@ extension NaiveResults {
         }
     }
 
-    /// The object whose to-many relationship a path goes by, and the steps after that.
+    /// Returns the object whose to-many relationship the path follows, and the steps after that relationship.
     private func split(_ path: PropertyPath, of id: ObjectID) -> (before: ObjectID?, after: [PropertyNumber]) {
         var current: ObjectID? = id
         for (index, step) in path.steps.enumerated() {
@@ -63,7 +63,7 @@ extension NaiveResults {
         self.rows[id].flatMap { self.attribute(path, $0.entity)?.type }
     }
 
-    /// Whether the way up from an object comes by another, however far.
+    /// Whether an object is below `root` at any depth.
     private func isBelow(_ id: ObjectID, _ root: ObjectID, _ toMany: PropertyNumber) -> Bool {
         guard let relationship = self.entity(of: id)?.relationship(toMany),
             let inverse = self.model.inverse(of: relationship)
@@ -107,7 +107,7 @@ extension NaiveResults {
         case .contains, .beginsWith, .endsWith, .like:
             guard case .string(let text) = value, case .string(let part) = wanted[0] else { return false }
             return Self.isFound(Array(part.unicodeScalars), in: Array(text.unicodeScalars), comparison.operator)
-        case .inSubtree: preconditionFailure("a sub-tree is no matter of a value")
+        case .inSubtree: preconditionFailure("inSubtree does not compare values")
         }
     }
 

@@ -2,13 +2,13 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// Results found the obvious way: by going through all objects of a store, and sorting.
+/// Results found naively, by searching and sorting all objects of a store.
 final class NaiveResults {
     let model: ManagedObjectModel
     private let layout: ModelLayout
-    /// Everything there is, pairs included.
+    /// All rows of the store, including pairs.
     let rows: [ObjectID: ObjectRow]
-    /// What to-many relationships lead to, as far as it has been asked for.
+    /// The objects of to-many relationships, for those that were requested before.
     private var lists: [FetchSource: [ObjectID]] = [:]
     private var kinds: [EntityNumber: [ObjectID]] = [:]
     private var states: [ObjectFetchRequest: [ResultsSection]] = [:]
@@ -35,7 +35,7 @@ final class NaiveResults {
 
     func entity(_ number: EntityNumber) -> EntityDescription? { self.model.entity(number) }
 
-    /// Ids of the objects of an entity, ascending.
+    /// Returns the ids of an entity's objects, ascending.
     func objects(of entity: EntityNumber) -> [ObjectID] {
         if let known = self.kinds[entity] { return known }
         let found = self.rows.filter { self.isKind($0.value, of: entity) }.map(\.key).sorted()
@@ -43,7 +43,7 @@ final class NaiveResults {
         return found
     }
 
-    /// The objects that a to-many relationship of an owner leads to, in its order.
+    /// Returns the objects of an owner's to-many relationship, in its order.
     func related(_ owner: ObjectID, _ relationship: RelationshipDescription) -> [ObjectID] {
         let key = FetchSource(object: owner, relationship: relationship.number)
         if let known = self.lists[key] { return known }
@@ -77,14 +77,14 @@ final class NaiveResults {
 
     // MARK: Values
 
-    /// A stored property of an object, or its entity.
+    /// Returns a stored property of an object, or its entity.
     func value(_ property: PropertyNumber, of id: ObjectID) -> AttributeValue {
         guard let row = self.rows[id], let layout = self.layout[row.entity] else { return .null }
         if property == .entity { return .integer(Int64(row.entity.rawValue)) }
         return layout.slot(of: property).map { row.values[$0] } ?? .null
     }
 
-    /// The objects that steps lead to, and whether a to-one step on the way led nowhere.
+    /// Returns the objects that the steps lead to, with `nil` for a to-one step that is null.
     func ends(_ steps: [PropertyNumber], of id: ObjectID) -> [ObjectID?] {
         guard let step = steps.first else { return [id] }
         let rest = Array(steps.dropFirst())
@@ -95,7 +95,7 @@ final class NaiveResults {
         return self.related(id, relationship).flatMap { self.ends(rest, of: $0) }
     }
 
-    /// What is at the end of a path, for an object that the steps have led to.
+    /// Returns the value of a path's leaf, for an object that its steps lead to.
     func value(_ leaf: PropertyPath.Leaf, of id: ObjectID?) -> AttributeValue {
         guard let id else { return .null }
         switch leaf {
@@ -107,14 +107,14 @@ final class NaiveResults {
         }
     }
 
-    /// Of a path with no step to many.
+    /// Returns the value of a path without to-many steps.
     func value(_ path: PropertyPath, of id: ObjectID) -> AttributeValue {
         self.value(path.leaf, of: self.ends(path.steps, of: id)[0])
     }
 
     // MARK: Requests
 
-    /// What a client of a fetch request without a window should hold; its properties in the order of `projection`.
+    /// Returns the sections of a fetch request without its window, with the values in the order of `projection`.
     func sections(_ request: ObjectFetchRequest, _ projection: [PropertyNumber]) -> [ResultsSection] {
         var key = request
         key.projection = projection
@@ -150,7 +150,7 @@ final class NaiveResults {
         return ids.sorted { self.precedes($0, $1, keys, request) }
     }
 
-    /// The ordered list that a `parent == X` of the outermost AND is of.
+    /// Returns the objects of the ordered list that a condition `parent == X` in the outermost AND names.
     private func listed(_ predicate: FetchPredicate, _ number: EntityNumber) -> [ObjectID] {
         for comparison in predicate.comparisons {
             guard comparison.operator == .equal, comparison.path.leaf == .object, comparison.path.steps.count == 1,

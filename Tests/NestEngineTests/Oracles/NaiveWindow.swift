@@ -1,11 +1,11 @@
 import NestModel
 
-/// What a window shows, found the obvious way: cut out of all rows.
+/// The rows and the position of a window, cut out of all rows.
 struct NaiveWindow {
     let sections: [ResultsSection]
     let position: WindowPosition
 
-    /// `anchor`: the object that a window around one follows; `nil` only when there are no rows.
+    /// `anchor`: the object that a window around an object follows; `nil` only if there are no rows.
     init(_ window: FetchWindow, anchor: ObjectID?, of whole: [ResultsSection], isSectioned: Bool) {
         let all = whole.enumerated().flatMap { index, section in
             section.rows.enumerated().map { (path: RowPosition(index, $0), row: $1) }
@@ -30,7 +30,7 @@ struct NaiveWindow {
         if !isSectioned, sections.isEmpty { sections = [ResultsSection(key: .string(""), rows: [])] }
         self.sections = sections
 
-        // An empty window is where it would begin.
+        // An empty window has the position at which it would begin.
         var first = indexes.first ?? 0
         if indexes.isEmpty, case .range(let offset, _) = window { first = min(offset, all.count) }
         var start = WindowStart(row: first)
@@ -46,7 +46,7 @@ struct NaiveWindow {
 }
 
 extension FetchWindow {
-    /// The object that the window is around.
+    /// The object of a window around an object.
     var object: ObjectID? {
         if case .around(let id, _, _) = self { id } else { nil }
     }

@@ -1,14 +1,14 @@
 import NestModel
 import NestTestSupport
 
-/// Random ways through a model, and what can be said of what is at their ends.
+/// Random paths through a model, and predicates of the values at their ends.
 extension SeededRandom {
-    /// What a path may end in.
+    /// The kinds of a path's leaf.
     enum PathEnd {
         case attribute, object, count
     }
 
-    /// A way of up to four steps from the objects of an entity; with `toMany` one of them is to many, and a count may follow.
+    /// Returns a path of up to four steps from the objects of an entity. With `toMany` one of the steps is to-many.
     mutating func path(
         _ scene: Scene,
         of entity: EntityDescription,
@@ -51,7 +51,7 @@ extension SeededRandom {
 
     // MARK: Predicates
 
-    /// A predicate of values from the scene, so that it is often true of some and not of others.
+    /// Returns a predicate with values of the scene, so that it is often true of some objects and false of others.
     mutating func predicate(_ scene: Scene, of entity: EntityDescription, depth: Int = 2) -> FetchPredicate? {
         if depth > 0, self.oneIn(2) {
             let count = self.below(2) + 2

@@ -1,7 +1,7 @@
 import NestModel
 import NestTestSupport
 
-/// Random requests of every kind that there is.
+/// Random requests of every kind.
 extension SeededRandom {
     mutating func request(_ scene: Scene) -> ObjectFetchRequest? {
         let hasTrees = scene.focus == .trees && !self.oneIn(4)
@@ -51,7 +51,7 @@ extension SeededRandom {
                 descriptor.folding = TextFolding(rawValue: UInt8(self.below(4)))
             }
             request.sort.append(descriptor)
-            // The same again, told apart by what it folds.
+            // A second key that differs only in its folding.
             if !descriptor.folding.isEmpty, self.oneIn(2) {
                 descriptor.folding = []
                 request.sort.append(descriptor)
@@ -68,7 +68,7 @@ extension SeededRandom {
         request.section = SectionKey(functions.randomElement(using: &self)!, of: path)
     }
 
-    /// In the order of a list, whose owner a conjunct names.
+    /// Sorts in the order of a list. A condition of the predicate names the owner of the list.
     private mutating func addListOrder(
         _ scene: Scene,
         _ entity: EntityDescription,
@@ -91,7 +91,7 @@ extension SeededRandom {
 }
 
 extension ObjectFetchRequest {
-    /// What is special about it, in a few words each.
+    /// Returns short names of the features that the request uses.
     func features(_ naive: NaiveResults) -> [String] {
         var features: [String] = []
         if let source {

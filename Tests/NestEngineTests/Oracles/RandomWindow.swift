@@ -1,9 +1,9 @@
 import NestModel
 import NestTestSupport
 
-/// Random windows, and what becomes of requests when somebody scrolls, types, or sorts anew.
+/// Random windows, and random changes of a request, as when a user scrolls, searches or sorts.
 extension SeededRandom {
-    /// A window of a result with these rows.
+    /// Returns a window of a result with these rows.
     mutating func window(_ ids: [ObjectID]) -> FetchWindow {
         if self.below(5) > 1, let id = ids.randomElement(using: &self) {
             return .around(id, before: self.reach(), after: self.reach())
@@ -19,14 +19,14 @@ extension SeededRandom {
         }
     }
 
-    /// A fetch of it, of a part or all of it.
+    /// Returns a request for all or a part of the same rows.
     mutating func part(_ request: ObjectFetchRequest, of ids: [ObjectID]) -> ObjectFetchRequest {
         var request = request
         request.window = self.oneIn(2) ? nil : self.window(ids)
         return request
     }
 
-    /// The same result, other rows of it.
+    /// Returns a request for other rows of the same result.
     mutating func scrolled(_ request: ObjectFetchRequest, of ids: [ObjectID]) -> ObjectFetchRequest {
         var request = request
         switch request.window {
@@ -55,7 +55,7 @@ extension SeededRandom {
         case .scroll:
             return self.scrolled(request, of: scene.naive.order(request))
         case .predicate:
-            // What names the list is part of its order.
+            // The predicate names the list, so the order depends on it.
             guard request.source != nil || request.sort != [.order] else { return nil }
             changed.predicate = self.oneIn(3) ? .everything : self.predicate(scene, of: entity) ?? .everything
         case .order:

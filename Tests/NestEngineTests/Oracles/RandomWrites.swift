@@ -1,16 +1,16 @@
 import NestModel
 import NestTestSupport
 
-/// Random writes over what there is: mostly alone, at times several that go over the same objects again and again.
+/// Random writes to existing objects: mostly single ones, sometimes several that change the same objects repeatedly.
 extension SeededRandom {
-    /// The steps of one transaction.
+    /// Returns the mutations of one transaction.
     mutating func transaction(_ scene: Scene) -> [Mutation] {
         if self.oneIn(5) { return self.crowd(scene) }
         let count = self.oneIn(3) ? 1 + self.below(6) : 1
         return (0..<count).compactMap { _ in self.mutation(scene) }
     }
 
-    /// Transactions that belong in one batch: they say the same things differently, one after the other.
+    /// Returns transactions for one batch that change the same objects one after the other.
     mutating func script(_ scene: Scene) -> [[Mutation]] {
         switch (scene.focus, self.below(5)) {
         case (.pairs, 0..<3), (_, 0): self.pairs(scene)
@@ -21,7 +21,7 @@ extension SeededRandom {
 
     // MARK: Values
 
-    /// Some properties of an entity with values; required attributes without a default always.
+    /// Returns assignments to some properties of an entity. An insert has all required attributes without a default.
     private mutating func values(_ scene: Scene, _ entity: EntityDescription, oneIn: Int, isInsert: Bool)
         -> [PropertyAssignment]
     {
@@ -88,7 +88,7 @@ extension SeededRandom {
         }
     }
 
-    /// Objects that go between the same two of an order, until its gap runs out.
+    /// Moves objects between the same two neighbours of an order, to use up the gap.
     private mutating func crowd(_ scene: Scene) -> [Mutation] {
         guard let (owner, relationship) = self.owner(scene, where: { $0.isToMany && $0.isOrdered }) else { return [] }
         let related = scene.naive.related(owner, relationship)
@@ -126,7 +126,7 @@ extension SeededRandom {
         }
     }
 
-    /// An object is pointed at another, that one changes; then the same with the next.
+    /// Sets a reference of an object and changes the new target, several times.
     private mutating func chain(_ scene: Scene) -> [[Mutation]] {
         guard let (id, relationship) = self.owner(scene, where: { !$0.isToMany }) else { return [] }
         var transactions: [[Mutation]] = []
@@ -145,7 +145,7 @@ extension SeededRandom {
         return transactions
     }
 
-    /// An object goes from one tree to another with what is below it, to which something is added meanwhile.
+    /// Moves an object with its subtree between trees, while objects are inserted, moved and deleted below it.
     private mutating func tree(_ scene: Scene) -> [[Mutation]] {
         let isUp = { (relationship: RelationshipDescription) in
             guard !relationship.isToMany, let down = scene.model.inverse(of: relationship) else { return false }
@@ -168,7 +168,7 @@ extension SeededRandom {
         return transactions
     }
 
-    /// Pairs come and go again, and what they lead to changes.
+    /// Makes and removes pairs repeatedly, and changes their objects.
     private mutating func pairs(_ scene: Scene) -> [[Mutation]] {
         guard let (owner, relationship) = self.owner(scene, where: { $0.join != nil }) else { return [] }
         let related = scene.naive.related(owner, relationship)

@@ -1,22 +1,22 @@
 import NestModel
 import NestTestSupport
 
-/// What random requests and writes are made of: a model, what there is, and a few values of each type, so that rows tie and
-/// return.
+/// The material for random requests and writes: a model, the objects of the store, and a few values of each type, so
+/// that equal values are frequent.
 struct Scene {
     let model: ManagedObjectModel
     var naive: NaiveResults
     private(set) var pool: [AttributeType: [AttributeValue]] = [:]
-    /// Ways that are gone again and again, so that results share them.
+    /// Paths that many requests use, so that results share them.
     private(set) var favourites: [PathKind: [PropertyPath]] = [:]
 
-    /// What requests and writes are mostly about.
+    /// The feature that most requests and writes use.
     enum Focus: CaseIterable {
         case anything, trees, pairs
     }
 
     let focus: Focus
-    /// Nearly always the same few ways.
+    /// Whether nearly all requests use the favourite paths.
     let isNarrow: Bool
 
     struct PathKind: Hashable {
@@ -52,12 +52,12 @@ struct Scene {
         }
     }
 
-    /// Values that an attribute may have; doubles of a float are its own.
+    /// Returns values for an attribute, in the form in which it stores them.
     func values(_ attribute: AttributeDescription) -> [AttributeValue] {
         self.pool[attribute.type]!.map(attribute.kept)
     }
 
-    /// Relationships by which the objects of an entity are below one another.
+    /// Returns the relationships that form trees of the entity's objects.
     func trees(of entity: EntityDescription) -> [RelationshipDescription] {
         let top = { (number: EntityNumber) in self.model.lineage(of: number).last?.number }
         return entity.relationships.filter {
@@ -75,7 +75,7 @@ extension SeededRandom {
         scene.model.entities.filter(isWanted).randomElement(using: &self)
     }
 
-    /// An object of an entity, mostly one of a few.
+    /// Returns an object of an entity, often one of the first three.
     mutating func object(_ scene: Scene, of entity: EntityNumber) -> ObjectID? {
         let ids = scene.naive.objects(of: entity)
         return (self.oneIn(2) ? ids.prefix(3) : ids[...]).randomElement(using: &self)
@@ -86,7 +86,7 @@ extension SeededRandom {
         return .value(scene.values(attribute).randomElement(using: &self)!)
     }
 
-    /// An object with a relationship that is wanted.
+    /// Returns an object and one of its relationships that satisfies the condition.
     mutating func owner(_ scene: Scene, where isWanted: (RelationshipDescription) -> Bool)
         -> (id: ObjectID, relationship: RelationshipDescription)?
     {

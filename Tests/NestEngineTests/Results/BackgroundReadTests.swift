@@ -5,7 +5,8 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Results read in the background go live without a gap or an overlap, whatever is committed before, while and after they are read.
+/// Results that are read in the background become live without a gap or an overlap, regardless of commits before,
+/// during and after the read.
 @Suite struct BackgroundReadTests {
     private static func around(_ id: ObjectID) throws -> ObjectFetchRequest {
         let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
@@ -16,9 +17,9 @@ import Testing
         return request.canonical(in: .nestedList)
     }
 
-    /// A subscription becomes one around another object. Before that is read, the first object goes and the other takes its place:
-    /// both requests are the same view now, and the subscription goes on.
-    @Test func aWindowThatBecomesWhatItIsAnywayGoesOn() throws {
+    /// A subscription changes to a window around another object. Before the window is read, the first object is deleted
+    /// and the other takes its position. Both requests are the same view now, and the subscription continues.
+    @Test func aWindowChangedToItsOwnRequestContinues() throws {
         let fixture = try EngineFixture(asideRowsMin: 0)
         let writer = try fixture.connect(session: 1)
         let reader = try fixture.connect(session: 2)
@@ -48,9 +49,9 @@ import Testing
         #expect(rows == [ids[0], ids[2], ids[3]])
     }
 
-    /// A window is read for a client that fell too far behind. The object that it is around goes before it is read, and the row in
-    /// its place is followed.
-    @Test func aWindowThatIsCaughtUpFollowsTheRowInPlaceOfOneThatWent() throws {
+    /// A window is read again for a client that lags too far. Its anchor is deleted before the read, and the window
+    /// follows the row at the anchor's position.
+    @Test func aLaggingWindowFollowsTheRowAtThePositionOfADeletedAnchor() throws {
         let fixture = try EngineFixture(asideRowsMin: 0, differenceRowsMin: 0)
         let writer = try fixture.connect(session: 1)
         let reader = try fixture.connect(session: 2)
@@ -74,7 +75,7 @@ import Testing
         #expect(shown() == [ids[0], ids[2]])
     }
 
-    /// Random writes, subscriptions, reads and their arrivals, in any order.
+    /// Random writes, subscriptions, background reads and their outcomes, in any order.
     private final class World {
         let seed: UInt64
         var random: SeededRandom
@@ -156,7 +157,7 @@ import Testing
             }
         }
 
-        /// A reader thread does its work.
+        /// Performs a read, as a reader thread does.
         private func run() {
             let read = self.fixture.reads.remove(at: self.random.below(self.fixture.reads.count))
             self.read.append((read.id, read.run(self.fixture.store.reader)))
@@ -195,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func theyGoLiveWithoutAGap() throws {
+    @Test func backgroundReadsBecomeLiveWithoutAGap() throws {
         for seed in 0..<60 as Range<UInt64> {
             let world = try World(seed: seed)
             for _ in 0..<90 { try world.step() }
@@ -204,8 +205,8 @@ import Testing
         }
     }
 
-    /// What a subscription holds when it returns is brought up to date, however its result is read.
-    @Test func aReturningSubscriberIsToldTheDifference() throws {
+    /// A resumed subscription receives the difference, also if its result is read in the background.
+    @Test func aResumedSubscriptionReceivesTheDifference() throws {
         let fixture = try EngineFixture(asideRowsMin: 0)
         let client = try fixture.connect(session: 1)
         try fixture.write(client, (0..<5).map { EngineFixture.insert("\($0)") })

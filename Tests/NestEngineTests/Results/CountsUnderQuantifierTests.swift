@@ -2,7 +2,7 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// ANY, ALL and NONE of counts, on the built-in model: each child's children are counted.
+/// ANY, ALL and NONE of counts, on the built-in model: the counts of each child's children.
 @Suite struct CountsUnderQuantifierTests {
     private static let children = PropertyNumber(6)
     private let fixture: EngineFixture
@@ -32,15 +32,15 @@ import Testing
         self.client.subscriptions[self.request(quantifier)]?.state?.sections.flatMap(\.rows).map(\.id)
     }
 
-    @Test func theTextIsRead() throws {
+    @Test func thePredicateIsParsed() throws {
         let item = try #require(ManagedObjectModel.nestedList.entity(named: "Item"))
         let predicate = try FetchPredicate("ANY children.children.@count > 0", of: item, in: .nestedList)
         #expect(predicate == self.request(.any).predicate)
         #expect(predicate.faults(for: item, in: .nestedList).isEmpty)
     }
 
-    /// Counting begins with nothing to count, and follows insertions, moves and deletions.
-    @Test func resultsFollowWhatTheyCount() throws {
+    /// The results follow insertions, moves and deletions, beginning with an empty list.
+    @Test func resultsFollowTheirCounts() throws {
         let root = EngineFixture.root
         for quantifier in [Comparison.Quantifier.any, .all, .none] {
             try self.fixture.perform([self.client.subscribe(self.request(quantifier))])
@@ -58,8 +58,8 @@ import Testing
         #expect(self.ids(.any) == [root] && self.ids(.all) == [root, twig] && self.ids(.none) == [leaf, twig])
     }
 
-    /// A client that returns asks for it again, and is sent what changed.
-    @Test func aClientResumesIt() throws {
+    /// A client that resumes the subscription receives the changes.
+    @Test func aResumedSubscriptionReceivesTheChanges() throws {
         try self.fixture.perform([self.client.subscribe(self.request(.any))])
         let branch = try self.insert(under: EngineFixture.root)
         try self.fixture.restart()

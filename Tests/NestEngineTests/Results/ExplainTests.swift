@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// What the server says of how it follows a request is what it does.
+/// EXPLAIN describes how the server reads and follows a request.
 @Suite struct ExplainTests {
     private let model: ManagedObjectModel
     private let fixture: EngineFixture
@@ -35,7 +35,7 @@ import NestProtocol
     private func explain(_ request: ObjectFetchRequest) throws -> Explanation {
         let reply = try self.fixture.ask(self.client, .explain(request))
         guard let explanation = reply.explanation else { throw try #require(reply.error) }
-        // Its bytes are those of the wire.
+        // An explanation is unchanged after it is encoded and decoded.
         var writer = ByteWriter()
         writer.write(explanation: explanation)
         let read = try ByteReader.read(writer.bytes) { (reader) throws(DecodingFailure) in try reader.explanation() }
@@ -53,7 +53,7 @@ import NestProtocol
         explanation.request.first { $0.name == name }?.text
     }
 
-    @Test func theRequestIsSaidAsItIsUnderstood() throws {
+    @Test func theExplanationShowsTheCanonicalRequest() throws {
         let found = try self.explain(
             try self.request(
                 "Person",
@@ -76,8 +76,8 @@ import NestProtocol
         )
     }
 
-    /// The smallest set of changed objects that is certain to hold all that matter.
-    @Test func theRouteIsWhatIsConstant() throws {
+    /// The routing is the smallest known set of changed objects that contains all relevant ones.
+    @Test func theRouteIsTheSmallestSetOfChanges() throws {
         let person = try self.insert("Person", [("name", .string("Ann"))])
         func route(_ request: ObjectFetchRequest) throws -> String {
             let found = try self.explain(request)
@@ -103,19 +103,19 @@ import NestProtocol
         #expect(self.text(try self.explain(groups), "source") == "Party.groups of \(person)")
     }
 
-    @Test func onlyWhatRowsSayThemselvesIsInTheJournal() throws {
+    @Test func onlyRequestsOfRowValuesAreInTheJournal() throws {
         #expect(try self.explain(self.request("Task", where: "title == \"x\"", sort: "due")).isInJournal)
         #expect(try !self.explain(self.request("Task", sort: "party.name")).isInJournal)
         #expect(try !self.explain(self.request("Task", columns: ["groups.@count"])).isInJournal)
         #expect(try !self.explain(self.request("Task", where: "party.rank == 1")).isInJournal)
     }
 
-    /// Nothing is loaded for an explanation; a live result's costs are counted.
-    @Test func aLiveResultIsSharedAndCounted() throws {
+    /// An explanation loads nothing and has the statistics of a live result.
+    @Test func liveResultsAreSharedAndHaveStatistics() throws {
         for name in ["Ann", "bob", "Bea"] { _ = try self.insert("Person", [("name", .string(name))]) }
         let request = try self.request("Person", sort: "name:ci", section: "firstCharacter(name)")
         #expect(try self.explain(request).live == nil)
-        #expect(try self.explain(request).live == nil, "nothing is loaded for it")
+        #expect(try self.explain(request).live == nil, "the explanation has loaded a result")
         var narrow = request
         narrow.projection = [self.model.number("Person", "name")]
         for (number, request) in [(1, request), (2, request), (3, narrow)] as [(UInt64, ObjectFetchRequest)] {
@@ -132,12 +132,12 @@ import NestProtocol
         _ = try self.insert("Company", [("name", .string("Cy"))])
         let after = try #require(try self.explain(narrow).live)
         #expect(after.rows == 4 && after.sections == 3 && after.evaluations == 2 && after.changes == 1)
-        // A window is no part of a result.
+        // Requests that differ only in their window share a result.
         narrow.window = FetchWindow(limit: 1)
         #expect(try self.explain(narrow).live == after)
     }
 
-    @Test func refusalsAreThoseOfAFetch() throws {
+    @Test func explainRefusesWhatAFetchRefuses() throws {
         func code(_ request: ObjectFetchRequest) throws -> ErrorCode? {
             try self.fixture.ask(self.client, .explain(request)).error?.code
         }
@@ -149,7 +149,7 @@ import NestProtocol
         #expect(try code(ObjectFetchRequest(entity: EntityNumber(99))) == .unknownEntity)
     }
 
-    @Test func aSubtreeHasASizeWhileItIsAskedFor() throws {
+    @Test func subtreesHaveASizeWhileSubscribed() throws {
         let fixture = try EngineFixture()
         let client = try fixture.connect(session: 1)
         let top = try #require(try fixture.write(client, [EngineFixture.insert("a")]).firstInserted)
@@ -167,7 +167,7 @@ import NestProtocol
         #expect(try subtrees() == [.init("below \(top) by parent", objects: 2)])
     }
 
-    /// A text that no person would read to its end is cut between two characters.
+    /// A very long text is cut between two characters.
     @Test func longTextsAreCut() throws {
         let names = (0..<9_000).map { "\"é\($0)\"" }.joined(separator: ", ")
         let found = try self.explain(try self.request("Person", where: "name IN {\(names)}"))

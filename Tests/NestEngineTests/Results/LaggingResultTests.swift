@@ -2,8 +2,8 @@ import NestEngine
 import NestModel
 import Testing
 
-/// Results that a batch would cost too much: they lag, and end where all others are. With random histories:
-/// `ResultsSimulationTests`, which runs some seeds with next to no budget.
+/// Results that are too expensive to evaluate within a batch lag and are brought up to date later.
+/// `ResultsSimulationTests` tests this with random histories, some of them with almost no budget.
 @Suite struct LaggingResultTests {
     private func like(_ pattern: String) -> ObjectFetchRequest {
         var request = ObjectFetchRequest(entity: EngineFixture.item)
@@ -25,9 +25,9 @@ import Testing
         return explanation.live?.evaluations ?? 0
     }
 
-    /// Hundreds of dear predicates see a commit of hundreds of objects: the commit does not wait for them, the cheap result
-    /// follows at once, and in the end every client holds what it should.
-    @Test func resultsThatCostTooMuchLagAndAreBroughtUpToDate() throws {
+    /// A commit of hundreds of objects concerns many expensive predicates. It does not wait for them, a cheap result
+    /// follows at once, and finally every client holds the correct rows.
+    @Test func expensiveResultsLagAndAreBroughtUpToDate() throws {
         let fixture = try EngineFixture(evaluationNanosecondsMax: 200_000)
         fixture.holdsReads = true
         let writer = try fixture.connect(session: 1)
@@ -44,10 +44,10 @@ import Testing
         try fixture.perform([write])
         #expect(writer.replies[id]?.receipt != nil)
         #expect(cheap.state(list)?.total == 400)
-        // They have not been evaluated for each of the objects.
+        // The batch has not evaluated the predicates for each of the objects.
         #expect(try requests.reduce(0) { try $0 + self.evaluations(fixture, writer, $1) } < 400 * 40 / 4)
         #expect(requests.contains { attacker.subscriptions[$0]?.state?.total == 0 })
-        // Its own writes are answered when it has been told what they did.
+        // A client's own write is answered after its subscriptions have the changes.
         let (own, ownWrite) = attacker.request(
             .transaction(WriteTransaction(mutations: [EngineFixture.insert("a b c 1 own")]))
         )
@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    /// Results without subscribers go when they would cost something; those that answer places by index stay.
-    @Test func resultsWithoutSubscribersAreForgottenWhenTheyCost() throws {
+    /// Unused results are dropped when they would need evaluation.
+    @Test func unusedResultsAreDroppedWhenTheyNeedEvaluation() throws {
         let fixture = try EngineFixture(evaluationNanosecondsMax: 20_000)
         let writer = try fixture.connect(session: 1)
         let guest = try fixture.connect(session: 2)

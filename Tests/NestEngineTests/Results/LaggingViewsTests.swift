@@ -14,7 +14,7 @@ import Testing
         self.connections.add(self.second, session: 2, scope: .everything)
     }
 
-    /// A subscription lags, and can catch up.
+    /// Makes a subscription lag.
     private func lag(_ id: ConnectionID, _ view: UInt32) {
         self.connections[id]?.laggingViews.insert(view)
         self.lagging.append(id, view)
@@ -22,7 +22,7 @@ import Testing
 
     private func next() -> String? { self.lagging.next().map { "\($0.connection.id) \($0.view)" } }
 
-    @Test func theOldestCatchesUpFirst() {
+    @Test func theOldestLaggingViewIsPushedFirst() {
         self.lag(self.first, 11)
         self.lag(self.second, 11)
         self.lag(self.first, 12)
@@ -31,7 +31,7 @@ import Testing
         #expect(self.lagging.isEmpty)
     }
 
-    @Test func subscriptionsThatAreGoneAreLeftOut() {
+    @Test func endedSubscriptionsAreSkipped() {
         self.lag(self.first, 11)
         self.lag(self.second, 12)
         self.lag(self.second, 13)
@@ -40,15 +40,15 @@ import Testing
         #expect([self.next(), self.next()] == ["c2 13", nil])
     }
 
-    @Test func aBlockedConnectionCatchesUpWhenItDrains() {
+    @Test func viewsOfBlockedConnectionsAreSkipped() {
         self.lag(self.first, 11)
         self.connections[self.first]?.isBlocked = true
         #expect(self.next() == nil)
         #expect(self.connections[self.first]?.laggingViews.isEmpty == true)
     }
 
-    /// The window that goes over the limit is still pushed: a batch always pushes one.
-    @Test func windowsOfABatchArePushedUntilTheirWorkIsDone() {
+    /// The window that exceeds the limit is still pushed, so that each batch pushes at least one.
+    @Test func windowsPushedPerBatchAreLimitedByWork() {
         #expect([8, 8, 1].map { self.lagging.takeWork(changeCount: $0) } == [true, true, false])
         self.lagging.beginTurn()
         #expect([100, 0].map { self.lagging.takeWork(changeCount: $0) } == [true, false])

@@ -3,10 +3,10 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// The reason with which a row leaves is the one at the revision that the diff leads to, whatever took the row out of the
-/// result on the way there.
+/// The reason why a row leaves is the one that holds at the diff's final revision, regardless of what first removed the
+/// row from the result.
 @Suite struct LeaveReasonTests {
-    /// How the client gets the diff that spans the batch.
+    /// How the client receives the diff that spans the batch.
     enum Delivery: CaseIterable {
         case pushed
         case afterItDrained
@@ -32,7 +32,7 @@ import Testing
         try self.fixture.perform([self.client.subscribe(self.list)])
     }
 
-    /// Performs requests as one batch; answers the reasons with which rows leave the list.
+    /// Performs requests as one batch. Returns the reasons with which rows leave the list.
     private func reasons(
         _ delivery: Delivery,
         _ requests: [(SimulatedClient, EngineRequest)]
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: Delivery.allCases)
-    func aRowThatMovesAwayAndIsThenDeletedIsDeleted(_ delivery: Delivery) throws {
+    func aRowThatMovesAwayAndIsThenDeletedLeavesAsDeleted(_ delivery: Delivery) throws {
         let reasons = try self.reasons(
             delivery,
             [
@@ -81,9 +81,9 @@ import Testing
         #expect(reasons == [self.rows[0]: .deleted, self.rows[1]: .unmatched, self.rows[2]: .deleted])
     }
 
-    /// The list's object is deleted before the undo: the row comes back elsewhere.
+    /// The owner of the list is deleted before the undo, so that the undo restores the row elsewhere.
     @Test(arguments: [Delivery.pushed, .afterItDrained])
-    func aRowThatIsDeletedAndBroughtBackElsewhereIsUnmatched(_ delivery: Delivery) throws {
+    func aRowThatIsDeletedAndRestoredElsewhereLeavesAsUnmatched(_ delivery: Delivery) throws {
         let reasons = try self.reasons(
             delivery,
             [
@@ -96,8 +96,8 @@ import Testing
         #expect(reasons == [self.rows[0]: .unmatched, self.rows[1]: .deleted, self.rows[2]: .deleted])
     }
 
-    /// A bulk write does not list its objects.
-    @Test func aRowThatMovesAwayAndIsDeletedWithManyIsDeleted() throws {
+    /// A bulk delete does not list its objects.
+    @Test func aRowThatMovesAwayAndIsDeletedInBulkLeavesAsDeleted() throws {
         let many = ObjectID(self.rows[2].rawValue + 1)
         try self.fixture.write(self.other, [EngineFixture.insert("many")])
         let titles = (0..<5_000).map { "\($0)" }

@@ -3,10 +3,10 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// ANY, ALL and NONE of SELF, which is one object: no text can say it, but bytes can.
+/// ANY, ALL and NONE of SELF, which is a single object. The text form cannot express it, but the wire format can.
 @Suite struct QuantifierOfSelfTests {
     @Test(arguments: [Comparison.Quantifier.any, .all, .none])
-    func aQuantifierOfSelfIsRefused(_ quantifier: Comparison.Quantifier) throws {
+    func quantifiersOfSelfAreRefused(_ quantifier: Comparison.Quantifier) throws {
         let fixture = try EngineFixture(isVolatile: true)
         let client = try fixture.connect(session: 1)
         let children = PropertyNumber(6)

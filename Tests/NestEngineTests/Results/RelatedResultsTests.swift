@@ -3,7 +3,7 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// What happens to results when objects change that they read beside their rows, on the workshop of `ModelDraft.workshop`.
+/// Results that depend on objects other than their rows, with the model `ModelDraft.workshop`.
 @Suite struct RelatedResultsTests {
     private let model: ManagedObjectModel
     private let fixture: EngineFixture
@@ -33,7 +33,7 @@ import Testing
         return .update(.object(id), values: [PropertyAssignment(self.parent, value)])
     }
 
-    /// Several transactions of one batch.
+    /// Performs several transactions in one batch.
     private func batch(_ transactions: [[Mutation]]) throws {
         let inputs = transactions.map { self.client.request(.transaction(WriteTransaction(mutations: $0))) }
         try self.fixture.perform(inputs.map(\.input))
@@ -62,8 +62,9 @@ import Testing
         self.client.subscriptions[request]?.state?.sections.flatMap(\.rows).map(\.id) ?? []
     }
 
-    /// What is inserted below something that leaves in the same batch is not in the tree, whichever is looked at first.
-    @Test func whatIsInsertedBelowWhatLeavesIsNotInATree() throws {
+    /// An object that is inserted below a branch is not in the tree if the same batch moves the branch out, in
+    /// whichever order the engine evaluates them.
+    @Test func objectsInsertedBelowALeavingBranchAreNotInTheSubtree() throws {
         let root = try self.insert()
         let branch = try self.insert(under: root)
         let twig = try self.insert(under: branch)
@@ -78,8 +79,8 @@ import Testing
         try self.expectExact([request])
     }
 
-    /// An object leaves the tree and the root is put under it: what is below the root stays.
-    @Test func aRootMayBePutUnderWhatLeavesItsTree() throws {
+    /// An object leaves the tree, and then the root moves below it. The objects below the root stay.
+    @Test func theRootMayMoveBelowAnObjectThatLeavesItsSubtree() throws {
         let root = try self.insert()
         let children = try (0..<3).map { _ in try self.insert(under: root) }
         let request = self.subtree(root)
@@ -91,9 +92,8 @@ import Testing
         try self.expectExact([request])
     }
 
-    /// Many results read the same way: they are found by what is constant in them, those of pairs by their rows, and by what
-    /// may become one.
-    @Test func manyResultsShareAWay() throws {
+    /// Many results depend on the same path. Changes of the objects at its end update all of them.
+    @Test func manyResultsMayShareAPath() throws {
         let users = try (0..<2).map { _ in
             try #require(
                 try self.fixture.write(

@@ -3,8 +3,9 @@ import NestModel
 import Testing
 
 @Suite struct RenumberingTests {
-    /// Rows edited in the transaction that renumbers them: a client that resumes from the journal gets them where they are.
-    @Test func rowsEditedAndRenumberedAtOnceAreInTheJournal() throws {
+    /// A transaction edits rows and renumbers them. A client that resumes from the journal receives them at the right
+    /// positions.
+    @Test func rowsEditedWhileRenumberedKeepTheirPositionsAfterAResume() throws {
         let fixture = try EngineFixture()
         let writer = try fixture.connect(session: 1)
         let client = try fixture.connect(session: 2)
@@ -19,7 +20,7 @@ import Testing
                 }
                     + (0..<6).map { EngineFixture.insert("\(round).\($0)", .after(.object(ends[1]))) }
             )
-            // What leaves is named by the index it had.
+            // A deleted row is named by its old index.
             let rows = try fixture.children()
             try fixture.write(writer, [8, 9, 10, 11].filter { $0 < rows.count - 4 }.map { .delete(.object(rows[$0])) })
             try fixture.restart()
@@ -34,8 +35,9 @@ import Testing
         }
     }
 
-    /// Renumbered rows are re-keyed, not touched: one insertion is one inserted row, however many were renumbered for it.
-    @Test func renumberingIsNoLargeChange() throws {
+    /// Renumbered rows get new keys but are not changed rows. One insertion is one inserted row, regardless of how many
+    /// rows it renumbers.
+    @Test func renumberedRowsAreNotSentAsChanged() throws {
         let fixture = try EngineFixture()
         let client = try fixture.connect(session: 1)
         let rows = try fixture.write(client, (0..<900).map { EngineFixture.insert("\($0)") }).insertedIDs

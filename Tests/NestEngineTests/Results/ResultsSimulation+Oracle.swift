@@ -5,7 +5,7 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// What everybody should hold.
+/// Compares the states of all clients with the naive results.
 extension ResultsSimulation {
     static func brief(_ held: [ResultsSection], _ expected: [ResultsSection]) -> String {
         func text(_ sections: [ResultsSection]) -> String {
@@ -15,7 +15,7 @@ extension ResultsSimulation {
         return "\(text(held)) for \(text(expected)), \(values ?? "")"
     }
 
-    /// The rows of a subscription, and where its window is.
+    /// Returns the expected sections of a subscription and the position of its window.
     func expected(
         _ request: ObjectFetchRequest,
         _ anchor: ObjectID?,
@@ -28,19 +28,20 @@ extension ResultsSimulation {
         return (shown.sections, shown.position)
     }
 
-    /// `isPulsed`: windows have been told where they are, just now.
-    func compare(isPulsed: Bool = false) throws {
+    /// `isAfterPositionTimer`: whether the positions of windows were sent just now.
+    func compare(isAfterPositionTimer: Bool = false) throws {
         let naive = self.scene.naive
         try self.followers.check(self.store, naive, self.what)
         self.check.expectSound(naive, self.asked, self.what)
         for client in self.clients where !client.isBlocked {
             let subscriptions = client.subscriptions.sorted { $0.value.number < $1.value.number }
             for (request, subscription) in subscriptions {
-                if subscription.view == nil, self.isOwing { continue }
+                if subscription.view == nil, self.isWorkPending { continue }
                 let state = try #require(subscription.state, "\(self.what): no state")
-                try self.compare(client, request, subscription, state, isPulsed: isPulsed)
-                #expect(state.revision >= client.acknowledged, "\(self.what): an answer overtook its diff")
-                // Whole, or a window; not when that would be a turn whose effects nobody takes.
+                try self.compare(client, request, subscription, state, isAfterPositionTimer: isAfterPositionTimer)
+                #expect(state.revision >= client.acknowledged, "\(self.what): an answer arrived before its diff")
+                // Fetches all rows or a window. A fetch is a turn whose other effects are lost, so there must be no
+                // backlog.
                 guard self.random.oneIn(4), !self.engine.hasBacklog else { continue }
                 let asked = self.asked[request]!
                 var fetch = request
@@ -58,7 +59,7 @@ extension ResultsSimulation {
         _ request: ObjectFetchRequest,
         _ subscription: SimulatedClient.Subscription,
         _ state: SectionedSnapshot,
-        isPulsed: Bool
+        isAfterPositionTimer: Bool
     ) throws {
         let what = "\(self.what), \(client.connection) \(subscription.view ?? 0)"
         let asked = self.asked[request]!
@@ -66,12 +67,12 @@ extension ResultsSimulation {
         let expected = self.expected(request, anchor, self.scene.naive)
         self.compared += 1
         #expect(state.projection == request.projection, "\(what): \(asked)")
-        if self.isOwing, request.window == nil || !subscription.isPositionTold {
-            // It may be behind, at what it said it was at last.
-            let past = try #require(self.past[state.revision], "\(what): at a revision that was no batch's end")
+        if self.isWorkPending, request.window == nil || !subscription.isPositionSent {
+            // The subscription may lag. Then its state is the one of its revision.
+            let past = try #require(self.past[state.revision], "\(what): at a revision that was not the end of a batch")
             let then = self.expected(request, anchor, past)
             if state.sections == then.sections {
-                self.counts["behind", default: 0] += state.sections == expected.sections ? 0 : 1
+                self.counts["lagging", default: 0] += state.sections == expected.sections ? 0 : 1
                 return
             }
         }
@@ -83,14 +84,14 @@ extension ResultsSimulation {
         }
         if request.window?.object != nil {
             let right = subscription.followed
-            // One that lagged goes on from the row that it followed then, over several batches at once.
+            // A lagging subscription continues from the row that it followed, over several batches at once.
             if self.evaluationNanosecondsMax == Limits.evaluationNanosecondsMax {
                 #expect(right.contains(anchor), "\(what): follows \(anchor as Any), not \(right), in \(asked)")
             }
             client.subscriptions[request]!.followed = [anchor]
         }
-        if isPulsed || subscription.isPositionTold {
-            #expect(state.window == expected.position, "\(what): where the window is, in \(asked)")
+        if isAfterPositionTimer || subscription.isPositionSent {
+            #expect(state.window == expected.position, "\(what): wrong position of the window in \(asked)")
             self.counts["positions", default: 0] += 1
         }
     }

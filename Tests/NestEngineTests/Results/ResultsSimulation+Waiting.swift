@@ -4,12 +4,12 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Requests that wait for their turn, and results that are read in the background.
+/// Requests that wait for their turn, and background reads.
 extension ResultsSimulation {
-    /// Somebody may not have been told all that there is to tell.
-    var isOwing: Bool { self.engine.hasBacklog || !self.reads.isEmpty || !self.outcomes.isEmpty }
+    /// Whether clients may not have received everything yet.
+    var isWorkPending: Bool { self.engine.hasBacklog || !self.reads.isEmpty || !self.outcomes.isEmpty }
 
-    /// What readers hand over in a batch: they begin and end when it suits them.
+    /// Returns the outcomes of background reads that arrive in a batch. The reads begin and end at random times.
     func arrivals() -> [EngineInput] {
         for _ in self.reads.indices where self.random.oneIn(2) {
             let read = self.reads.remove(at: self.random.below(self.reads.count))
@@ -30,6 +30,6 @@ extension ResultsSimulation {
         }
         guard self.reads.isEmpty, self.outcomes.isEmpty else { return }
         let waiting = self.clients.filter { !$0.pendingSubscriptions.isEmpty && !$0.isBlocked }
-        self.counts["waited for its turn", default: 0] += waiting.count
+        self.counts["waited for a turn", default: 0] += waiting.count
     }
 }

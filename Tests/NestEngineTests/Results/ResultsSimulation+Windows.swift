@@ -3,9 +3,9 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// Subscriptions that become others, and windows that fall behind.
+/// Changes of subscriptions, and lagging windows.
 extension ResultsSimulation {
-    /// There can be no such subscription: its owner is gone, or its window is around what is no row.
+    /// Whether a subscription is refused: its owner does not exist, or the object of its window is not a row.
     func isRefused(_ asked: ObjectFetchRequest) -> Bool {
         if let owner = asked.source?.object, self.scene.naive.rows[owner] == nil { return true }
         return asked.window?.object.map { !self.scene.naive.order(asked).contains($0) } ?? false
@@ -22,7 +22,7 @@ extension ResultsSimulation {
         asked.window = client.named(old).window
         let kind = self.random.oneIn(2) ? .scroll : SeededRandom.Change.allCases.randomElement(using: &self.random)!
         if self.random.oneIn(12) {
-            // Refused, or what another subscription has.
+            // A change that is refused, or to the request of another subscription.
             switch self.random.below(4) {
             case 0: asked.window = .around(self.anyObject(), before: 1, after: 1)
             case 1: asked.entity = EntityNumber(9_999)
@@ -38,14 +38,14 @@ extension ResultsSimulation {
             return nil
         }
         let request = asked.canonical(in: self.model)
-        // Two of the same that follow an object may be about to follow different ones.
+        // Two equal requests with a window around an object may be about to follow different objects.
         guard request == old || client.subscriptions[request] == nil || request.window?.object == nil else {
             return nil
         }
         let isHeld = client.subscriptions.keys.contains { $0 != old && client.named($0) == request }
         guard let input = client.change(old, to: request) else { return nil }
         self.asked[request] = self.asked[request] ?? asked
-        let isLate = self.isOwing || self.asideRowsMin == 0
+        let isLate = self.isWorkPending || self.asideRowsMin == 0
         self.check.changes[request] = (kind, client.isBlocked || isLate || isHeld)
         return input
     }
@@ -60,7 +60,7 @@ extension ResultsSimulation {
     func startBatch() {
         for client in self.clients {
             for request in client.subscriptions.keys {
-                client.subscriptions[request]!.isPositionTold = false
+                client.subscriptions[request]!.isPositionSent = false
                 client.subscriptions[request]!.isNew = false
             }
             client.claims = []
@@ -68,7 +68,7 @@ extension ResultsSimulation {
         }
     }
 
-    /// One batch is one step for what windows are around.
+    /// Computes the objects that windows may follow after the batch.
     func endBatch(_ before: NaiveResults) {
         let after = self.scene.naive
         for client in self.clients {
@@ -79,7 +79,7 @@ extension ResultsSimulation {
                 if subscription.isNew, let (anchor, revision) = subscription.resumed, let past = self.past[revision] {
                     followed = NaiveAnchor(request: asked, before: past, after: after).next([anchor])
                     let first = after.order(asked).first
-                    if subscription.hasLostPlace, followed != [anchor], subscription.state?.window?.anchor == first {
+                    if subscription.hasLostPosition, followed != [anchor], subscription.state?.window?.anchor == first {
                         followed = [first]
                         self.counts["begins at the first row", default: 0] += 1
                     }
@@ -104,22 +104,22 @@ extension ResultsSimulation {
         let isRefused = self.model.entity(new.entity) == nil || self.isRefused(asked)
         switch reply {
         case .failure(let error):
-            // An answer may have waited since it was right.
+            // An answer may have waited since the engine made it.
             if let change = self.check.changes[new], !change.isUncertain {
-                #expect(isRefused, "\(self.what): \(old) is not changed to \(asked): \(error)")
+                #expect(isRefused, "\(self.what): the change from \(old) to \(asked) is refused: \(error)")
             }
             #expect(client.subscriptions[old] != nil, "\(self.what): a refused change ended the subscription")
             self.counts["refused change", default: 0] += 1
         case .subscribed(_, let first, let reason, _):
             self.counts["changed, \(first.word)", default: 0] += 1
             guard let (kind, isUncertain) = self.check.changes[new], !isUncertain else { break }
-            // What a client holds already is answered as of the revision that it holds.
+            // If the client already holds the state, the answer names the revision that the client holds.
             if case .current = first {
             } else {
-                #expect(!isRefused, "\(self.what): \(old) is changed to \(asked)")
+                #expect(!isRefused, "\(self.what): the change from \(old) to \(asked) is not refused")
             }
             self.counts["\(kind), \(first.word)", default: 0] += 1
-            // It fell behind in the same batch.
+            // The subscription may have begun to lag in the same batch.
             if kind == .scroll, reason != "the subscription has not caught up" {
                 #expect(first != .snapshot, "\(self.what): \(reason) from \(old) to \(asked)")
             }
@@ -128,7 +128,8 @@ extension ResultsSimulation {
         }
     }
 
-    /// What was held when a revision was said to be reached is what is right at the end of the batch.
+    /// Checks that the states which clients held when the server reported a revision as sent are those at the end of
+    /// the batch.
     private func expectClaims(_ client: SimulatedClient) {
         for (revision, states) in client.claims {
             for (request, state) in states {
@@ -136,7 +137,7 @@ extension ResultsSimulation {
                 let expected = self.expected(request, state.window?.anchor, self.scene.naive)
                 if state.sections != expected.sections {
                     let text = Self.brief(state.sections, expected.sections)
-                    Issue.record("\(self.what): told of \(revision) too early: \(text) in \(request)")
+                    Issue.record("\(self.what): \(revision) is reported as sent too early: \(text) in \(request)")
                 }
             }
         }
@@ -144,26 +145,26 @@ extension ResultsSimulation {
 
     func runBacklog() throws {
         var turns = 0
-        while self.isOwing {
-            self.counts["turns for what waits", default: 0] += 1
+        while self.isWorkPending {
+            self.counts["backlog turns", default: 0] += 1
             turns += 1
-            try #require(turns < 4_000, "\(self.what): what waits does not come to an end")
+            try #require(turns < 4_000, "\(self.what): the backlog does not end")
             try self.perform([])
         }
-        for (client, connection, id) in self.owed where client.connection == connection && !client.isBlocked {
+        for (client, connection, id) in self.pendingWrites where client.connection == connection && !client.isBlocked {
             #expect(client.replies[id] != nil, "\(self.what): a write is not answered")
         }
-        self.owed.removeAll { $0.client.connection != $0.connection || !$0.client.isBlocked }
+        self.pendingWrites.removeAll { $0.client.connection != $0.connection || !$0.client.isBlocked }
     }
 
-    /// Mostly everybody is brought up to date after a step; at times they stay behind into the next.
+    /// Usually brings all clients up to date after a step. Sometimes they still lag in the next step.
     func settle() throws {
-        if self.isOwing, self.random.oneIn(3) { return try self.compare() }
+        if self.isWorkPending, self.random.oneIn(3) { return try self.compare() }
         try self.runBacklog()
         try self.compare()
         if self.random.oneIn(3) {
             try self.perform([.positionTimer])
-            try self.compare(isPulsed: true)
+            try self.compare(isAfterPositionTimer: true)
         }
     }
 }

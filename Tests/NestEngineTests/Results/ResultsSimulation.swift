@@ -5,9 +5,9 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// Results of every kind by seed, over models with inheritance and relationships of every kind: random writes, several clients
-/// that subscribe, lag, leave and return; after every batch everybody holds what a naive search and sort of the store finds,
-/// and so does a fresh fetch.
+/// A random history by seed with results of every kind, on models with inheritance and relationships of every kind.
+/// Several clients write, subscribe, lag, disconnect and reconnect. After every batch each client, and a fresh fetch,
+/// has the rows that a naive search and sort of the store finds.
 final class ResultsSimulation {
     private let seed: UInt64
     var random: SeededRandom
@@ -17,10 +17,10 @@ final class ResultsSimulation {
     private let relatedTouchesMax: Int
     private let windowWorkMax: Int
     private let admissionWorkMax: Int
-    /// Rows up to which results are read between commits; 0: all are read in the background.
     let evaluationNanosecondsMax: Int
+    /// The number of rows up to which a result is read between two commits; 0: all are read in the background.
     let asideRowsMin: Int
-    /// Background reads that nobody has run, and outcomes that have not arrived.
+    /// Background reads that have not run, and outcomes that have not arrived.
     var reads: [BackgroundRead] = []
     var outcomes: [(id: UInt64, outcome: Result<BackgroundRead.Rows, NestError>)] = []
     let model: ManagedObjectModel
@@ -32,20 +32,20 @@ final class ResultsSimulation {
     private var nextConnection: UInt64 = 1
     var now: Int64 = 1_000_000
     private(set) var step = 0
-    /// What was asked for, by what it is sent as.
+    /// The original requests, by their canonical form.
     var asked: [ObjectFetchRequest: ObjectFetchRequest] = [:]
     var check: DiffCheck
 
     private(set) var done = 0
     private(set) var refused = 0
-    /// Subscriptions by what is special about them.
+    /// The numbers of subscriptions by feature, and of other events.
     var counts: [String: Int] = [:]
-    /// States of clients that were compared.
+    /// The number of compared states.
     var compared = 0
-    /// What the store held at revisions that clients may hold.
+    /// The contents of the store at revisions that clients may hold.
     private(set) var past: [Revision: NaiveResults] = [:]
-    /// Requests that are answered when their connection has caught up.
-    var owed: [(client: SimulatedClient, connection: ConnectionID, id: UInt32)] = []
+    /// The writes that are answered when their connection is up to date.
+    var pendingWrites: [(client: SimulatedClient, connection: ConnectionID, id: UInt32)] = []
     var diffs: Int { self.clients.reduce(0) { $0 + $1.diffs } }
     var moves: Int { self.clients.reduce(0) { $0 + $1.moves } }
     var sectionChanges: Int { self.clients.reduce(0) { $0 + $1.sectionChanges } }
@@ -75,7 +75,7 @@ final class ResultsSimulation {
         self.windowWorkMax = self.random.oneIn(3) ? 1 + self.random.below(9) : Limits.windowWorkMax
         self.admissionWorkMax = self.random.oneIn(3) ? 1 + self.random.below(30) : Limits.admissionWorkMax
         self.asideRowsMin = self.random.oneIn(4) ? 0 : Limits.asideRowsMin
-        // From numbers of their own: the histories of a seed stay what they are.
+        // A separate generator keeps the histories of the seeds unchanged.
         var budgets = SeededRandom(seed: seed ^ 0xb0d9e7)
         self.evaluationNanosecondsMax =
             budgets.oneIn(3) ? 1 + budgets.below(20_000) : Limits.evaluationNanosecondsMax
@@ -117,7 +117,7 @@ final class ResultsSimulation {
     func perform(_ inputs: [EngineInput]) throws {
         self.now += 1_000
         self.startBatch()
-        if self.isOwing { self.check.isCatchUp = true }
+        if self.isWorkPending { self.check.isCatchUp = true }
         let effects = self.engine.perform(inputs + self.arrivals(), now: self.now)
         #expect(self.engine.failure == nil, "\(self.what)")
         for client in self.clients {
@@ -135,7 +135,7 @@ final class ResultsSimulation {
 
     // MARK: Models
 
-    /// A random model without most of what only refuses.
+    /// Returns a random model without most constraints, which would only refuse writes.
     private static func looseModel(_ random: inout SeededRandom) throws -> ManagedObjectModel {
         while true {
             var draft = random.modelDraft()
@@ -170,7 +170,7 @@ final class ResultsSimulation {
             case 17, 18: try self.blockOrDrain()
             case 19: try self.reconnect()
             case 20:
-                // At times so late that what nobody subscribes to is given up.
+                // Sometimes so late that unused results are dropped.
                 if self.random.oneIn(3) { self.now += 100_000_000 }
                 try self.perform([.tick])
             case 21..<25: try self.changeSomewhere()
@@ -226,8 +226,8 @@ final class ResultsSimulation {
                 self.refused += 1
                 #expect(error.code != .internalError, "\(self.what): \(error)")
             default:
-                #expect(client.isBlocked || self.isOwing, "\(self.what)")
-                self.owed.append((client, client.connection, id))
+                #expect(client.isBlocked || self.isWorkPending, "\(self.what)")
+                self.pendingWrites.append((client, client.connection, id))
             }
         }
     }
@@ -241,7 +241,7 @@ final class ResultsSimulation {
             if inputs.isEmpty { break }
             try self.perform(inputs)
         }
-        // At times what another has.
+        // Sometimes the request of another client.
         let shared = self.random.oneIn(4) ? self.anyClient().subscriptions.keys.sorted { "\($0)" < "\($1)" } : []
         let old = shared.randomElement(using: &self.random).flatMap { self.asked[$0] }
         guard let asked = old ?? self.windowed() else { return }
@@ -264,13 +264,13 @@ final class ResultsSimulation {
         self.asked[request] = asked
         try self.perform([client.subscribe(request)])
         #expect(
-            client.isBlocked || self.isOwing || self.isRefused(asked)
+            client.isBlocked || self.isWorkPending || self.isRefused(asked)
                 || client.subscriptions[request]?.state != nil,
-            "\(self.what): \(request) is refused: \(String(describing: client.refusal))"
+            "\(self.what): \(request) has no state; last error: \(String(describing: client.refusal))"
         )
     }
 
-    /// A request, mostly with a window, and that mostly over some rows.
+    /// Returns a random request, mostly with a window over some rows.
     private func windowed() -> ObjectFetchRequest? {
         guard var request = self.random.request(self.scene) else { return nil }
         guard self.random.below(5) > 1 else { return request }

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 @Suite struct ResultsSimulationTests {
-    /// To replay a failure: `NEST_RESULTS_SEED=…` and `NEST_STEPS=…` in the environment; for a long run
-    /// `NEST_RESULTS_FIRST=…` and `NEST_RESULTS_COUNT=…`.
-    @Test func everyClientHoldsWhatANaiveSearchFinds() throws {
+    /// To replay a failure, set `NEST_RESULTS_SEED` and `NEST_STEPS` in the environment. For a long run set
+    /// `NEST_RESULTS_FIRST` and `NEST_RESULTS_COUNT`.
+    @Test func everyClientHoldsTheRowsOfANaiveSearch() throws {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["NEST_RESULTS_SEED"].flatMap({ UInt64($0) }) {
             let steps = environment["NEST_STEPS"].flatMap { Int($0) } ?? 100
@@ -28,7 +28,7 @@ import Testing
             changeParts += simulation.followers.all.reduce(0) { $0 + $1.parts }
             resumedInside += simulation.followers.all.reduce(0) { $0 + $1.resumedInside }
         }
-        // The histories reach what they are for.
+        // Makes sure that the histories cover these cases.
         let reached = "\(done) writes, \(compared) states, \(diffs) diffs, \(moves) moves, \(sectionChanges) sections"
         #expect(done > 1_800 && diffs > 1_500 && moves > 150 && sectionChanges > 100, "\(reached)")
         #expect(changeParts > 3_000 && resumedInside > 2, "\(changeParts) parts, \(resumedInside) resumed inside")
@@ -50,7 +50,7 @@ import Testing
             "sections by value, around", "sections by firstCharacter, range", "columns, around", "any, range",
             "refused change", "changed, difference", "changed, snapshot", "changed, current",
             "changed, already subscribed", "scroll, difference", "predicate, difference", "order, snapshot",
-            "columns, snapshot", "turns for what waits", "behind", "positions", "waited for its turn",
+            "columns, snapshot", "backlog turns", "lagging", "positions", "waited for a turn",
             "background reads",
         ]
         for feature in windows {

@@ -3,7 +3,7 @@ import NestEngine
 import NestModel
 import Testing
 
-/// What results promise, one promise at a time, on the club of `ModelDraft.club`.
+/// The guarantees for results, one by one, with the model `ModelDraft.club`.
 @Suite struct ResultsTests {
     private let model: ManagedObjectModel
     private let fixture: EngineFixture
@@ -28,7 +28,7 @@ import Testing
         return try self.diff(.update(.object(id), values: [assignment]))
     }
 
-    /// The one diff that a step makes, if it makes one.
+    /// Performs a mutation. Returns its diff, if there is one.
     private func diff(_ mutation: Mutation) throws -> ResultsDiff? {
         let (_, input) = self.client.request(.transaction(WriteTransaction(mutations: [mutation])))
         var diffs: [ResultsDiff] = []
@@ -65,7 +65,8 @@ import Testing
 
     // MARK: Orders
 
-    /// A row whose key changes without taking it past another is updated, not moved; one that passes others moves alone.
+    /// A row whose key changes without passing another row is updated, not moved. If it passes other rows, only it
+    /// moves.
     @Test func aChangedKeyMovesARowOnlyPastOthers() throws {
         let ranks = [10, 20, 30, 40].map { AttributeValue.integer($0) }
         let ids = try ranks.map { try self.insert("Person", [("rank", $0)]) }
@@ -81,12 +82,12 @@ import Testing
         #expect(stays.moves.isEmpty && stays.updates.map(\.path) == [RowPosition(0, 2)])
         let moves = try #require(try self.set("Person", ids[0], "rank", .integer(50)))
         #expect(moves.moves == [.init(from: RowPosition(0, 3), to: RowPosition(0, 0))] && moves.updates.count == 1)
-        #expect(try self.set("Person", ids[0], "name", .string("Ann")) == nil, "the projection does not hold it")
+        #expect(try self.set("Person", ids[0], "name", .string("Ann")) == nil, "the name is not in the projection")
         let kind = AttributeValue.integer(Int64(self.model.number("Person").rawValue))
         #expect(self.rows(request).first?.values == [kind, .integer(50)])
     }
 
-    @Test func textIsInTheOrderOfItsBytesAndDecimalsOfTheirNumbers() throws {
+    @Test func textSortsByBytesAndDecimalsSortNumerically() throws {
         let names = ["b", "é", "B", "ba", ""].map { AttributeValue.string($0) } + [.null]
         let dues = ["-1", "-1.5", "10", "9.99", "0"].map { AttributeValue.string($0) } + [.null]
         let ids = try zip(names, dues).map { try self.insert("Company", [("name", $0), ("dues", $1)]) }
@@ -114,8 +115,8 @@ import Testing
 
     // MARK: Many-to-many
 
-    /// Whether a row's object is gone or only somewhere else is told apart.
-    @Test func rowsLeaveAPairedResultForAReason() throws {
+    /// The reason says whether the row's object was deleted or only left the result.
+    @Test func rowsLeaveAPairedResultWithAReason() throws {
         let group = try self.insert("Group")
         let people = try (0..<3).map { _ in try self.insert("Person") }
         let members = self.model.number("Group", "members")
@@ -127,7 +128,7 @@ import Testing
         #expect(unmatched?.deletedRows == [.init(path: RowPosition(0, 0), id: people[0], reason: .unmatched)])
         let deleted = try self.diff(.delete(.object(people[2])))
         #expect(deleted?.deletedRows == [.init(path: RowPosition(0, 1), id: people[2], reason: .deleted)])
-        // From the other side, which has no order.
+        // Relates from the other side, which has no order.
         let back = try self.diff(
             .relate(.object(people[0]), self.model.number("Party", "groups"), .object(group), .last)
         )
@@ -135,8 +136,8 @@ import Testing
         #expect(self.rows(request).map(\.id) == [people[1], people[0]])
     }
 
-    /// Several requests of one batch that touch pairs and objects in turn: one diff with the values of the last.
-    @Test func aBatchOfPairsAndObjectsIsOneStep() throws {
+    /// Several requests of one batch change pairs and objects. Their diff is one, with the final values.
+    @Test func changesOfPairsAndObjectsInABatchAreOneDiff() throws {
         let group = try self.insert("Group")
         let people = try (0..<3).map { _ in try self.insert("Person", [("name", .string("x"))]) }
         let members = self.model.number("Group", "members")
@@ -161,8 +162,8 @@ import Testing
         #expect(self.client.diffs == 1)
     }
 
-    /// An index is found by the live tree of the pairs, which is made for a long list when there is none.
-    @Test func aPlaceByIndexIsFoundAmongPairs() throws {
+    /// An index is resolved with the live order of the pairs, which is made for a long list if there is none.
+    @Test func indexesAreResolvedAmongPairs() throws {
         let group = try self.insert("Group")
         let members = self.model.number("Group", "members")
         let inserts = (0..<5_000).map { _ in
@@ -189,8 +190,9 @@ import Testing
         #expect(reply.error?.code == .indexOutOfRange)
     }
 
-    /// What is not of the requested kind stands between the rows and is renumbered with them: live, and in the journal.
-    @Test func whatIsOfAnotherKindIsNoRow() throws {
+    /// Objects of another entity in the same list are not rows, but are renumbered with the rows. This holds live and
+    /// when a client resumes from the journal.
+    @Test func objectsOfOtherEntitiesAreNotRows() throws {
         let person = try self.insert("Person")
         let tasks = self.model.number("Party", "tasks")
         let writer = try self.fixture.connect(session: 2)
@@ -216,7 +218,7 @@ import Testing
             )
             try self.fixture.perform([.disconnected(self.client.connection)])
             try crowd(45)
-            // What leaves is named by the index it had.
+            // A deleted row is named by its old index.
             let last = try #require(self.rows(request).last).id
             try self.fixture.write(writer, [.delete(.object(last))])
             try self.fixture.restart()
@@ -234,7 +236,7 @@ import Testing
 
     // MARK: Requests
 
-    @Test func wrongRequestsAreRefusedWithACode() throws {
+    @Test func invalidRequestsAreRefusedWithACode() throws {
         let group = try self.insert("Group")
         let company = try self.insert("Company")
         func code(_ request: ObjectFetchRequest) throws -> ErrorCode? {
@@ -244,7 +246,7 @@ import Testing
         let person = self.model.number("Person")
         let born = self.model.number("Person", "born")
         #expect(try code(ObjectFetchRequest(entity: EntityNumber(99))) == .unknownEntity)
-        // The pairs of a relationship have a number, but are no entity.
+        // The pairs of a relationship have an entity number, but are not an entity.
         let join = try #require(
             self.model.entity(named: "Group")?.relationship(self.model.number("Group", "members"))?.join
         )
@@ -266,8 +268,8 @@ import Testing
         #expect(try code(self.related(ObjectID(999), "Group", "members", to: "Party")) == .notFound)
     }
 
-    /// A sub-tree is of objects of one table: what a relationship to another leads to is not below in the same sense.
-    @Test func aSubtreeOfAnotherTableIsRefused() throws {
+    /// A subtree consists of objects of one table. A relationship to another table forms no subtree.
+    @Test func subtreesAcrossTablesAreRefused() throws {
         let person = try self.insert("Person")
         let tasks = Int64(self.model.number("Party", "tasks").rawValue)
         let request = ObjectFetchRequest(
@@ -284,8 +286,9 @@ import Testing
         #expect(reply.error?.code == .invalidPredicate)
     }
 
-    /// What found everything changes nothing, says so, and is evaluated again under the same key.
-    @Test func findOrCreateAnswersWithWhatItFound() throws {
+    /// A transaction that finds all objects changes nothing and reports that. It is evaluated again if its key is used
+    /// again.
+    @Test func findOrCreateReturnsTheFoundObjects() throws {
         let name = self.model.number("Party", "name")
         func findOrCreate(_ text: String) -> Mutation {
             .findOrCreate(

@@ -4,13 +4,13 @@ import NestStore
 import Testing
 import NestProtocol
 
-/// Several requests that wait for one background read.
+/// Several requests that share one background read.
 @Suite struct SharedReadTests {
     private let fixture: EngineFixture
     private let writer: SimulatedClient
     private let ids: [ObjectID]
 
-    /// Every result is read in the background, when the test says so.
+    /// All results are read in the background, when the test runs the reads.
     init() throws { try self.init(admissionWorkMax: Limits.admissionWorkMax) }
 
     private init(admissionWorkMax: Int) throws {
@@ -20,7 +20,7 @@ import NestProtocol
         self.ids = try self.fixture.write(self.writer, (0..<4).map { EngineFixture.insert("\($0)") }).insertedIDs
     }
 
-    /// Runs what has been asked for, and hands it over.
+    /// Runs the requested reads and delivers their outcomes.
     private func read() throws {
         let reads = self.fixture.reads
         self.fixture.reads = []
@@ -37,7 +37,7 @@ import NestProtocol
         client.subscriptions[request]?.state?.sections.flatMap { $0.rows.map(\.id) }
     }
 
-    @Test func theyAreServedInTurns() throws {
+    @Test func waitingSubscriptionsAreAnsweredInTurns() throws {
         let test = try SharedReadTests(admissionWorkMax: 12)
         let clients = try (0..<7).map { try test.fixture.connect(session: 10 + $0) }
         for client in clients { try test.fixture.perform([client.subscribe(EngineFixture.root)]) }
@@ -46,15 +46,16 @@ import NestProtocol
         var turns = 0
         while test.fixture.engine.hasBacklog {
             turns += 1
-            // Those that have been served are told at once, the others what it comes to.
+            // Clients that have been answered get a diff at once. The others get a later snapshot.
             try test.fixture.write(test.writer, [EngineFixture.insert("turn \(turns)")])
         }
         #expect(turns > 2)
         for client in clients { #expect(client.state(EngineFixture.root)?.total == 4 + turns) }
     }
 
-    /// A window around an object that has left: refused to who comes, the row in its place for who returns, whoever asked first.
-    @Test(arguments: [false, true]) func theAnchorHasLeft(isReturningFirst: Bool) throws {
+    /// A window around an object that has left is refused to a new client. A resuming client gets the row at the
+    /// object's position. The order of their requests does not matter.
+    @Test(arguments: [false, true]) func aMissingAnchorIsRefusedUnlessAClientResumes(isReturningFirst: Bool) throws {
         let request = self.around(self.ids[1])
         let back = try self.fixture.connect(session: 2)
         try self.fixture.perform([back.subscribe(request)])
@@ -76,8 +77,8 @@ import NestProtocol
         #expect(self.shown(back, request) == [self.ids[2], self.ids[3]])
     }
 
-    /// The object is a row when it is asked for and when it is answered, and was none when it was read.
-    @Test func theAnchorHasLeftAndComeBack() throws {
+    /// The object is a row at the time of the request and of the answer, but not at the time of the read.
+    @Test func anAnchorMayBeMissingDuringTheRead() throws {
         let client = try self.fixture.connect(session: 2)
         let request = self.around(self.ids[1])
         try self.fixture.perform([client.subscribe(request)])
@@ -92,7 +93,7 @@ import NestProtocol
         #expect(client.subscriptions[request]?.state?.window?.anchor == self.ids[1])
     }
 
-    @Test func whoMustSeeMoreThanARunningReadHasItsOwn() throws {
+    @Test func aRequestForALaterRevisionGetsItsOwnRead() throws {
         let clients = try (0..<2).map { try self.fixture.connect(session: 10 + $0) }
         let request = SimulatedClient.children(of: EngineFixture.root)
         try self.fixture.perform([clients[0].subscribe(request)])
@@ -103,12 +104,12 @@ import NestProtocol
         #expect(self.fixture.reads.count == 2)
         try self.fixture.perform([.read(self.fixture.reads.removeFirst().id, outcome)])
         #expect(clients[1].replies[id] == nil)
-        // What the first holds is of before, and it is told that it is exact now.
+        // The first client's rows were read before the write and are still exact, as the engine reports.
         #expect(clients[0].state(EngineFixture.root)?.revision == head)
     }
 
-    /// A result that nobody has subscribed to for long is kept while it is read once more.
-    @Test func aReadKeepsItsResult() throws {
+    /// An unused result is kept while it is read again.
+    @Test func aReadKeepsAnUnusedResult() throws {
         let client = try self.fixture.connect(session: 2)
         try self.fixture.perform([client.subscribe(EngineFixture.root)])
         try self.read()

@@ -5,8 +5,8 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// Results that ask for what is below an object stay right when a batch moves several objects, and do not walk up for those that
-/// stay in or out.
+/// Results with IN SUBTREE stay correct if a batch moves several objects. The engine does not walk up the tree for
+/// objects that stay inside or outside.
 @Suite struct SubtreeMoveTests {
     private static func subscribe(_ world: ScopeWorld, _ root: ObjectID) throws -> ObjectFetchRequest {
         let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
@@ -17,7 +17,7 @@ import NestSchema
         return request
     }
 
-    /// Rows of the live result, and of one read anew.
+    /// Returns the number of rows of the live result and of a fresh read.
     private static func counts(_ world: ScopeWorld) throws -> (live: Int?, anew: Int) {
         var below = 0
         var next = [ObjectID(2)]
@@ -33,8 +33,8 @@ import NestSchema
         return (world.statistic("live_result_rows"), below)
     }
 
-    /// What is put below an object that the batch moves out is out too, though its own parent was not moved.
-    @Test func whatIsInsertedBelowAMovedObjectGoesWithIt() throws {
+    /// An object that is inserted below a chain leaves the result if the same batch moves the top of the chain out.
+    @Test func objectsInsertedBelowAMovedObjectLeaveWithIt() throws {
         for round in 0..<20 {
             let world = try ScopeWorld()
             world.connect(1, session: 1)
@@ -50,7 +50,7 @@ import NestSchema
         }
     }
 
-    @Test func severalMovesInsideDoNotWalkUp() throws {
+    @Test func movesInsideASubtreeDoNotWalkUp() throws {
         let world = try ScopeWorld()
         world.connect(1, session: 1)
         world.write(1, EngineFixture.insert("root"))
@@ -64,7 +64,7 @@ import NestSchema
         }
         _ = try Self.subscribe(world, ObjectID(2))
         _ = try steps(3)
-        // Few enough that the result follows it without a background read.
+        // The chain is short enough that the result follows it without a background read.
         let (shallow, deep) = (try steps(3), try steps(1_900))
         #expect(deep < shallow + 200, "\(shallow), \(deep)")
         let counts = try Self.counts(world)

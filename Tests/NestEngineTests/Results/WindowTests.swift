@@ -3,11 +3,11 @@ import NestModel
 import Testing
 import NestProtocol
 
-/// What windows tell, case by case. Every kind of them by seed: `ResultsSimulationTests`.
+/// Pushes to windows, case by case. `ResultsSimulationTests` tests every kind of window with random histories.
 @Suite struct WindowTests {
     private static let title = OrderingTerm(EngineFixture.title)
 
-    /// The items, by their titles.
+    /// Returns a request for the items whose titles begin with "t", sorted by title.
     private static func titled(_ window: FetchWindow? = nil) -> ObjectFetchRequest {
         ObjectFetchRequest(
             entity: EngineFixture.item,
@@ -54,7 +54,7 @@ import NestProtocol
         self.client.subscriptions[request]?.state?.window
     }
 
-    @Test func aFetchAroundAnObjectNamesIt() throws {
+    @Test func aFetchAroundAnObjectNamesItsAnchor() throws {
         let reply = try self.fixture.ask(
             self.client,
             .fetch(Self.titled(.around(self.ids[2], before: 1, after: 0)), atLeast: Revision(0))
@@ -63,8 +63,9 @@ import NestProtocol
         #expect(header.window.anchor == self.ids[2] && header.window.start.row == 1)
     }
 
-    /// Where a window is is told ten times a second; who joins a subscription is told it at once.
-    @Test func whoBecomesAnotherSubscriptionIsToldWhereItsWindowIs() throws {
+    /// The position of a window is pushed ten times a second. A client that changes to an existing subscription gets it
+    /// at once.
+    @Test func aClientThatJoinsASubscriptionGetsThePositionAtOnce() throws {
         let (one, other) = (
             try self.subscribe(.range(offset: 0, limit: 2)), try self.subscribe(.range(offset: 1, limit: 1))
         )
@@ -75,7 +76,7 @@ import NestProtocol
         #expect(self.position(one)?.total == 6)
     }
 
-    @Test func whoDoesNotDrainIsToldWhereItsWindowIsAfterwards() throws {
+    @Test func aBlockedClientGetsThePositionAfterItDrains() throws {
         let request = try self.subscribe(.range(offset: 0, limit: 2))
         try self.fixture.write(self.writer, [EngineFixture.insert("t6")])
         try self.fixture.perform([self.client.block(), .positionTimer])
@@ -85,8 +86,8 @@ import NestProtocol
         #expect(self.position(request)?.total == 6)
     }
 
-    /// One of two has a later position than the other when it is what it was again.
-    @Test func positionsThatComeBackAreToldToWhoKnowsAnother() throws {
+    /// Of two clients, one knows a later position. When the position is the earlier one again, that client gets it.
+    @Test func aPositionThatReturnsIsSentToClientsWithALaterOne() throws {
         let request = try self.subscribe(.range(offset: 0, limit: 2))
         let other = try self.fixture.connect(session: 3)
         let id = try self.fixture.write(self.writer, [EngineFixture.insert("t6")]).insertedIDs[0]
@@ -96,7 +97,7 @@ import NestProtocol
         #expect(other.subscriptions[request]?.state?.window?.total == 5)
     }
 
-    @Test func aClientThatReturnsIsToldWhereItsWindowIs() throws {
+    @Test func aResumingClientGetsThePosition() throws {
         let request = try self.subscribe(.range(offset: 0, limit: 2))
         try self.fixture.write(self.writer, [EngineFixture.insert("t6")])
         try self.fixture.perform([.tick, .disconnected(self.client.connection)])
@@ -106,11 +107,11 @@ import NestProtocol
         #expect(self.position(request)?.total == 6)
     }
 
-    @Test func theFirstRowThatComesIsFollowed() throws {
+    @Test func anEmptyWindowFollowsTheFirstNewRow() throws {
         let request = try self.subscribe(.around(self.ids[2], before: 0, after: 1))
         try self.fixture.write(self.writer, self.ids.map { EngineFixture.edit($0, "other") })
         #expect(self.position(request)?.anchor == nil && self.shown(request).isEmpty)
-        // Whom nobody follows any more there is no window around.
+        // A new window around an object that is not a row is refused.
         let again = try self.fixture.ask(
             self.writer,
             .subscribe(request, resume: nil, atLeast: Revision(0))
@@ -124,7 +125,7 @@ import NestProtocol
         #expect(self.shown(request) == [self.ids[4], self.ids[2]])
     }
 
-    @Test func whatAReturningClientFollowedMayHaveLeft() throws {
+    @Test func aResumingClientsAnchorMayHaveLeft() throws {
         let request = try self.subscribe(.around(self.ids[2], before: 1, after: 1))
         for isRestart in [false, true] {
             let anchor = try #require(self.position(request)?.anchor)
@@ -143,8 +144,8 @@ import NestProtocol
         #expect(self.shown(request) == [self.ids[1], self.ids[4]])
     }
 
-    /// After a restart nobody knows where a row was in an order that other objects have a say in.
-    @Test func aWindowWhosePlaceIsLostBeginsAtTheFirstRow() throws {
+    /// After a restart the engine does not know the old position of a row if the order depends on other objects.
+    @Test func aWindowWithALostPositionBeginsAtTheFirstRow() throws {
         let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
         var request = Self.titled(.around(self.ids[2], before: 1, after: 1))
         request.sort = try [OrderingTerm]("parent.title,title", of: item, in: .nestedList)
@@ -161,7 +162,7 @@ import NestProtocol
         #expect(self.shown(request) == Array(self.ids[..<2]))
     }
 
-    @Test func aChangeToTheSameSaysHowFarAConnectionIsThatLags() throws {
+    @Test func aChangeToTheSameRequestNamesTheRevisionOfALaggingClient() throws {
         let request = try self.subscribe(.range(offset: 0, limit: 9))
         let head = self.fixture.engine.head
         try self.fixture.perform([self.client.block()])
@@ -175,14 +176,14 @@ import NestProtocol
         #expect(self.shown(request).count == 6)
     }
 
-    @Test func aWindowThatFellBehindHoldsItsConnectionBackAlone() throws {
+    @Test func aLaggingWindowDelaysAnswersOfItsConnectionOnly() throws {
         let test = try WindowTests(windowWorkMax: 1)
         let requests = [
             try test.subscribe(.range(offset: 0, limit: 9)), try test.subscribe(.range(offset: 1, limit: 9)),
         ]
         let (id, input) = test.client.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("t0")])))
         try test.fixture.perform([input])
-        // One is told in the batch, the other in the same turn or a later one; the answer comes last.
+        // One window is pushed in the batch, the other in the same turn or a later one. The answer comes last.
         while test.fixture.engine.hasBacklog {
             #expect(test.client.replies[id] == nil && test.client.progress < test.fixture.engine.head)
             try test.fixture.perform([])

@@ -5,15 +5,16 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// Random histories of connections with and without a scope: an engine that knows the members of scopes gives the same answers as
-/// one that walks up for each request, and after each batch every object is in the same scopes for both.
+/// Random histories of connections with and without a token scope. An engine that stores the members of scopes gives
+/// the same answers as one that walks up the tree for each request. After each batch every object is in the same scopes
+/// in both engines.
 @Suite struct ScopeHistoryTests {
     private struct History {
         let seed: UInt64
         var random: SeededRandom
         let known: ScopeWorld
         let walked: ScopeWorld
-        /// The connections of now, by session.
+        /// The current connection of each session.
         var connections: [UInt64: UInt64] = [:]
         private var lastConnection: UInt64 = 0
 
@@ -92,7 +93,7 @@ import NestProtocol
                 return .revert(key: nil, options, revision, ofAnyone: true)
             case 4: return .previewUndo(.undo, options)
             case 5, 6:
-                // Made once: both engines read the same spool file.
+                // The import is made once, and both engines read the same spool file.
                 var depth = -1
                 let depths = (0..<(1 + self.random.below(20))).map { _ in
                     depth = self.random.below(depth + 2)
@@ -139,7 +140,7 @@ import NestProtocol
             }
         }
 
-        /// A scope without connections is dropped or kept, and while it is being read others write.
+        /// Reconnects sessions, so that their scope is dropped or kept. Others write while the scope is read again.
         private mutating func reconnect(_ number: Int) throws {
             let gone = self.random.oneIn(2) ? [2, 4] : [3] as [UInt64]
             let isLong = self.random.oneIn(3)
@@ -153,7 +154,7 @@ import NestProtocol
             for session in gone { self.connect(session) }
             for _ in 0..<self.random.below(5) {
                 let requests = try (0..<(1 + self.random.below(3))).map { _ in try self.request() }
-                // One turn: the scope is not finished by it.
+                // One turn does not finish reading the scope.
                 self.both { world in world.perform(requests.map { world.request(self.connections[1] ?? 0, $0).input }) }
             }
             self.known.finish()
@@ -164,7 +165,7 @@ import NestProtocol
     }
 
     @Test(arguments: 0..<24 as Range<UInt64>)
-    func lookUpsAgreeWithWalks(seed: UInt64) throws {
+    func storedScopesAgreeWithWalks(seed: UInt64) throws {
         var history = try History(seed: seed)
         for step in 0..<30 { try history.step(step) }
         #expect(history.known.store.head == history.walked.store.head && history.scopesRead, "seed \(seed)")

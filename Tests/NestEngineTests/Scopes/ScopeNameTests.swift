@@ -4,7 +4,8 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// A session that had a wide token and has a confined one now is not shown what it did with the wide one.
+/// A session that used a token without a scope and now uses a confined token must not see the names of its earlier
+/// changes.
 @Suite struct ScopeNameTests {
     private static let secret = "SECRET"
     private static let hidden = "a change made with another token"
@@ -19,7 +20,7 @@ import Testing
     private let all: ScopedClient
     private let guest: ScopedClient
 
-    /// `all` and `guest` are of one session: 1 ── inside 2 ── item 3.
+    /// `all` and `guest` belong to one session. The objects are 1 ── inside 2 ── item 3.
     init() throws {
         self.fixture = try EngineFixture()
         self.all = try ScopedClient(self.fixture, session: 1, .everything)
@@ -33,7 +34,7 @@ import Testing
         try #require(try client.ask(request).error).message
     }
 
-    @Test func namesMadeWithAnotherTokenAreHidden() throws {
+    @Test func namesOfChangesWithAnotherTokenAreHidden() throws {
         try self.guest.write([EngineFixture.edit(Self.item, "mine")])
         #expect(try self.guest.undoState().undo?.name == "edit \"mine\"")
         try self.all.write([EngineFixture.insert("\(Self.secret) PLAN")])
@@ -43,7 +44,7 @@ import Testing
         #expect(try self.all.history() == ["add item \"SECRET PLAN\"", "edit \"mine\""])
     }
 
-    @Test func refusalsTellNoHiddenName() throws {
+    @Test func refusalsDoNotContainHiddenNames() throws {
         try self.all.write([EngineFixture.insert("\(Self.secret) PLAN")])
         let requests: [EngineRequest] = [
             .undo(key: nil), .undo(key: nil, UndoOptions(policy: .force)), .undo(key: nil, expected: Revision(1)),
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func aPushOfTheUndoStateHidesTheName() throws {
+    @Test func pushedUndoStatesHideNames() throws {
         _ = try self.guest.undoState(follows: true)
         let insert = WriteTransaction(mutations: [EngineFixture.insert(Self.secret)])
         _ = self.guest.take(try self.fixture.perform([self.all.input(.transaction(insert))]))
@@ -64,8 +65,8 @@ import Testing
         #expect(self.guest.pushed.map { $0.redo?.name } == [nil, Self.hidden])
     }
 
-    /// All that the entry changed is within reach, and its name tells of something else.
-    @Test func anUndoOfWhatIsWithinReachHidesTheName() throws {
+    /// All objects that the entry changed are in the scope, but its name may contain other information.
+    @Test func anUndoInsideTheScopeHidesTheName() throws {
         try self.all.write([EngineFixture.edit(Self.item, "edited")], name: "as \(Self.secret) wants it")
         guard let preview = try self.guest.ask(.previewUndo(.undo, UndoOptions())).preview else {
             Issue.record("no preview")
@@ -97,7 +98,7 @@ import Testing
         #expect(try ScopedClient(self.fixture, session: 1, .subtree(deeper)).history() == [Self.hidden])
     }
 
-    @Test func theNameOfAGroupIsThatOfWhoBeganIt() throws {
+    @Test func theNameOfAGroupIsHiddenIfAnotherTokenBeganIt() throws {
         guard case .group(let number) = try self.all.ask(.beginGroup(name: Self.secret, joined: nil)) else {
             Issue.record("no group")
             return
@@ -114,8 +115,8 @@ import Testing
         #expect(again.isReplayed && again.name == Self.hidden)
     }
 
-    /// What an undo of this connection has left is shown, also when the name is not.
-    @Test func conflictsWithinReachAreShown() throws {
+    /// The conflicts of an undo of this connection are shown even if the name is hidden.
+    @Test func conflictsInsideTheScopeAreShown() throws {
         try self.all.write([EngineFixture.edit(Self.item, "edited")], name: Self.secret)
         let other = try ScopedClient(self.fixture, session: 2, .everything)
         try other.write([EngineFixture.edit(Self.item, "theirs")])
@@ -128,8 +129,8 @@ import Testing
         #expect(wide.isReplayed && wide.name == Self.secret)
     }
 
-    /// A deleted object that is there again, elsewhere.
-    @Test func whatCameBackOutsideIsNotTold() throws {
+    /// A deleted object has been restored and moved out of the scope.
+    @Test func objectsRestoredOutsideTheScopeAreNotDescribed() throws {
         try self.guest.write([.delete(.object(Self.item))])
         let other = try ScopedClient(self.fixture, session: 2, .everything)
         let back = try other.ask(.revert(key: nil, UndoOptions(), self.fixture.engine.head, ofAnyone: true))

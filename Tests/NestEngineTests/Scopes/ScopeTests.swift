@@ -5,12 +5,12 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// A token's scope is found by a look-up, and holds up nobody while it is being read.
+/// Whether an object is in a token's scope is a look-up, and reading a scope delays no other connection.
 @Suite struct ScopeTests {
     private static let root = ObjectID(2)
     private static let never = ObjectID(1 << 40)
 
-    /// A connection of everything, 1, and one confined to object 2, which is connection 2.
+    /// Returns a world with connection 1, which has no token scope, and object 2, to which tests confine connection 2.
     private static func world(
         rowsPerTurn: Int = Limits.scopeRowsPerTurnMax,
         hasFaultyDisk: Bool = false
@@ -21,7 +21,7 @@ import NestProtocol
         return world
     }
 
-    @Test func theCostOfAnObjectDoesNotDependOnDepth() throws {
+    @Test func theCostOfAReadDoesNotDependOnDepth() throws {
         let world = try Self.world()
         let inside = try world.chain(2_000, under: Self.root)
         let outside = try world.chain(2_000, under: EngineFixture.root)
@@ -60,8 +60,9 @@ import NestProtocol
         #expect(edit(outside[1_998]).steps == edit(Self.never).steps)
     }
 
-    /// The defect: 128 pipelined requests of one guest, 100,000 deep, stopped all commits for 8 s. Deep enough to tell.
-    @Test func pipelinedRequestsAtTheEndOfAChainAreCheap() throws {
+    /// Without the stored members, 128 pipelined requests of one guest for objects 100,000 levels deep stopped all
+    /// commits for 8 s. 20,000 levels are enough to detect this.
+    @Test func pipelinedRequestsForDeepObjectsAreCheap() throws {
         let world = try Self.world()
         let chain = try world.chain(20_000, under: Self.root)
         world.connect(2, session: 2, ScopeWorld.scope(Self.root))
@@ -94,19 +95,19 @@ import NestProtocol
         }
         #expect(turns > 20)
         #expect(world.answers[edited.id]?.contains("Receipt") ?? false)
-        // Reads see the writes of their batch.
+        // Reads see earlier writes of their batch.
         #expect(world.answers[asked.id]?.contains("waited") ?? false)
         #expect(world.statistic("requests_waiting") == 0)
     }
 
-    /// Renumbered siblings may pass the place that reading has reached.
-    @Test func renumberingDoesNotHideObjectsFromReading() throws {
+    /// Renumbering may move siblings to positions that the read has already passed.
+    @Test func renumberingDoesNotHideObjectsFromAScopeRead() throws {
         for seed in 0..<150 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let world = try Self.world(rowsPerTurn: 4 + random.below(20))
             var count = 20
             world.perform([(1, try world.imported([Int](repeating: 0, count: count), under: Self.root))])
-            /// Inserts in one place, until there is no room between its neighbours.
+            /// Returns inserts beside one object, until the gap is used up.
             func inserts() -> [(UInt64, EngineRequest)] {
                 let beside = ObjectReference.object(ObjectID(Int64(3 + random.below(count))))
                 return (0..<(5 + random.below(30))).map { _ in
@@ -123,13 +124,13 @@ import NestProtocol
         }
     }
 
-    /// The ids of what was moved do not say which object is above which: what comes back comes in any order.
-    @Test func whatAnUndoBringsBackIsInTheScopeWhateverItsOrder() throws {
+    /// An undo restores objects in any order, because ids do not show which object is above which after moves.
+    @Test func objectsThatAnUndoRestoresAreInTheScopeInAnyOrder() throws {
         let world = try ScopeWorld(streamedFrom: 2)
         world.connect(1, session: 1)
         world.write(1, EngineFixture.insert("scope"))
         let chain = try world.chain(3, under: Self.root)
-        // The last becomes the one above the others.
+        // The last object becomes the parent of the others.
         world.write(1, EngineFixture.move(chain[2], under: Self.root, .last))
         world.write(1, EngineFixture.move(chain[0], under: chain[2], .last))
         world.connect(2, session: 2, ScopeWorld.scope(Self.root))
@@ -140,8 +141,8 @@ import NestProtocol
         #expect(world.statistic("token_scope_objects") == 3)
     }
 
-    /// Only what an import put below the root is in the scope.
-    @Test func aRootThatComesWithAnImportHasWhatIsBelowIt() throws {
+    /// If an import inserts the root of a scope, only the objects below that root are in the scope.
+    @Test func aScopeMayHaveARootFromAnImport() throws {
         let world = try Self.world()
         world.connect(2, session: 2, ScopeWorld.scope(ObjectID(4)))
         let chain = try world.chain(4, under: Self.root)
@@ -152,7 +153,7 @@ import NestProtocol
         #expect(world.statistic("token_scope_objects") == 2)
     }
 
-    @Test func requestsOfAConnectionThatIsGoneAreForgotten() throws {
+    @Test func requestsOfAClosedConnectionAreDropped() throws {
         let world = try Self.world(rowsPerTurn: 20)
         _ = try world.chain(300, under: Self.root)
         world.connect(2, session: 2, ScopeWorld.scope(Self.root))
@@ -177,7 +178,7 @@ import NestProtocol
         #expect(world.statistic("token_scopes") == 1)
         world.perform([.tick], seconds: 30)
         #expect(world.statistic("token_scopes") == 1)
-        // Changed meanwhile, and used again.
+        // The scope changes while it has no connections, and is used again.
         world.write(1, EngineFixture.insert("more", under: Self.root))
         world.connect(4, session: 2, ScopeWorld.scope(Self.root))
         world.perform([.tick], seconds: 61)
@@ -187,8 +188,8 @@ import NestProtocol
         #expect(world.statistic("token_scopes") == 0)
     }
 
-    /// Requests of one batch share a transaction, and see what those before them did.
-    @Test func aWriteIsJudgedByWhatTheBatchDidBefore() throws {
+    /// Requests of one batch share a transaction and see the changes of the earlier ones.
+    @Test func scopeChecksSeeEarlierWritesOfTheBatch() throws {
         let world = try Self.world()
         world.connect(2, session: 2, ScopeWorld.scope(Self.root))
         world.write(1, EngineFixture.insert("in", under: Self.root), EngineFixture.insert("out"))
@@ -208,8 +209,8 @@ import NestProtocol
         #expect(isDone == [true, false, true, true, false, true, false, true], "\(answers)")
     }
 
-    /// A batch whose commit fails leaves the scope as it was.
-    @Test func whatIsRolledBackDoesNotMoveAScope() throws {
+    /// If the commit of a batch fails, the scope is unchanged.
+    @Test func aRollbackRestoresTheScope() throws {
         var failures = 0
         for number in 1...12 {
             let world = try Self.world(hasFaultyDisk: true)

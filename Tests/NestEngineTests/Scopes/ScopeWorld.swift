@@ -5,10 +5,10 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// An engine with connections of different scopes, whose answers are compared as texts.
+/// An engine with connections of different scopes. Tests compare its answers as texts.
 final class ScopeWorld {
     let directory: TemporaryDirectory
-    /// Of a world that is made with one.
+    /// The faulty disk, if the world has one.
     let disk: FaultyDisk?
     let store: Store
     let engine: Engine
@@ -18,7 +18,7 @@ final class ScopeWorld {
     /// The highest id that an answer has named.
     private(set) var lastID: Int64 = 1
 
-    /// `rowsPerTurn`: 0, and each request walks up.
+    /// `rowsPerTurn`: if 0, the engine stores no scopes and walks up the tree for each request.
     init(rowsPerTurn: Int = Limits.scopeRowsPerTurnMax, streamedFrom: Int = 4_096, hasFaultyDisk: Bool = false)
         throws
     {
@@ -29,7 +29,7 @@ final class ScopeWorld {
             model: .nestedList
         )
         configuration.streamedFrom = streamedFrom
-        // Neighbours are renumbered often.
+        // Small gaps, so that siblings are renumbered often.
         configuration.orderStep = 4
         self.store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
         self.engine = try Engine(store: self.store, limits: EngineLimits(scopeRowsPerTurnMax: rowsPerTurn))
@@ -61,7 +61,7 @@ final class ScopeWorld {
         while self.engine.hasBacklog { self.perform([]) }
     }
 
-    /// Does requests as one batch, and gives the engine the turns that it needs. Returns their answers.
+    /// Performs requests as one batch and gives the engine the turns that it needs. Returns their answers.
     @discardableResult
     func perform(_ requests: [(connection: UInt64, request: EngineRequest)]) -> [String] {
         let made = requests.map { self.request($0.connection, $0.request) }
@@ -86,7 +86,7 @@ final class ScopeWorld {
         }
     }
 
-    /// The import of items, each so deep.
+    /// Returns an import of items with the given depths.
     func imported(_ depths: [Int], under owner: ObjectID) throws -> EngineRequest {
         var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
         var chunks = try SpooledChunks(directory: self.directory.path)
@@ -103,7 +103,7 @@ final class ScopeWorld {
         return .importSubtree(StagedSubtree(request: request, chunks: chunks, rowCount: depths.count, checksum: 0))
     }
 
-    /// A chain of so many items below one. Returns their ids, from the top.
+    /// Imports a chain of `count` items below an object. Returns their ids, from the top.
     func chain(_ count: Int, under owner: ObjectID, by connection: UInt64 = 1) throws -> [ObjectID] {
         let before = self.lastID
         let answers = self.perform([(connection, try self.imported(Array(0..<count), under: owner))])
@@ -120,7 +120,7 @@ final class ScopeWorld {
         return value
     }
 
-    /// What a batch costs, in steps of SQLite's machine.
+    /// Performs a batch. Returns its cost in steps of SQLite's virtual machine.
     func steps(_ inputs: [EngineInput]) -> Int {
         let before = self.store.statementSteps
         self.perform(inputs)

@@ -7,7 +7,7 @@ final class ScopedClient {
     private let fixture: EngineFixture
     private let connection: ConnectionID
     private var lastRequest: UInt32 = 0
-    /// What it was sent of its undo state without asking.
+    /// The undo states that the server has pushed.
     private(set) var pushed: [UndoState] = []
 
     init(_ fixture: EngineFixture, session: UInt64, _ scope: AuthorisationScope) throws {
@@ -17,7 +17,7 @@ final class ScopedClient {
         try fixture.perform([.connected(self.connection, session: id, scope: scope)])
     }
 
-    /// A request that others may be sent beside.
+    /// Returns the input for a request, to send it in a batch with others.
     func input(_ request: EngineRequest) -> EngineInput {
         self.lastRequest += 1
         return .request(self.connection, requestID: self.lastRequest, request)

@@ -4,7 +4,7 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Requests about a large sub-tree wait until it has been read, in turns between the commits.
+/// Requests for a large subtree wait until the engine has read it, in turns between the commits.
 @Suite struct SubtreeReadTests {
     private static func below(_ root: ObjectID) throws -> ObjectFetchRequest {
         let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
@@ -21,7 +21,7 @@ import Testing
         return (world, try world.chain(1_500, under: ObjectID(2)))
     }
 
-    @Test func aLargeSubtreeIsReadInTurnsAndCommitsGoOn() throws {
+    @Test func aLargeSubtreeIsReadInTurnsBetweenCommits() throws {
         let (world, chain) = try Self.world(rowsPerTurn: 50)
         let request = try Self.below(ObjectID(2))
         let subscribed = world.request(2, .subscribe(request, resume: nil, atLeast: Revision(0)))
@@ -32,12 +32,12 @@ import Testing
         var turns = 0
         while world.answers[subscribed.id] == nil {
             turns += 1
-            // Objects come in and go out meanwhile.
+            // Objects are inserted and deleted meanwhile.
             let edit =
                 turns == 10
                 ? Mutation.delete(.object(chain[1_450])) : EngineFixture.insert("new", under: chain[turns * 7 % 1_400])
             let steps = world.steps([world.request(1, .transaction(WriteTransaction(mutations: [edit]))).input])
-            // The last turn answers, too.
+            // The last turn also answers the requests.
             #expect(steps < 5_000 || world.answers[subscribed.id] != nil)
             try #require(turns < 200)
         }
@@ -46,7 +46,7 @@ import Testing
         #expect(world.answers[subscribed.id]?.contains("subscribed") ?? false)
         #expect(world.answers[fetched.id]?.contains("snapshot") ?? false)
         #expect(world.statistic("live_result_rows") == 1_450 + turns - 1)
-        // It follows what comes and goes.
+        // The result follows later changes.
         world.write(1, EngineFixture.insert("new", under: chain[3]), .delete(.object(chain[1_400])))
         #expect(try #require(world.statistic("live_result_rows")) < 1_450 + turns)
         world.perform([.disconnected(ConnectionID(2))])
@@ -54,7 +54,7 @@ import Testing
         #expect(world.statistic("token_scopes") == 0 && world.statistic("live_results") == 0)
     }
 
-    @Test func aConnectionThatGoesTakesItsRequestAndTheReadingWithIt() throws {
+    @Test func aClosedConnectionEndsItsRequestAndTheRead() throws {
         let (world, _) = try Self.world(rowsPerTurn: 50)
         let request = world.request(2, .fetch(try Self.below(ObjectID(2)), atLeast: Revision(0)))
         world.perform([request.input])
@@ -64,8 +64,8 @@ import Testing
         #expect(!world.engine.hasBacklog && world.answers[request.id] == nil)
     }
 
-    /// A fetch leaves nothing behind; the next one reads again.
-    @Test func aFetchKeepsNoSubtree() throws {
+    /// A fetch keeps nothing, and the next one reads the subtree again.
+    @Test func aFetchDoesNotKeepTheSubtree() throws {
         let (world, _) = try Self.world(rowsPerTurn: 50)
         for _ in 0..<2 {
             let answer = world.perform([(2, .fetch(try Self.below(ObjectID(2)), atLeast: Revision(0)))])[0]
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// A token's own scope is known already: its results begin without a walk.
+    /// The members of a token's own scope are already known, so that results of the scope need no read.
     @Test func resultsOfAScopeUseItsMembers() throws {
         let (world, _) = try Self.world(rowsPerTurn: 50)
         world.connect(3, session: 3, ScopeWorld.scope(ObjectID(2)))

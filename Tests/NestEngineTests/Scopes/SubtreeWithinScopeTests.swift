@@ -5,7 +5,7 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// What a confined token asks about the sub-tree of an object follows whether that object is within its scope.
+/// A result of a confined token for the subtree of an object depends on whether that object is in the token's scope.
 @Suite struct SubtreeWithinScopeTests {
     private struct Guest {
         let client: SimulatedClient
@@ -16,7 +16,7 @@ import NestSchema
         }
     }
 
-    /// Subscribes to what is below an object, with a token confined to another.
+    /// Subscribes to the objects below `id` with a token that is confined to `root`.
     private func guest(_ fixture: EngineFixture, confinedTo root: ObjectID, below id: ObjectID) throws -> Guest {
         let layout = try #require(fixture.store.layout[EngineFixture.item])
         let grant = AccessConfinement(
@@ -40,7 +40,7 @@ import NestSchema
         try fixture.write(client, [EngineFixture.insert(title, under: owner)]).insertedIDs[0]
     }
 
-    @Test func anObjectThatComesBackBringsItsSubtree() throws {
+    @Test func aRestoredObjectBringsItsSubtree() throws {
         let fixture = try EngineFixture()
         let owner = try fixture.connect(session: 1)
         let list = try self.insert(fixture, owner, "list", under: EngineFixture.root)
@@ -53,7 +53,7 @@ import NestSchema
         #expect(guest.ids == [inside])
     }
 
-    @Test func nothingIsBelowAnObjectOutside() throws {
+    @Test func theSubtreeOfAnObjectOutsideTheScopeIsEmpty() throws {
         let fixture = try EngineFixture()
         let owner = try fixture.connect(session: 1)
         let list = try self.insert(fixture, owner, "list", under: EngineFixture.root)
@@ -62,7 +62,7 @@ import NestSchema
         let row = try self.insert(fixture, owner, "row", under: list)
         let guest = try self.guest(fixture, confinedTo: list, below: other)
         #expect(guest.ids.isEmpty)
-        // Above the root, it is still nothing to the token.
+        // An object above the scope's root is still outside the scope.
         try fixture.write(owner, [EngineFixture.move(list, under: other, .last)])
         #expect(guest.ids.isEmpty)
         try fixture.write(owner, [EngineFixture.move(list, under: EngineFixture.root, .last)])

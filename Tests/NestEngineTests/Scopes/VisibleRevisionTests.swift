@@ -5,7 +5,8 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// The revision of an object tells a confined client only of what it sees: the keeper of a node is outside.
+/// The revision that a confined client sees of an object depends only on changes that the client can see. The keeper of
+/// a node is outside the scope.
 @Suite struct VisibleRevisionTests {
     private let model: ManagedObjectModel
     private let fixture: EngineFixture
@@ -83,7 +84,7 @@ import NestProtocol
         )
     }
 
-    @Test func aHiddenRelationshipLeavesTheRevision() throws {
+    @Test func changesOfAHiddenRelationshipDoNotChangeTheRevision() throws {
         let (before, rootBefore) = (try self.revision(self.child), try self.revision(self.root))
         for keeper in self.keepers {
             try self.all.write([self.keep(self.child, keeper), self.keep(self.root, keeper)])
@@ -96,8 +97,8 @@ import NestProtocol
         #expect(refusal.code == .conflict)
     }
 
-    /// Where the root of the sub-tree stands is outside; where others stand in it is not.
-    @Test func placesAboveTheRootAreHidden() throws {
+    /// The position of the scope's root is outside the scope; the positions of objects below it are inside.
+    @Test func theRootsPositionIsHidden() throws {
         let before = try self.revision(self.root)
         let other = try #require(try self.all.write([Self.node(self.model, "other", under: nil)]).firstInserted)
         try self.all.write([self.move(self.root, under: other)])
@@ -110,8 +111,9 @@ import NestProtocol
         #expect(try self.revision(second) == moved)
     }
 
-    /// Both are of one batch: the hidden change is not in the journal yet when the precondition is judged.
-    @Test func aPreconditionIsJudgedByWhatShowsInOneBatch() throws {
+    /// Both requests are in one batch: the journal does not contain the hidden change yet when the precondition is
+    /// checked.
+    @Test func preconditionsIgnoreHiddenChangesOfTheSameBatch() throws {
         let before = try self.revision(self.child)
         let keep = EngineRequest.transaction(WriteTransaction(mutations: [self.keep(self.child, self.keepers[0])]))
         let inputs = [self.all.input(keep), self.guest.input(self.transaction(self.child, since: before))]
@@ -122,8 +124,8 @@ import NestProtocol
         #expect(self.guest.take(try self.fixture.perform(more)).first?.error?.code == .conflict)
     }
 
-    /// A refusal names the revision that shows, not that of a hidden change.
-    @Test func aConflictNamesTheRevisionThatShows() throws {
+    /// A refusal names the visible revision, not that of a hidden change.
+    @Test func aConflictNamesTheVisibleRevision() throws {
         try self.all.write([self.note(self.child, "seen")])
         let seen = self.fixture.engine.head
         for keeper in self.keepers { try self.all.write([self.keep(self.child, keeper)]) }
@@ -131,29 +133,30 @@ import NestProtocol
         #expect(refusal.message.contains("at revision \(seen),"), "\(refusal.message)")
     }
 
-    /// Large change sets are kept in blocks.
-    @Test func aHiddenChangeOfManyObjectsLeavesTheRevision() throws {
+    /// The journal stores large change sets in blocks.
+    @Test func hiddenChangesOfManyObjectsDoNotChangeTheRevision() throws {
         let ids = try self.all.write((0..<5_000).map { Self.node(self.model, "\($0)", under: self.root) }).insertedIDs
         let inserted = self.fixture.engine.head
         try self.all.write(ids.map { self.keep($0, self.keepers[0]) })
         for id in [ids[0], ids[2_500], ids[4_999]] { #expect(try self.revision(id) == inserted) }
     }
 
-    /// What is too far back is not looked for: then it is the revision of the answer, and the change since is judged by the row.
-    @Test func theSearchIsBounded() throws {
+    /// The search for the last visible change is limited. Beyond the limit the answer has the current revision, and
+    /// later preconditions with that revision compare the row.
+    @Test func theSearchForTheVisibleRevisionIsLimited() throws {
         let before = try self.revision(self.root)
         for count in 0...Limits.changesSearchedMax {
             try self.all.write([self.keep(self.child, self.keepers[count % 2])])
         }
-        let told = try self.revision(self.child)
-        #expect(told == self.fixture.engine.head)
+        let reported = try self.revision(self.child)
+        #expect(reported == self.fixture.engine.head)
         #expect(try self.revision(self.root) == before)
         try self.all.write([self.note(self.top, "elsewhere")])
-        #expect(try self.guest.ask(self.transaction(self.child, since: told)).receipt?.isChanged == true)
+        #expect(try self.guest.ask(self.transaction(self.child, since: reported)).receipt?.isChanged == true)
     }
 
-    /// Many objects that are asked for at once do not keep others waiting: the rest is found when it is asked for again.
-    @Test func theSearchesOfOneBatchAreBounded() throws {
+    /// The searches of one batch are limited together. The remaining revisions are found by later requests.
+    @Test func theSearchesOfABatchAreLimited() throws {
         let ids = try self.all.write((0..<300).map { Self.node(self.model, "\($0)", under: self.root) }).insertedIDs
         let inserted = self.fixture.engine.head
         try self.all.write(ids.map { self.keep($0, self.keepers[0]) })
@@ -168,8 +171,8 @@ import NestProtocol
         #expect(found[0] > 0 && found[0] < found[1] && found[2] == ids.count, "\(found)")
     }
 
-    /// Who has asked before is answered from there.
-    @Test func whatWasFoundIsNotLookedForAgain() throws {
+    /// A later search begins at the result of an earlier one.
+    @Test func foundRevisionsAreNotSearchedAgain() throws {
         let before = try self.revision(self.child)
         for count in 0..<(3 * Limits.changesSearchedMax) {
             try self.all.write([self.keep(self.child, self.keepers[count % 2])])
@@ -177,8 +180,8 @@ import NestProtocol
         }
     }
 
-    /// What the journal has forgotten is of its beginning, with hidden changes and without.
-    @Test func beforeTheJournalAllIsAlike() throws {
+    /// Revisions older than the journal are reported as the beginning of the journal, with or without hidden changes.
+    @Test func revisionsBeforeTheJournalAreItsBeginning() throws {
         let second = try #require(try self.all.write([Self.node(self.model, "second", under: self.root)]).firstInserted)
         for keeper in self.keepers { try self.all.write([self.keep(self.child, keeper)]) }
         let store = self.fixture.store
@@ -187,8 +190,8 @@ import NestProtocol
         #expect(try self.guest.ask(self.transaction(second, since: base)).receipt?.isChanged == true)
     }
 
-    /// Random changes; the model of the test remembers for each object when something changed that shows.
-    @Test(arguments: 1...6) func randomChangesAreToldWhenTheyShow(_ seed: UInt64) throws {
+    /// Makes random changes. The test records for each object the revision of the last visible change.
+    @Test(arguments: 1...6) func randomVisibleChangesChangeTheRevision(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var shown: [ObjectID: Revision] = [self.root: Revision(4), self.child: Revision(5)]
         for step in 0..<300 {
@@ -206,7 +209,7 @@ import NestProtocol
                 changed = receipt.insertedIDs
             case 7 where id != self.root:
                 try self.all.write([self.move(id, under: self.root, .first)])
-                // One that is the first already stays.
+                // A move of the first object to the first position changes nothing.
                 if try self.revision(id) == self.fixture.engine.head { changed = [id] }
             case 8:
                 let other = ids.randomElement(using: &random)!

@@ -4,12 +4,12 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// What a forced undo deletes takes nothing with it that was not inside, and all that was is told.
+/// A forced undo deletes only objects that are inside the objects that it removes, and reports all of them.
 @Suite struct ForcedUndoTests {
     static let force = UndoOptions(policy: .force)
     static let rehome = UndoOptions(policy: .force, rehomes: true)
 
-    /// Ann moves an object out of one owner and inserts another; Bob puts the owner into what she inserted.
+    /// Ann moves an object out of its owner and inserts a new object. Bob moves the owner into the new object.
     private func moveOut(_ orchard: Orchard) throws -> (top: ObjectID, old: ObjectID, moved: ObjectID, new: ObjectID) {
         let (top, children) = try orchard.family("old", "other")
         let moved = try orchard.insert(orchard.bob, "Node", ["title": "x", "parent": children[0]])
@@ -31,7 +31,7 @@ import Testing
         return (top, children[0], moved, new)
     }
 
-    @Test func anObjectIsNotMovedBackIntoWhatTheUndoDeletes() throws {
+    @Test func objectsAreNotMovedBackIntoOwnersThatTheUndoDeletes() throws {
         for (options, answer, owner) in [
             (Self.force, "done: ownerGone parent, lost", "other"), (Self.rehome, "done: rehomed parent, lost", "top"),
         ] {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func thePreviewTellsTheSame() throws {
+    @Test func thePreviewHasTheSameConflicts() throws {
         let orchard = try Orchard()
         _ = try self.moveOut(orchard)
         guard let preview = try orchard.take(.previewUndo(.undo, Self.rehome), orchard.ann).preview else {
@@ -59,8 +59,8 @@ import Testing
         #expect(try orchard.take(.undo(key: nil, Self.rehome), orchard.ann).receipt?.conflicts == preview.conflicts)
     }
 
-    /// The owner goes back with what is inside, and nothing else is lost.
-    @Test func whatTheUndoMovesOutOfItStays() throws {
+    /// The undo moves an owner out of the inserted object with its contents, and loses nothing.
+    @Test func ownersThatTheUndoMovesOutAreKept() throws {
         let orchard = try Orchard()
         let (top, children) = try orchard.family("old", "x")
         let model = try ModelDraft.orchard.compile()
@@ -83,8 +83,8 @@ import Testing
         #expect(try orchard.list(top, "children") == "old x")
     }
 
-    /// It has no other place: an undo that cannot say where it goes is refused, and does not bring it back to delete it.
-    @Test func aDeletedObjectDoesNotComeBackIntoWhatTheUndoDeletes() throws {
+    /// The undo cannot restore a deleted object into an owner that it deletes. Without rehoming it is refused.
+    @Test func deletedObjectsAreNotRestoredIntoOwnersThatTheUndoDeletes() throws {
         for (options, answer, left) in [
             (Self.force, "OWNER_GONE", "gone"), (Self.rehome, "done: rehomed parent, lost", "top"),
         ] {
@@ -99,8 +99,9 @@ import Testing
         }
     }
 
-    /// Over an entry of several transactions too: an older one deletes what a newer one would go back into.
-    @Test func anOlderTransactionOfTheEntryDeletesIt() throws {
+    /// In an entry of several transactions, the undo of an older one deletes the owner that a newer one would move an
+    /// object back into.
+    @Test func objectsAreNotMovedIntoOwnersThatAnOlderTransactionInserted() throws {
         let orchard = try Orchard()
         let (top, children) = try orchard.family("old", "other")
         let moved = try orchard.insert(orchard.bob, "Node", ["title": "x", "parent": children[0]])
@@ -112,8 +113,9 @@ import Testing
         #expect(try orchard.text(moved, "parent") == "other")
     }
 
-    /// What an entry moves into its own insert, and on from there, goes back all the way without a conflict.
-    @Test func whatWentThroughTheInsertedOwnerIsNoConflict() throws {
+    /// An entry moves an object into its own insert and from there to another owner. The undo moves it back to its
+    /// first owner without a conflict.
+    @Test func objectsMovedThroughAnInsertedOwnerAreNotConflicts() throws {
         let orchard = try Orchard()
         let (top, children) = try orchard.family("old", "other")
         let moved = try orchard.insert(orchard.bob, "Node", ["title": "x", "parent": children[0]])
@@ -125,8 +127,8 @@ import Testing
         #expect(try orchard.text(moved, "parent") == "old")
     }
 
-    /// The same when it was deleted from there.
-    @Test func whatWasDeletedFromTheInsertedOwnerComesBack() throws {
+    /// The same applies if the entry deletes the object there.
+    @Test func objectsDeletedFromAnInsertedOwnerAreRestored() throws {
         let orchard = try Orchard()
         let (top, children) = try orchard.family("old")
         let moved = try orchard.insert(orchard.bob, "Node", ["title": "x", "parent": children[0]])
@@ -138,8 +140,9 @@ import Testing
         #expect(try orchard.text(moved, "parent") == "old")
     }
 
-    /// An older transaction would move it on, but only after it has been deleted with the inserted owner.
-    @Test func whatWouldBeMovedOnTooLateIsNotPutBack() throws {
+    /// An older transaction would move the object out again, but only after the undo has deleted it with the inserted
+    /// owner.
+    @Test func objectsAreNotMovedBackIfTheUndoWouldDeleteThem() throws {
         let orchard = try Orchard()
         let (top, children) = try orchard.family("old", "other", "third")
         let moved = try orchard.insert(orchard.bob, "Node", ["title": "x", "parent": children[0]])
@@ -156,8 +159,9 @@ import Testing
         #expect(try orchard.text(moved, "parent") == "third")
     }
 
-    /// Ann's group gets a leader from Bob, then one from her: he is not led back, to go with the group.
-    @Test func aPartnerOfOthersDoesNotGoWithWhatTheEntryInserted() throws {
+    /// Bob assigns a leader to Ann's group, and then Ann assigns another. The undo does not restore Bob's leader, whom
+    /// it would delete with the group.
+    @Test func aForcedUndoKeepsThePartnersOfOthers() throws {
         let model = try ModelDraft.club.compile()
         let fixture = try EngineFixture(model: model, isVolatile: true)
         let (ann, bob) = (try fixture.connect(session: 1), try fixture.connect(session: 2))
@@ -182,10 +186,10 @@ import Testing
         #expect(try [bobs, anns, group].map { try isThere($0) } == [true, false, false])
     }
 
-    // MARK: What is told
+    // MARK: Reported conflicts
 
-    /// With the change that made it another's, and with a name.
-    @Test func whatIsLostIsToldWithItsLastChange() throws {
+    /// The conflict names the last change of the lost object and the object's label.
+    @Test func lostObjectsAreReportedWithTheirLastChange() throws {
         let orchard = try Orchard()
         let node = try orchard.insert(orchard.ann, "Node", ["title": "oak"])
         let inside = try orchard.insert(orchard.bob, "Node", ["title": "seed", "parent": node])
@@ -197,8 +201,8 @@ import Testing
         #expect(conflict.label == "seed" && conflict.revision == revision && conflict.sessionNumber == 2)
     }
 
-    /// More than are listed are counted.
-    @Test func manyAreCounted() throws {
+    /// Conflicts beyond the limit of the list are counted.
+    @Test func conflictsBeyondTheListAreCounted() throws {
         let orchard = try Orchard()
         let node = try orchard.insert(orchard.ann, "Node", ["title": "oak"])
         let seed = Orchard.insert("Node", ["title": "seed", "parent": node], in: orchard)
@@ -209,8 +213,8 @@ import Testing
         #expect(conflicts.listed.allSatisfy { $0.reason == .lost })
     }
 
-    /// One that lives on loses what led to it: a reference, a partner, a pair.
-    @Test func whatLedToItIsTold() throws {
+    /// Remaining objects lose their reference, partner or pair that led to a deleted object.
+    @Test func lostReferencesToDeletedObjectsAreReported() throws {
         let orchard = try Orchard()
         let node = try orchard.insert(orchard.ann, "Node", ["title": "oak"])
         let inside = try orchard.insert(orchard.bob, "Node", ["title": "seed", "parent": node])

@@ -5,7 +5,7 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// The history of one session among those of others.
+/// The history of a session among the transactions of other sessions.
 @Suite struct HistoryPageTests {
     private let fixture: EngineFixture
     private let clients: [SimulatedClient]
@@ -24,7 +24,7 @@ import NestProtocol
         return entries
     }
 
-    /// All of it, and how many pages it took.
+    /// Returns all revisions of a history, and the number of its pages.
     private func all(_ client: SimulatedClient, limit: Int, onlyMine: Bool) throws -> ([Revision], pageCount: Int) {
         var revisions: [Revision] = []
         var pageCount = 0
@@ -60,7 +60,7 @@ import NestProtocol
         }
     }
 
-    @Test func pagesOfASessionAreItsPartOfTheWhole() throws {
+    @Test func pagesOfASessionAreASubsetOfTheHistory() throws {
         for seed in 0..<6 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             for round in 0..<12 {
@@ -71,7 +71,7 @@ import NestProtocol
                 }
                 try self.fixture.perform(inputs)
                 if random.oneIn(6) {
-                    // The engine hears of what the journal drops when it drops it, or reads it again.
+                    // The engine learns of dropped revisions only if it drops them itself or restarts.
                     let store = self.fixture.store
                     _ = try store.access { try store.trimJournal(now: self.fixture.now, revisionsMax: 20) }
                     try self.restart()
@@ -88,8 +88,8 @@ import NestProtocol
         for client in self.clients { try self.fixture.perform([client.connect(as: self.fixture.newConnection())]) }
     }
 
-    /// One entry among 511 of others in each commit: a page ends early, and the next goes on.
-    @Test func aPageEndsWhenManyTransactionsWereLookedAt() throws {
+    /// With one own entry among 511 others in each commit, a page ends early and the next one continues.
+    @Test func aPageEndsAfterManySearchedTransactions() throws {
         let commitCount = 2 + Limits.historyHeadersMax / Limits.requestsPerCommitMax
         for _ in 0..<commitCount {
             let others = self.inserts(self.clients[1], Limits.requestsPerCommitMax - 1)

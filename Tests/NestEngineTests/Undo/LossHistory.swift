@@ -5,16 +5,16 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// One writes, others write about the same, and somebody takes back what the first wrote: each undo against the law of losses,
-/// its preview, its redo and the undo after that.
+/// A random history of conflicting writes. A session writes, others change the same objects, and a session undoes the
+/// first write. Each undo is checked against the law of losses, its preview, its redo, and the undo of that redo.
 final class LossHistory {
     struct Disagreement: Error {}
 
-    /// How often what the test is for has come up.
+    /// How often the history has reached the cases that the test is for.
     struct Counts {
         var taken: [UndoOptions: Int] = [:]
         var refused: [ErrorCode: Int] = [:]
-        var told: [UndoConflict.Reason: Int] = [:]
+        var reported: [UndoConflict.Reason: Int] = [:]
         var losses = 0
         var groups = 0
     }
@@ -26,7 +26,7 @@ final class LossHistory {
     private let fixture: EngineFixture
     private let file: StoredFile
     private var users: [SimulatedClient] = []
-    /// Of each transaction of the store, ascending.
+    /// The records of the store's transactions, ascending.
     private var records: [UndoRecord] = []
     private var graph: NaiveGraph
     private var marks: PlacementMarks
@@ -79,7 +79,7 @@ final class LossHistory {
         RandomTransaction.make(on: self.graph, size: 14, time: self.fixture.now + 1_000, &self.random)
     }
 
-    /// Answers the record of what it did, if that was anything.
+    /// Performs a write. Returns its record, if it changed anything.
     @discardableResult
     private func write(_ mutations: [Mutation], _ user: SimulatedClient) throws -> UndoRecord? {
         guard !mutations.isEmpty else { return nil }
@@ -92,7 +92,7 @@ final class LossHistory {
         return try self.look(receipt, .write)
     }
 
-    /// What the store holds after a request that changed something.
+    /// Reads the store after a request that changed something. Returns the record of the change.
     private func look(_ receipt: Receipt, _ kind: HistoryEntry.Kind) throws -> UndoRecord {
         let state = try StoredState(self.fixture.store.layout, self.file)
         let (graph, marks) = (state.graph, PlacementMarks(state))
@@ -131,8 +131,8 @@ final class LossHistory {
                 let other = isGroup ? self.users.first { $0 !== user }! : self.anyUser(but: user)
                 let mutations =
                     self.random.oneIn(2)
-                    ? self.random.crowding(record, on: self.graph)
-                    : self.random.meddling(with: record, on: self.graph)
+                    ? self.random.opposing(record, on: self.graph)
+                    : self.random.interfering(with: record, on: self.graph)
                 if try self.write(mutations, other) != nil, other === user { isNewest = false }
             }
         }
@@ -151,7 +151,7 @@ final class LossHistory {
 
     private func takeBack(_ entry: [UndoRecord], _ target: UndoTarget, _ user: SimulatedClient) throws {
         let policies: [UndoOptions.Policy] = [.force, .force, .keep, .strict]
-        // A refusal changes nothing: another policy may follow.
+        // A refusal changes nothing, so another policy can be tried.
         for _ in 0..<2 {
             let options = UndoOptions(
                 policy: policies[self.random.below(4)],
@@ -175,7 +175,7 @@ final class LossHistory {
         guard let receipt = reply.receipt else {
             let code = reply.error?.code
             try self.expect(preview.error?.code == code, "\(name): the preview is \(preview), then \(reply)")
-            try self.expect(self.fixture.store.head == head, "\(name): refused, and something has changed")
+            try self.expect(self.fixture.store.head == head, "\(name): refused, but something has changed")
             code.map { self.counts.refused[$0, default: 0] += 1 }
             return false
         }
@@ -192,8 +192,8 @@ final class LossHistory {
         try self.expect(broken.isEmpty, "\(name): \(broken.joined(separator: "; "))")
         self.counts.taken[options, default: 0] += 1
         self.counts.losses += laws.lossCount
-        for conflict in receipt.conflicts.listed { self.counts.told[conflict.reason, default: 0] += 1 }
-        if receipt.isChanged { try self.doItAgain(target, options, user, found) }
+        for conflict in receipt.conflicts.listed { self.counts.reported[conflict.reason, default: 0] += 1 }
+        if receipt.isChanged { try self.redoAndUndo(target, options, user, found) }
         return true
     }
 
@@ -209,18 +209,19 @@ final class LossHistory {
         guard let preview = preview.preview else { throw self.fail("\(name): the preview is \(preview)") }
         try self.expect(
             preview.conflicts == receipt.conflicts,
-            "\(name): the preview told \(preview.conflicts.listed.map(\.brief)), \(preview.conflicts.count)"
+            "\(name): the preview lists \(preview.conflicts.listed.map(\.brief)), \(preview.conflicts.count) in all"
         )
         let gone = found.objects.keys.filter { !self.graph.lives($0) }.count
         let back = self.graph.objects.keys.filter { !found.lives($0) }.count
         try self.expect(
             preview.deletedCount == gone && preview.insertedCount == back,
-            "\(name): the preview deletes \(preview.deletedCount), not \(gone), and brings back \(preview.insertedCount), not \(back)"
+            "\(name): preview deletes \(preview.deletedCount) of \(gone), restores \(preview.insertedCount) of \(back)"
         )
     }
 
-    /// The redo brings everything back, whatever was forced; the undo of the redo is the undo.
-    private func doItAgain(
+    /// Checks that the redo restores the state before the undo, even a forced one, and that the undo of the redo gives
+    /// the state after the undo.
+    private func redoAndUndo(
         _ target: UndoTarget,
         _ options: UndoOptions,
         _ user: SimulatedClient,
@@ -235,7 +236,7 @@ final class LossHistory {
             let reply = try self.fixture.ask(user, request)
             self.story.append("\(user.connection): \(request.brief) -> \(reply.brief)")
             guard let receipt = reply.receipt, receipt.isChanged, receipt.conflicts.isEmpty else {
-                throw self.fail("after \(target) \(options.policy) the \(request.brief) is answered by \(reply)")
+                throw self.fail("after \(target) \(options.policy) the \(request.brief) is answered with \(reply)")
             }
             _ = try self.look(receipt, .redo)
             let differences = self.graph.differences(from: expected)

@@ -2,9 +2,9 @@ import Foundation
 import NestModel
 import Testing
 
-/// `NEST_SEED` runs one seed, `NEST_SEEDS=a..b` a range of them, `NEST_STEPS` as many rounds each.
+/// `NEST_SEED` selects one seed, `NEST_SEEDS=a..b` a range of seeds. `NEST_STEPS` sets the number of rounds of each.
 @Suite struct LossHistoryTests {
-    @Test func whatAnUndoTakesFromOthersIsForcedAndNamed() throws {
+    @Test func lossesOfOthersAreForcedAndReported() throws {
         let environment = ProcessInfo.processInfo.environment
         let ends = environment["NEST_SEEDS"]?.split(separator: ".").compactMap { UInt64($0) } ?? []
         let one = environment["NEST_SEED"].flatMap { UInt64($0) }
@@ -13,14 +13,14 @@ import Testing
         let isUsual = one == nil && ends.isEmpty
         var total = LossHistory.Counts()
         for seed in seeds {
-            // A trap leaves no other trace of it.
+            // Prints the seed, because a trap would not show it.
             if !isUsual { FileHandle.standardError.write(Data("seed \(seed)\n".utf8)) }
             let history = try LossHistory(seed: seed)
             do { try history.run(rounds: rounds) } catch is LossHistory.Disagreement {}
             total.add(history.counts)
         }
         if !isUsual { print("\(total)") }
-        // The histories reach what they are for.
+        // Makes sure that the histories cover these cases.
         guard isUsual else { return }
         for policy in UndoOptions.Policy.allCases {
             for rehomes in [false, true] {
@@ -29,7 +29,7 @@ import Testing
         }
         #expect(total.losses > 50 && total.groups > 20)
         for reason in [UndoConflict.Reason.lost, .overwritten, .rehomed, .ownerGone] {
-            #expect(total.told[reason, default: 0] > 0, "\(reason)")
+            #expect(total.reported[reason, default: 0] > 0, "\(reason)")
         }
         #expect(total.refused[.undoConflict, default: 0] > 20 && total.refused[.ownerGone, default: 0] > 0)
     }
@@ -39,7 +39,7 @@ extension LossHistory.Counts {
     fileprivate mutating func add(_ other: Self) {
         self.taken.merge(other.taken, uniquingKeysWith: +)
         self.refused.merge(other.refused, uniquingKeysWith: +)
-        self.told.merge(other.told, uniquingKeysWith: +)
+        self.reported.merge(other.reported, uniquingKeysWith: +)
         self.losses += other.losses
         self.groups += other.groups
     }

@@ -6,7 +6,7 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// Ann, Bob and a few trees: short words for tests of what undo does about what others have done.
+/// Two users, Ann and Bob, and short functions for tests of undo with changes by others.
 final class Orchard {
     let fixture: EngineFixture
     let ann: SimulatedClient
@@ -54,7 +54,7 @@ final class Orchard {
         try self.fixture.write(client, [.update(.object(id), values: [self.assignment(entity, name, value)])])
     }
 
-    /// Under another parent, or elsewhere under the same.
+    /// Moves a node under another parent, or to another position under the same parent.
     func move(_ client: SimulatedClient, _ id: ObjectID, under owner: ObjectID, _ place: Place = .last) throws {
         let parent = self.model.number("Node", "parent")
         let placement = Placement(relationship: parent, owner: .object(owner), place: place)
@@ -88,7 +88,7 @@ final class Orchard {
         try self.words(self.take(.redo(key: nil, options), client))
     }
 
-    /// `done`, `nothing` or the code of a refusal; then the conflicts: `done: edited title`.
+    /// Returns `done`, `nothing` or the code of a refusal, followed by the conflicts: `done: edited title`.
     func words(_ reply: EngineReply) throws -> String {
         if let error = reply.error { return "\(error.code)" }
         let receipt = try #require(reply.receipt)
@@ -118,7 +118,7 @@ final class Orchard {
         }
     }
 
-    /// What an object is called, whichever entity it is of.
+    /// Returns the title, name or number of an object.
     private func title(_ id: ObjectID) throws -> String {
         for name in ["title", "name", "number"] {
             if case .string(let text) = try self.value(id, name) { return text }
@@ -126,7 +126,7 @@ final class Orchard {
         return "\(id)"
     }
 
-    /// The titles of what a to-many relationship leads to: `a b c`.
+    /// Returns the titles of a to-many relationship's objects: `a b c`.
     func list(_ id: ObjectID, _ name: String) throws -> String {
         let store = self.fixture.store
         guard let found = try store.access({ try store.object(id) }) else { return "gone" }
@@ -147,13 +147,13 @@ final class Orchard {
 }
 
 extension Orchard {
-    /// What one policy does: the answer, and what there is then.
+    /// The expected result of a policy: the answer, and the state after it.
     typealias Outcome = (answer: String, left: String)
 
-    /// Plays a story once for each policy: Ann does something, then Bob. Then she takes it back. A refusal changes nothing; what has
-    /// been done is taken back by her redo, under any policy without a conflict.
+    /// Runs a story once for each policy. In the story Ann changes something, and then Bob does. Then Ann undoes her
+    /// change. A refused undo changes nothing. Her redo reverts a successful undo without a conflict.
     ///
-    /// - Parameter story: acts, and answers how to look at what is there.
+    /// - Parameter story: Performs the changes. Returns a function that describes the state.
     static func check(
         keep: Outcome,
         force: Outcome,

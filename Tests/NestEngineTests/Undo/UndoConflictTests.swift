@@ -4,11 +4,11 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// The table of conflicts of protocol.md, section 8, row by row: what has happened since, and what each policy does about it.
+/// The table of conflicts in section 8 of protocol.md, row by row: a later change, and the result of each policy.
 @Suite struct UndoConflictTests {
     // MARK: Values
 
-    @Test func aValueThatIsAnotherByNow() throws {
+    @Test func aChangedValueConflicts() throws {
         try Orchard.check(
             keep: ("done: edited title", "Bob's, Ann's note gone"),
             force: ("done: overwritten title", "oak, Ann's note gone"),
@@ -38,8 +38,9 @@ import Testing
         }
     }
 
-    /// The same value, whoever wrote it, is no conflict; nor is what has become already what it would become.
-    @Test func valuesAreCompared() throws {
+    /// There is no conflict if others wrote the same value, or if the value is already the one that the undo would
+    /// restore.
+    @Test func equalValuesDoNotConflict() throws {
         try Orchard.check(keep: ("done", "oak"), force: ("done", "oak"), strict: ("done", "oak")) { orchard in
             let node = try orchard.insert(orchard.bob, "Node", ["title": "oak"])
             try orchard.set(orchard.ann, node, "title", "elm")
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func anObjectThatItChangedIsGone() throws {
+    @Test func aDeletedObjectThatTheEntryChangedConflicts() throws {
         try Orchard.check(
             keep: ("nothing: deleted", "gone"),
             force: ("nothing: deleted", "gone"),
@@ -68,9 +69,9 @@ import Testing
         }
     }
 
-    // MARK: Places
+    // MARK: Positions
 
-    @Test func anObjectThatItMovedIsElsewhere() throws {
+    @Test func anObjectMovedToAnotherOwnerConflicts() throws {
         try Orchard.check(
             keep: ("nothing: moved parent", "three"),
             force: ("done: overwritten parent", "one"),
@@ -84,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func anObjectThatItMovedWasPlacedAgain() throws {
+    @Test func anObjectMovedAgainInItsOrderConflicts() throws {
         try Orchard.check(
             keep: ("nothing: moved parent", "b a c"),
             force: ("done: overwritten parent", "a b c"),
@@ -97,8 +98,8 @@ import Testing
         }
     }
 
-    /// What others have moved around it is none: it goes back beside whom it stood.
-    @Test func othersWereMovedAroundIt() throws {
+    /// Moves of its siblings are not conflicts. The object returns to its old neighbour.
+    @Test func movedSiblingsDoNotConflict() throws {
         try Orchard.check(keep: ("done", "d a b c"), force: ("done", "d a b c"), strict: ("done", "d a b c")) {
             orchard in
             let (top, children) = try orchard.family("a", "b", "c", "d")
@@ -108,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func aMovedObjectCameFromUnderOneThatIsGone() throws {
+    @Test func aMovedObjectWhoseOldOwnerIsDeletedConflicts() throws {
         try Orchard.check(
             keep: ("nothing: ownerGone parent", "c under other"),
             force: ("nothing: ownerGone parent", "c under other"),
@@ -125,7 +126,7 @@ import Testing
 
     // MARK: Inserted objects
 
-    @Test func anObjectThatItInsertedIsGone() throws {
+    @Test func aDeletedInsertConflicts() throws {
         try Orchard.check(
             keep: ("nothing: deleted", "gone"),
             force: ("nothing: deleted", "gone"),
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func anObjectThatItInsertedHasBeenEdited() throws {
+    @Test func anEditedInsertConflicts() throws {
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "Bob's"),
             force: ("done: lost", "gone"),
@@ -149,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func anObjectThatItInsertedHasBeenMoved() throws {
+    @Test func aMovedInsertConflicts() throws {
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "c a"),
             force: ("done: lost", "a"),
@@ -162,8 +163,8 @@ import Testing
         }
     }
 
-    /// Later work inside goes with what held it, and the redo brings both back.
-    @Test func anObjectThatItInsertedHoldsOthersThatCameSince() throws {
+    /// A forced undo also deletes later objects inside the inserted one. The redo restores both.
+    @Test func anInsertWithLaterContentsConflicts() throws {
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "Bob's: seed"),
             force: ("done: lost, lost", "gone: gone"),
@@ -176,8 +177,8 @@ import Testing
         }
     }
 
-    /// Whom the delete rules do not reach stay, without it.
-    @Test func anObjectThatItInsertedIsLedToByOthers() throws {
+    /// Objects that refer to the inserted one without a cascade remain and lose the reference.
+    @Test func anInsertWithLaterReferencesConflicts() throws {
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "Ann"),
             force: ("done: overwritten keeper", "-"),
@@ -202,8 +203,8 @@ import Testing
 
     // MARK: Deleted objects
 
-    /// It comes back whole, whatever has become of its surroundings.
-    @Test func aDeletionComesBackWithEverythingInside() throws {
+    /// The object is restored with its contents, position and relationships.
+    @Test func aDeletedObjectIsRestoredWithItsContents() throws {
         let left = "a b c: d e, kept by Ann, tall"
         try Orchard.check(keep: ("done", left), force: ("done", left), strict: ("done", left)) { orchard in
             let (ann, bob) = (orchard.ann, orchard.bob)
@@ -222,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func anObjectThatItDeletedIsThereAgain() throws {
+    @Test func anObjectThatOthersRestoredConflicts() throws {
         try Orchard.check(
             keep: ("nothing: present", "oak"),
             force: ("nothing: present", "oak"),
@@ -237,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func itWasUnderAnObjectThatIsGone() throws {
+    @Test func aDeletedObjectWhoseOwnerIsDeletedConflicts() throws {
         try Orchard.check(
             keep: ("OWNER_GONE", "gone, last: z"),
             force: ("OWNER_GONE", "gone, last: z"),
@@ -248,15 +249,16 @@ import Testing
             let inner = try orchard.insert(orchard.bob, "Node", ["title": "inner", "parent": children[0]])
             let child = try orchard.insert(orchard.bob, "Node", ["title": "c", "parent": inner])
             try orchard.delete(orchard.ann, child)
-            // Two levels go, one after the other.
+            // Deletes two levels, one after the other.
             try orchard.delete(orchard.bob, inner)
             try orchard.delete(orchard.bob, children[0])
             return { "\(try orchard.text(child, "parent")), last: \(try orchard.list(top, "children"))" }
         }
     }
 
-    /// Outside of hierarchies there is nobody above: what may be empty stays empty, what may not stays gone.
-    @Test func itWasKeptBySomebodyWhoIsGone() throws {
+    /// Without a hierarchy there is no other owner. An optional reference stays empty. An object with a required
+    /// reference is not restored.
+    @Test func aDeletedObjectWithADeletedReferenceConflicts() throws {
         try Orchard.check(
             keep: ("OWNER_GONE", "gone"),
             force: ("OWNER_GONE", "gone"),
@@ -285,7 +287,7 @@ import Testing
 }
 
 extension Orchard {
-    /// Bob's: a tree with children of these titles.
+    /// Inserts, as Bob, a node with children of these titles.
     func family(_ titles: String..., title: String = "top") throws -> (top: ObjectID, children: [ObjectID]) {
         let top = try self.insert(self.bob, "Node", ["title": title])
         return (top, try titles.map { try self.insert(self.bob, "Node", ["title": $0, "parent": top]) })

@@ -6,9 +6,9 @@ import NestTestSupport
 import Testing
 
 @Suite struct UndoDepthTests {
-    /// The same chain through the engine, on a stack of 256 KiB: looked at before, taken back with each policy, done again. What
-    /// somebody has put at its bottom meanwhile goes with it only by force, and comes back.
-    @Test func aDeepChainIsTakenBackWithEveryPolicy() throws {
+    /// Previews, undoes and redoes the deletion of a deep chain with each policy, on a stack of 256 KiB. Only a forced
+    /// redo deletes an object that another session has inserted at the bottom, and its undo restores that object.
+    @Test func deepChainsAreUndoneWithEveryPolicy() throws {
         let depth = ProcessInfo.processInfo.environment["NEST_DEPTH"].flatMap { Int($0) } ?? 20_000
         let fixture = try EngineFixture()
         let (ann, bob) = try (fixture.connect(session: 1), fixture.connect(session: 2))
@@ -30,7 +30,7 @@ import Testing
         #expect(try ask(ann, .undo(key: nil)).receipt?.isChanged == true)
         #expect(try fixture.children(ObjectID(bottom.rawValue - 1)) == [bottom])
 
-        // The redo would delete it again.
+        // The redo would delete Bob's object too.
         try fixture.write(bob, [EngineFixture.insert("Bob's", under: bottom)])
         for policy in [UndoOptions.Policy.keep, .strict] {
             let refused = try ask(ann, .redo(key: nil, UndoOptions(policy: policy)))

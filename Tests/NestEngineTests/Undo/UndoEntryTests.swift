@@ -6,11 +6,11 @@ import Testing
 import NestProtocol
 import NestSchema
 
-/// What an undo entry is: groups, typing, names, what is passed over, limits; and that all of it outlives a restart.
+/// Undo entries: groups, undo coalescing, names, blocked entries and limits, also after a restart.
 @Suite struct UndoEntryTests {
     private let fixture: EngineFixture
     private let ann: SimulatedClient
-    /// Another connection of hers.
+    /// Another connection of Ann's session.
     private let phone: SimulatedClient
     private let bob: SimulatedClient
 
@@ -36,7 +36,7 @@ import NestSchema
         try self.fixture.write(client, [EngineFixture.insert(title)])
     }
 
-    private func type(_ client: SimulatedClient, _ id: ObjectID, _ title: String, _ key: String, _ milliseconds: Int)
+    private func edit(_ client: SimulatedClient, _ id: ObjectID, _ title: String, _ key: String, _ milliseconds: Int)
         throws
     {
         let coalescing = Coalescing(key: key, milliseconds: milliseconds)
@@ -74,7 +74,8 @@ import NestSchema
         #expect(try self.fixture.children().count == 3)
     }
 
-    /// Another connection of the session joins; it leaves alone, and the opener ends it for both.
+    /// Another connection of the session may join a group and leave it. The connection that began the group ends it for
+    /// both.
     @Test func connectionsOfASessionShareAGroup() throws {
         guard case .group(let number) = try self.begin(self.ann) else {
             Issue.record("no group")
@@ -97,7 +98,7 @@ import NestSchema
         #expect(try self.state(self.ann).undoCount == 2)
     }
 
-    @Test func aGroupEndsWithItsConnectionItsUndoAndInTime() throws {
+    @Test func aGroupEndsByDisconnectUndoOrTimeout() throws {
         _ = try self.begin(self.ann)
         try self.insert(self.ann, "a")
         #expect(try self.begin(self.ann).error?.code == .invalid)
@@ -124,8 +125,8 @@ import NestSchema
         #expect(try self.fixture.ask(self.ann, .endGroup).error?.code == .notFound)
     }
 
-    /// Whoever had joined it writes entries of his own from then on.
-    @Test func aGroupEndsForAllWithTheConnectionThatOpenedIt() throws {
+    /// Connections that had joined the group write separate entries afterwards.
+    @Test func aGroupEndsForAllWithTheConnectionThatBeganIt() throws {
         guard case .group(let number) = try self.begin(self.ann) else {
             Issue.record("no group")
             return
@@ -139,7 +140,7 @@ import NestSchema
         #expect(try self.fixture.ask(self.phone, .endGroup).error?.code == .notFound)
     }
 
-    @Test func sixteenGroupsAtATime() throws {
+    @Test func groupsPerSessionAreLimited() throws {
         for _ in 0..<Limits.undoGroupsPerSessionMax {
             guard case .group = try self.begin(try self.fixture.connect(session: 1)) else {
                 Issue.record("no group")
@@ -148,13 +149,13 @@ import NestSchema
         }
         #expect(try self.begin(self.ann).error?.code == .limitExceeded)
         guard case .group = try self.begin(self.bob) else {
-            Issue.record("another session's groups count")
+            Issue.record("groups of another session count")
             return
         }
     }
 
-    /// What an entry is made of is limited: the group goes on in another.
-    @Test func aGroupOfTooManyGoesOnInAnother() throws {
+    /// An entry has a limited number of transactions. The group continues in another entry.
+    @Test func aGroupBeyondTheLimitContinuesInAnotherEntry() throws {
         _ = try self.begin(self.ann, "many")
         let count = Limits.undoEntryTransactionsMax + 1
         for start in stride(from: 0, to: count, by: 500) {
@@ -187,24 +188,25 @@ import NestSchema
         #expect(state.undoCount == Limits.undoEntriesPerSessionMax && state.droppedCount == 200)
     }
 
-    // MARK: Typing
+    // MARK: Undo coalescing
 
-    @Test func typingIsOneEntry() throws {
+    @Test func coalescedWritesAreOneEntry() throws {
         try self.insert(self.ann, "")
         let id = ObjectID(2)
         for text in ["M", "Mi", "Mil"] {
-            try self.type(self.ann, id, text, "2.title", 1_500)
+            try self.edit(self.ann, id, text, "2.title", 1_500)
             self.fixture.now += 1_000_000
         }
         #expect(try self.state(self.ann).undo?.transactionCount == 3)
-        // Too late, another key, another's write between is no matter, one's own is.
+        // A write that is too late, a write with another key and an own write in between begin a new entry. A write of
+        // another session does not.
         self.fixture.now += 1_000_000
-        try self.type(self.ann, id, "Milk", "2.title", 1_500)
-        try self.type(self.ann, id, "Milk!", "other", 1_500)
+        try self.edit(self.ann, id, "Milk", "2.title", 1_500)
+        try self.edit(self.ann, id, "Milk!", "other", 1_500)
         try self.insert(self.bob, "Bob's")
-        try self.type(self.ann, id, "Milk?", "other", 1_500)
+        try self.edit(self.ann, id, "Milk?", "other", 1_500)
         try self.insert(self.ann, "own")
-        try self.type(self.ann, id, "Milk.", "other", 1_500)
+        try self.edit(self.ann, id, "Milk.", "other", 1_500)
         var titles: [String?] = []
         for _ in 0..<5 {
             #expect(try self.undo(self.ann).receipt?.isChanged == true)
@@ -213,22 +215,23 @@ import NestSchema
         #expect(titles == ["Milk?", "Milk?", "Milk", "Mil", ""])
     }
 
-    /// In a group the key has no effect, then or later.
-    @Test func typingInAGroupIsTheGroups() throws {
+    /// In a group a coalescing key has no effect, nor does it after the group.
+    @Test func coalescingKeysHaveNoEffectInAGroup() throws {
         try self.insert(self.ann, "")
         _ = try self.begin(self.ann)
-        try self.type(self.ann, ObjectID(2), "a", "key", 60_000)
-        try self.type(self.ann, ObjectID(2), "b", "another", 60_000)
+        try self.edit(self.ann, ObjectID(2), "a", "key", 60_000)
+        try self.edit(self.ann, ObjectID(2), "b", "another", 60_000)
         _ = try self.fixture.ask(self.ann, .endGroup)
-        try self.type(self.ann, ObjectID(2), "c", "another", 60_000)
+        try self.edit(self.ann, ObjectID(2), "c", "another", 60_000)
         let state = try self.state(self.ann)
         #expect(state.undoCount == 3 && state.undo?.transactionCount == 1)
     }
 
     // MARK: Blocked entries
 
-    /// An entry of which nothing is left to do is passed over, also after a restart; by its revision it can still be taken.
-    @Test func anEntryOfWhichNothingIsLeftIsPassedOver() throws {
+    /// If nothing in an entry can still be undone, undo skips it, also after a restart. A revert of its revision may
+    /// still force it.
+    @Test func undoSkipsEntriesThatOthersOverwrote() throws {
         try self.insert(self.ann, "a")
         try self.fixture.write(self.ann, [EngineFixture.edit(ObjectID(2), "Ann's")])
         try self.fixture.write(self.bob, [EngineFixture.edit(ObjectID(2), "Bob's")])
@@ -259,7 +262,7 @@ import NestSchema
 
     // MARK: Reverts
 
-    @Test func aRevertIsAnEntryOfItsOwn() throws {
+    @Test func aRevertIsANewEntry() throws {
         try self.insert(self.bob, "Bob's")
         let keep = UndoOptions()
         let refused = try self.fixture.ask(self.ann, .revert(key: nil, keep, Revision(1), ofAnyone: false))
@@ -271,15 +274,15 @@ import NestSchema
         #expect(try self.undo(self.ann).receipt?.isChanged == true)
         #expect(try self.fixture.children() == [ObjectID(2)])
         #expect(try self.state(self.ann).redoCount == 1)
-        // One of nothing clears no redo.
+        // A revert that changes nothing does not clear the redo stack.
         let nothing = try self.fixture.ask(self.ann, .revert(key: nil, keep, Revision(2), ofAnyone: true))
         #expect(nothing.receipt?.isChanged == false)
         #expect(try self.state(self.ann).redoCount == 1)
     }
 
-    // MARK: Keys and what is meant
+    // MARK: Keys and expected entries
 
-    @Test func aRepeatedUndoIsAnsweredAgain() throws {
+    @Test func anUndoWithARepeatedKeyIsReplayed() throws {
         for title in ["a", "b"] { try self.insert(self.ann, title) }
         let key = Identifier128(high: 4, low: 4)
         let first = try self.fixture.ask(self.ann, .undo(key: key)).receipt
@@ -290,7 +293,7 @@ import NestSchema
         #expect(try self.fixture.ask(self.ann, other).error?.code == .keyReused)
     }
 
-    @Test func anEntryThatIsNotTheNewestIsNotTaken() throws {
+    @Test func anUndoOfAnotherEntryThanExpectedIsRefused() throws {
         for title in ["a", "b"] { try self.insert(self.ann, title) }
         let old = EngineRequest.undo(key: nil, UndoOptions(), expected: Revision(1))
         #expect(try self.fixture.ask(self.ann, old).error?.code == .conflict)
@@ -298,10 +301,11 @@ import NestSchema
         #expect(try self.fixture.ask(self.ann, new).receipt?.isChanged == true)
     }
 
-    // MARK: Being told
+    // MARK: Pushes
 
-    /// Who follows is told of each change, before or with the receipt; who does not drain, of the newest.
-    @Test func aConnectionIsToldOfItsUndoState() throws {
+    /// A follower gets each change of its undo state, before or with the receipt. A blocked follower gets only the
+    /// newest.
+    @Test func changesOfTheUndoStateArePushedToFollowers() throws {
         _ = try self.fixture.ask(self.phone, .undoState(follows: true))
         try self.insert(self.ann, "a")
         #expect(self.phone.undoState?.undo?.name == #"add item "a""#)

@@ -3,12 +3,12 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// The table of conflicts of protocol.md, section 8: partners, pairs, and what the model wants in any case.
+/// The table of conflicts in section 8 of protocol.md: partners, pairs, and constraints of the model.
 @Suite struct UndoRelationConflictTests {
     // MARK: One to one
 
-    /// Told of both of them.
-    @Test func thePartnerIsGone() throws {
+    /// Both objects have a conflict.
+    @Test func aDeletedPartnerConflicts() throws {
         try Orchard.check(
             keep: ("nothing: ownerGone badge, deleted", "-"),
             force: ("nothing: ownerGone badge, deleted", "-"),
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func thePartnerHasAnother() throws {
+    @Test func aPartnerWithAnotherPartnerConflicts() throws {
         try Orchard.check(
             keep: ("nothing: edited badge, edited holder", "-, Cid"),
             force: ("done: overwritten holder, overwritten badge", "7, Bob"),
@@ -37,9 +37,9 @@ import Testing
         }
     }
 
-    /// The entry joined a badge that it made with one, then with another; somebody has joined it with the first again. That stays,
-    /// and the badge with it.
-    @Test func whatOthersHaveJoinedAgainIsNotTakenAway() throws {
+    /// An entry inserts a badge for one person and then assigns it to another. Bob assigns it to the first person
+    /// again. His assignment and the badge remain.
+    @Test func partnersThatOthersJoinedAgainAreKept() throws {
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "7, -"),
             force: ("done", "-, -"),
@@ -56,8 +56,8 @@ import Testing
         }
     }
 
-    /// What comes back does so without a partner who has found another.
-    @Test func thePartnerOfADeletedObjectHasAnother() throws {
+    /// An object is restored without its partner if the partner has another one.
+    @Test func aDeletedObjectWhosePartnerHasAnotherConflicts() throws {
         try Orchard.check(
             keep: ("done: edited partner, edited partner", "oak -, elm ash"),
             force: ("done: overwritten partner, overwritten partner", "oak elm, elm oak"),
@@ -74,8 +74,8 @@ import Testing
 
     // MARK: Pairs
 
-    /// It is as it would become.
-    @Test func aPairThatItMadeIsGone() throws {
+    /// The pair is already gone, as the undo would leave it.
+    @Test func aRemovedPairDoesNotConflict() throws {
         try Orchard.check(keep: ("nothing", ""), force: ("nothing", ""), strict: ("nothing", "")) { orchard in
             let node = try orchard.insert(orchard.bob, "Node", ["title": "oak"])
             let tag = try orchard.insert(orchard.bob, "Tag", ["name": "tall"])
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func aPairThatItPartedIsThereAgain() throws {
+    @Test func aPairThatOthersRestoredDoesNotConflict() throws {
         try Orchard.check(keep: ("nothing", "tall"), force: ("nothing", "tall"), strict: ("nothing", "tall")) {
             orchard in
             let node = try orchard.insert(orchard.bob, "Node", ["title": "oak"])
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func anEndOfAPairThatItPartedIsGone() throws {
+    @Test func aRemovedPairWithADeletedObjectConflicts() throws {
         try Orchard.check(
             keep: ("nothing: ownerGone tags", ""),
             force: ("nothing: ownerGone tags", ""),
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func aPairThatItMadeWasMovedInItsOrder() throws {
+    @Test func aPairMovedInItsOrderConflicts() throws {
         try Orchard.check(
             keep: ("nothing: moved tags", "tall old"),
             force: ("done: overwritten tags", "old"),
@@ -130,9 +130,9 @@ import Testing
         }
     }
 
-    /// One that was made instead of another, in one transaction, and moved since: it stays, and the other does not come back
-    /// beside it.
-    @Test func aPairThatItMadeAnewWasMovedInItsOrder() throws {
+    /// One transaction replaces a pair by an equal one, which is then moved. The new pair remains, and the old one is
+    /// not restored beside it.
+    @Test func aReplacedPairMovedInItsOrderConflicts() throws {
         try Orchard.check(
             keep: ("nothing: moved tags", "tall old"),
             force: ("done: overwritten tags", "tall old"),
@@ -157,8 +157,8 @@ import Testing
         }
     }
 
-    /// Of an entry of several transactions: what the newest leaves, the others leave, at both ends.
-    @Test func ofTwoPartnersBothAreLeft() throws {
+    /// In an entry of several transactions, the older ones leave the values alone that the newest leaves, at both ends.
+    @Test func valuesThatTheNewestTransactionKeepsAreKeptByOlderOnes() throws {
         let orchard = try Orchard()
         let (ann, bob) = (orchard.ann, orchard.bob)
         let nodes = try ["a", "b", "c"].map { try orchard.insert(bob, "Node", ["title": $0]) }
@@ -171,13 +171,13 @@ import Testing
         #expect(try nodes.map { try orchard.text($0, "partner") } == ["b", "a", "-"])
     }
 
-    // MARK: What the model wants
+    // MARK: Constraints of the model
 
-    @Test func noUndoClosesACircle() throws {
+    @Test func anUndoThatWouldCloseACycleIsRefused() throws {
         let same = (answer: "CYCLE", left: "a in b in -")
         try Orchard.check(keep: same, force: same, strict: same) { orchard in
             let (top, children) = try orchard.family("a", "b")
-            // b was under a; then a came under b.
+            // b was under a. Then a moved under b.
             try orchard.move(orchard.bob, children[1], under: children[0])
             try orchard.set(orchard.ann, children[1], "parent", nil)
             try orchard.move(orchard.bob, children[0], under: children[1])
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func noUndoMakesAUniqueValueTwice() throws {
+    @Test func anUndoThatWouldDuplicateAUniqueValueIsRefused() throws {
         let same = (answer: "NOT_UNIQUE", left: "-, 1")
         try Orchard.check(keep: same, force: same, strict: same) { orchard in
             let one = try orchard.insert(orchard.bob, "Node", ["title": "one", "code": "1"])
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func noForcedUndoDeletesWhatIsDenied() throws {
+    @Test func aForcedUndoRespectsDenyRules() throws {
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "oak"),
             force: ("DELETE_DENIED", "oak"),
@@ -211,8 +211,8 @@ import Testing
         }
     }
 
-    /// What goes by the same undo denies nothing.
-    @Test func aForcedUndoTakesAllThatItInserted() throws {
+    /// Objects that the same undo deletes deny nothing.
+    @Test func aForcedUndoMayDeleteObjectsThatDenyEachOther() throws {
         let orchard = try Orchard()
         let box = Orchard.insert("Box", ["name": "crate"], in: orchard)
         let node = Orchard.insert("Node", ["title": "oak"], in: orchard)
@@ -226,8 +226,8 @@ import Testing
         #expect(try orchard.text(ids[1], "title") == "gone")
     }
 
-    @Test func noForcedUndoLeavesARequiredReferenceEmpty() throws {
-        // Ann's guest is hosted by Bob, who then gives his own place to another: force would need Cid's host to go.
+    @Test func aForcedUndoKeepsRequiredReferences() throws {
+        // Ann changes the host of a guest from Bob to Cid, and then Bob is deleted. The guest needs a host.
         let orchard = try Orchard()
         let (bob, cid) = try (
             orchard.insert(orchard.bob, "Person", ["name": "Bob"]),
@@ -240,9 +240,9 @@ import Testing
         #expect(try orchard.text(guest, "host") == "Cid")
     }
 
-    // MARK: Places of what comes back
+    // MARK: Positions of restored objects
 
-    @Test func itComesBackAfterItsLeftNeighbour() throws {
+    @Test func aRestoredObjectFollowsItsLeftNeighbour() throws {
         let same = (answer: "done", left: "x a b y c")
         try Orchard.check(keep: same, force: same, strict: same) { orchard in
             let (top, children) = try orchard.family("a", "b", "c")
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func withoutItsLeftNeighbourItComesBackBeforeTheRightOne() throws {
+    @Test func withoutALeftNeighbourARestoredObjectPrecedesTheRightOne() throws {
         let same = (answer: "done", left: "x b c")
         try Orchard.check(keep: same, force: same, strict: same) { orchard in
             let (top, children) = try orchard.family("a", "b", "c")
@@ -267,8 +267,8 @@ import Testing
         }
     }
 
-    /// Several that stood beside each other come back beside each other.
-    @Test func neighboursComeBackInTheirOrder() throws {
+    /// Neighbours that are restored together keep their order.
+    @Test func restoredNeighboursKeepTheirOrder() throws {
         let same = (answer: "done", left: "a b c d")
         try Orchard.check(keep: same, force: same, strict: same) { orchard in
             let (top, children) = try orchard.family("a", "b", "c", "d")

@@ -18,9 +18,9 @@ extension UndoSimulation {
         if isInside ? self.random.below(4) > 0 : self.random.oneIn(8) {
             let reply = try self.ask(client, .endGroup)
             if isInside {
-                guard case .done = reply else { throw self.fail("the end of a group is answered by \(reply)") }
+                guard case .done = reply else { throw self.fail("the end of a group is answered with \(reply)") }
             } else {
-                try self.expect(reply.error?.code == .notFound, "the end of no group is answered by \(reply)")
+                try self.expect(reply.error?.code == .notFound, "the end of a missing group is answered with \(reply)")
             }
             self.oracle.stacks[user.id]!.leave(connection)
         } else {
@@ -30,16 +30,16 @@ extension UndoSimulation {
             let joined = isWrong ? 9_999 : other
             let reply = try self.ask(client, .beginGroup(name: name, joined: joined))
             if isInside {
-                try self.expect(reply.error?.code == .invalid, "a group inside a group: \(reply)")
+                try self.expect(reply.error?.code == .invalid, "a group inside a group is answered with \(reply)")
             } else if isWrong {
-                try self.expect(reply.error?.code == .notFound, "no such group: \(reply)")
+                try self.expect(reply.error?.code == .notFound, "joining a missing group is answered with \(reply)")
             } else {
-                guard case .group(let number) = reply else { throw self.fail("a group is answered by \(reply)") }
+                guard case .group(let number) = reply else { throw self.fail("a group is answered with \(reply)") }
                 if let joined {
                     try self.expect(number == joined, "the group is \(number), not \(joined)")
                     self.oracle.stacks[user.id]!.join(number, connection: connection)
                 } else {
-                    try self.expect(!stacks.groups.contains { $0.number == number }, "the group \(number) is another's")
+                    try self.expect(!stacks.groups.contains { $0.number == number }, "the group \(number) exists")
                     self.oracle.stacks[user.id]!.begin(number, name: name, connection: connection, time: self.now)
                 }
             }
@@ -49,8 +49,8 @@ extension UndoSimulation {
 
     // MARK: The beginning
 
-    /// A tree with something around it, where the model has one.
-    func plant() throws {
+    /// Inserts a tree and objects of the other entities, if the model has a tree.
+    func insertTree() throws {
         let names = ["Node", "Item"]
         guard let entity = self.model.entities.first(where: { names.contains($0.name) }) else { return }
         let parent = entity.propertyNumber(named: "parent")!
@@ -69,13 +69,13 @@ extension UndoSimulation {
 
     // MARK: Imports
 
-    /// Rows below one another, as one entry.
+    /// Imports a random subtree as one entry.
     func importSomething() throws {
         let owners = self.oracle.graph.objects.keys.sorted().flatMap { id in
             self.oracle.graph.entity(of: id).relationships.compactMap { list -> (ObjectID, RelationshipDescription)? in
                 let toOne = self.oracle.graph.inverse(list)
                 let kind = self.oracle.graph.entity(list.destination)
-                // What everything of an entity hangs under is the only way in for its imports.
+                // Objects of an entity with a root relationship can be imported only through that relationship.
                 let isWayIn = kind.root.map { $0.relationship == toOne.number } ?? true
                 let isTree = list.isOrdered && !toOne.isToMany && !kind.isAbstract
                 return isTree && isWayIn && self.oracle.graph.isKind(list.destination, of: toOne.destination)
@@ -120,7 +120,7 @@ extension UndoSimulation {
         try self.importAll(staged, WriteTransaction(name: request.name, mutations: mutations))
     }
 
-    /// What it does is what as many inserts would do.
+    /// Checks that an import does the same as a transaction of inserts.
     private func importAll(_ staged: StagedSubtree, _ transaction: WriteTransaction) throws {
         let user = self.anyUser()
         let client = self.anyClient(of: user)
@@ -131,7 +131,7 @@ extension UndoSimulation {
         guard let reply = client.replies[id] else { throw self.fail("no answer to an import") }
         let sent = Sent(user: user, client: client, id: id, request: .importSubtree(staged))
         if case .failure(let error) = reply {
-            // Which of several wrongs is told is another's test.
+            // Other tests check which of several faults is reported.
             guard case .failure = NaiveTransaction.run(transaction, on: self.oracle.graph, time: self.now) else {
                 throw self.fail("an import is refused: \(error)")
             }
@@ -143,36 +143,36 @@ extension UndoSimulation {
 
     // MARK: Previews
 
-    /// Nothing changes.
+    /// Requests a preview and checks that it changes nothing.
     func preview(_ target: UndoTarget, _ options: UndoOptions, _ client: SimulatedClient) throws -> EngineReply {
         self.counts.previews += 1
         let reply = try self.ask(client, .previewUndo(target, options))
         switch reply {
         case .answer, .failure: break
-        default: throw self.fail("a preview is answered by \(reply)")
+        default: throw self.fail("a preview is answered with \(reply)")
         }
         try self.checkStored()
         try self.checkUndoStates()
         return reply
     }
 
-    /// It says what the undo has done then.
+    /// Checks that the preview describes the undo that followed.
     func compare(_ preview: EngineReply, _ answer: EngineReply, _ head: Revision, _ before: NaiveGraph) throws {
         if case .failure(let error) = answer {
-            try self.expect(preview.error?.code == error.code, "the preview is \(preview), and then \(answer)")
+            try self.expect(preview.error?.code == error.code, "the preview is \(preview), but the answer is \(answer)")
             return
         }
         guard let preview = preview.preview, let receipt = answer.receipt else {
-            throw self.fail("the preview is \(preview), and then \(answer)")
+            throw self.fail("the preview is \(preview), but the answer is \(answer)")
         }
-        try self.expect(preview.name == receipt.name, "the preview is of \(preview.name)")
+        try self.expect(preview.name == receipt.name, "the preview names \(preview.name), not \(receipt.name)")
         try self.expect(
             preview.conflicts == receipt.conflicts,
-            "the preview told of \(preview.conflicts.listed.map(\.brief)), \(preview.conflicts.count)"
+            "the preview lists \(preview.conflicts.listed.map(\.brief)), \(preview.conflicts.count) in all"
         )
-        // What one transaction does and the next takes back is nothing in all, and yet two revisions.
+        // Two transactions that cancel each other out change nothing but are two revisions.
         let isNothing = before == self.oracle.graph && receipt.revision > head.next
-        try self.expect(isNothing || preview.isNothing == !receipt.isChanged, "the preview said \(preview)")
+        try self.expect(isNothing || preview.isNothing == !receipt.isChanged, "the preview is \(preview)")
         try self.compare(preview, from: before, to: self.oracle.graph)
     }
 
@@ -192,27 +192,27 @@ extension UndoSimulation {
             guard let old = before.objects[id] else { continue }
             let entity = after.entity(object.entity)
             let changed = entity.storedProperties.filter { before.value(id, $0) != after.value(id, $0) }
-            let told = values[id] ?? []
+            let shown = values[id] ?? []
             for property in changed {
                 let value = UndoPreview.Value(
                     property: property,
                     before: before.value(id, property),
                     after: after.value(id, property)
                 )
-                try self.expect(told.contains(value), "the preview tells \(told) of \(id), not \(value)")
+                try self.expect(shown.contains(value), "the preview lists \(shown) for \(id), not \(value)")
             }
-            for value in told where !changed.contains(value.property) {
-                // Only its place is another.
+            for value in shown where !changed.contains(value.property) {
+                // A change of position only.
                 let isPlace =
                     value.before == value.after && value.before == after.value(id, value.property)
                     && entity.relationship(value.property) != nil
-                try self.expect(isPlace, "the preview tells \(value) of \(id)")
+                try self.expect(isPlace, "the preview lists \(value) for \(id)")
             }
             let isPaired = entity.relationships.contains { relationship in
                 after.isPaired(relationship)
                     && Set(old.related[relationship.number]!) != Set(object.related[relationship.number]!)
             }
-            if isPaired { try self.expect(values[id] != nil, "the preview does not tell of \(id)") }
+            if isPaired { try self.expect(values[id] != nil, "the preview does not list \(id)") }
         }
     }
 
@@ -244,12 +244,12 @@ extension UndoSimulation {
                     && (!entry.isBlocked || blocked.contains(entry.revision))
                 try self.expect(
                     isRight,
-                    "history has \(entry); it is \(record.kind), session \(record.session), first \(String(describing: self.firsts[entry.revision])), stacks \(stacks)"
+                    "history has \(entry), not \(record.kind), session \(record.session), first \(String(describing: self.firsts[entry.revision])), stacks \(stacks)"
                 )
             }
             for entry in stacks.blocked {
-                let told = entries.first { $0.revision == entry.revisions.last }
-                try self.expect(told?.isBlocked ?? true, "\(entry) is not shown as blocked")
+                let shown = entries.first { $0.revision == entry.revisions.last }
+                try self.expect(shown?.isBlocked ?? true, "\(entry) is not shown as blocked")
             }
         }
     }

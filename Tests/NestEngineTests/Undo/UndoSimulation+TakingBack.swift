@@ -11,8 +11,8 @@ extension UndoSimulation {
         return UndoOptions(policy: policy, rehomes: self.random.oneIn(3))
     }
 
-    /// One writes, others change what that has done, and the first takes it back.
-    func quarrel() throws {
+    /// A session writes, others change the same objects, and the first session undoes its write.
+    func makeConflictingWrites() throws {
         let user = self.anyUser()
         let head = self.oracle.head
         let graph = self.oracle.graph
@@ -27,7 +27,7 @@ extension UndoSimulation {
         guard let record = self.oracle.record(head.next), record.session == user.number else { return }
         for _ in 0..<(1 + self.random.below(3)) {
             let other = self.random.oneIn(6) ? user : self.anyUser()
-            let mutations = self.random.meddling(with: record, on: self.oracle.graph)
+            let mutations = self.random.interfering(with: record, on: self.oracle.graph)
             if !mutations.isEmpty { try self.write(mutations, other) }
         }
         try self.takeBackOne(of: user)
@@ -37,10 +37,10 @@ extension UndoSimulation {
         try self.perform([(user, self.anyClient(of: user), .transaction(WriteTransaction(mutations: mutations)))])
     }
 
-    /// An undo, redo or revert by itself, mostly looked at before.
+    /// Performs an undo, redo or revert alone, mostly after a preview.
     func takeBackOne(of some: User?) throws {
         var user = some ?? self.anyUser()
-        // Mostly one who has something to take back.
+        // Prefers sessions with something to undo.
         if self.oracle.stacks[user.id]!.undo.isEmpty { user = self.anyUser() }
         let client = self.anyClient(of: user)
         let options = self.anyOptions()
@@ -72,17 +72,17 @@ extension UndoSimulation {
         try self.compare(preview, self.lastAnswer!, head, before)
     }
 
-    /// One that means another entry than the newest is refused.
+    /// Checks that a request which expects another entry than the newest is refused.
     private func expectAnother(_ request: EngineRequest, _ user: User, _ client: SimulatedClient) throws {
         let wrong = Revision(self.oracle.head.rawValue + 7)
         let stacks = self.oracle.stacks[user.id]!
         switch request {
         case .undo(_, let options, _, _) where !stacks.undo.isEmpty && self.groupNumber(client, user) == nil:
             let reply = try self.ask(client, .undo(key: nil, options, expected: wrong))
-            try self.expect(reply.error?.code == .conflict, "an entry that is not the newest is taken: \(reply)")
+            try self.expect(reply.error?.code == .conflict, "an undo of another entry is answered with \(reply)")
         case .redo(_, let options, _, _) where !stacks.redo.isEmpty && self.groupNumber(client, user) == nil:
             let reply = try self.ask(client, .redo(key: nil, options, expected: wrong))
-            try self.expect(reply.error?.code == .conflict, "an entry that is not the newest is taken: \(reply)")
+            try self.expect(reply.error?.code == .conflict, "a redo of another entry is answered with \(reply)")
         default: return
         }
         try self.look(since: self.oracle.head, isOrdered: true)
@@ -94,11 +94,11 @@ extension UndoSimulation {
 
     // MARK: The answer
 
-    /// The answer to an undo, redo or revert is what the table says, and so are the stacks.
+    /// Checks the answer to an undo, redo or revert, and the stacks after it, against the table of protocol.md.
     func takeBack(_ reply: EngineReply, _ sent: Sent, isAlone: Bool) throws {
         self.lastAnswer = reply
         let number = sent.user.number
-        // It ends the connection's group, whatever comes of it.
+        // The request ends the connection's group, even if it is refused.
         self.oracle.stacks[sent.user.id]!.leave(sent.client.connection.rawValue)
         let stacks = self.oracle.stacks[sent.user.id]!
         let revisions: [Revision]
@@ -121,19 +121,19 @@ extension UndoSimulation {
         default: throw self.fail("no answer was expected: \(reply)")
         }
         let prediction = self.oracle.predict(revisions, options)
-        self.tell(revisions, prediction)
+        self.recordPrediction(revisions, prediction)
         if prediction.isOpen { self.counts.open += 1 }
         switch reply {
         case .failure(let error): try self.take(error, prediction)
         case .receipt(let receipt):
-            if let name { try self.expect(receipt.name == name, "it is called \(receipt.name), not \(name)") }
+            if let name { try self.expect(receipt.name == name, "the name is \(receipt.name), not \(name)") }
             try self.take(receipt, prediction, revisions, options, kind, sent, isAlone: isAlone)
         default: throw self.fail("the answer is \(reply)")
         }
     }
 
-    /// For messages.
-    private func tell(_ revisions: [Revision], _ prediction: EntryPrediction) {
+    /// Adds the prediction to the story, for messages.
+    private func recordPrediction(_ revisions: [Revision], _ prediction: EntryPrediction) {
         for record in revisions.compactMap({ self.oracle.record($0) }) {
             let did = record.before.differences(from: record.after).joined(separator: "; ")
             let since = record.after.differences(from: self.oracle.graph).joined(separator: "; ")
@@ -178,13 +178,13 @@ extension UndoSimulation {
         if !prediction.isOpen {
             try self.expect(
                 prediction.refusals.isEmpty,
-                "done, and not refused with \(prediction.refusals): \(prediction.graph.faults)"
+                "done, but expected a refusal with \(prediction.refusals): \(prediction.graph.faults)"
             )
         }
         let faults = prediction.faults(of: receipt.conflicts)
         try self.expect(
             faults.isEmpty,
-            "conflicts: \(faults.joined(separator: "; "))\n  told \(receipt.conflicts.listed.map(\.brief)), expected \(prediction.conflicts)"
+            "conflicts: \(faults.joined(separator: "; "))\n  listed \(receipt.conflicts.listed.map(\.brief)), expected \(prediction.conflicts)"
         )
         try self.check(receipt.conflicts, isAlone: isAlone && revisions.count == 1)
         for conflict in receipt.conflicts.listed { self.counts.conflicts[conflict.reason, default: 0] += 1 }
@@ -212,12 +212,12 @@ extension UndoSimulation {
             }
         }
         guard isAlone else { return }
-        try self.judge(prediction, revisions, options, found)
-        try self.judgeLosses(revisions, options, (found, marks), receipt.conflicts)
+        try self.checkLaws(prediction, revisions, options, found)
+        try self.checkLossLaws(revisions, options, (found, marks), receipt.conflicts)
     }
 
-    /// What it took from others was forced, and is told.
-    private func judgeLosses(
+    /// Checks that everything that the request took from others was forced and is reported.
+    private func checkLossLaws(
         _ revisions: [Revision],
         _ options: UndoOptions,
         _ found: (NaiveGraph, PlacementMarks),
@@ -231,8 +231,8 @@ extension UndoSimulation {
         try self.expect(broken.isEmpty, broken.joined(separator: "; "))
     }
 
-    /// The laws that hold whatever is open, and those of order.
-    private func judge(
+    /// Checks the laws that always hold, and the laws of order if nothing is open.
+    private func checkLaws(
         _ prediction: EntryPrediction,
         _ revisions: [Revision],
         _ options: UndoOptions,
@@ -248,7 +248,7 @@ extension UndoSimulation {
         try self.expect(order.broken.isEmpty, order.broken.joined(separator: "; "))
     }
 
-    /// New records, one for each transaction that it took.
+    /// Appends a record for each new transaction.
     private func append(
         _ count: Int,
         _ prediction: EntryPrediction,
@@ -270,7 +270,7 @@ extension UndoSimulation {
         } else if count == steps.count {
             for step in steps { self.append(step.graph, step.marks, kind, receipt, sent) }
         } else {
-            // Some of them were taken back together: which of them is not known.
+            // The store has reverted some of them together, and the test does not know which.
             for _ in 0..<count {
                 self.oracle.appendUnknown(session: sent.user.number, kind: kind, name: receipt.name)
             }
@@ -288,7 +288,7 @@ extension UndoSimulation {
         self.oracle.append(graph, marks, session: session, kind: kind, name: receipt.name, isVague: false)
     }
 
-    /// Who stands against it, and when.
+    /// Checks the session and the revision of each conflict.
     private func check(_ conflicts: UndoConflicts, isAlone: Bool) throws {
         try self.expect(
             conflicts.listed.count == min(conflicts.count, Limits.undoConflictsMax),
@@ -299,7 +299,7 @@ extension UndoSimulation {
                 try self.expect(conflict.sessionNumber == nil, "a session without a revision: \(conflict.brief)")
                 continue
             }
-            // An object that is there names its last change.
+            // The conflict of an existing object names the object's last change.
             let row = self.state.row(conflict.object)
             if isAlone, let row, ![.ownerGone, .rehomed].contains(conflict.reason), conflict.property == nil {
                 try self.expect(row.revision == revision, "the last change is \(row.revision): \(conflict.brief)")
@@ -312,11 +312,11 @@ extension UndoSimulation {
         }
     }
 
-    // MARK: Undo of all
+    // MARK: Undo and redo of several entries
 
-    /// Everything of a session, or the newest of it, is taken back and done again, alone: each step is the state that was, orders
-    /// and stacks included.
-    func takeAllBackAndDoItAgain() throws {
+    /// Undoes and redoes the newest entries of a session, one at a time. Checks that each step restores the earlier
+    /// state, including orders and stacks.
+    func undoAndRedoSeveral() throws {
         let user = self.anyUser()
         let client = user.clients[0]
         let isUndoFirst = self.random.below(4) > 0
@@ -341,7 +341,7 @@ extension UndoSimulation {
                 back.append(self.oracle.graph)
                 try self.perform([(user, client, request(isUndo, UndoOptions(policy: .strict)))])
                 guard let receipt = self.lastAnswer?.receipt, receipt.isChanged, receipt.conflicts.isEmpty else {
-                    throw self.fail("taken back at once: \(self.lastAnswer!.brief)")
+                    throw self.fail("right after its inverse: \(self.lastAnswer!.brief)")
                 }
                 let graph = self.oracle.graph
                 try self.expect(

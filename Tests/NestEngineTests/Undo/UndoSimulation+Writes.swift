@@ -5,7 +5,7 @@ import NestTestSupport
 import Testing
 
 extension UndoSimulation {
-    /// A request of a batch, and what it is for.
+    /// A request of a batch, with its sender.
     struct Sent {
         var user: User
         var client: SimulatedClient
@@ -13,8 +13,8 @@ extension UndoSimulation {
         var request: EngineRequest
     }
 
-    /// Requests of several connections in one batch, so that they share a group commit; at times with an undo at the end,
-    /// which may be of what the batch has just done.
+    /// Sends requests of several connections in one batch, so that they share a group commit. Sometimes an undo
+    /// follows, which may revert a write of the same batch.
     func writeBatch(without absent: SimulatedClient? = nil) throws {
         var requests: [(User, SimulatedClient, EngineRequest)] = []
         let count = self.random.oneIn(3) ? 2 + self.random.below(3) : 1
@@ -51,18 +51,18 @@ extension UndoSimulation {
         try self.perform(requests)
     }
 
-    /// Anything; or about what somebody has done.
+    /// Returns random mutations, or mutations of objects that a recent transaction changed.
     func anyMutations() -> [Mutation] {
         if self.oracle.head > Revision(0), self.random.oneIn(2) {
             let back = self.random.below(min(self.oracle.records.count, 6))
             let record = self.oracle.records[self.oracle.records.count - 1 - back]
-            let mutations = self.random.meddling(with: record, on: self.oracle.graph)
+            let mutations = self.random.interfering(with: record, on: self.oracle.graph)
             if !mutations.isEmpty { return mutations }
         }
         return RandomTransaction.make(on: self.oracle.graph, size: 14, time: self.now + 1_000, &self.random)
     }
 
-    /// Sends requests in one batch, and goes through the answers in their order.
+    /// Sends requests in one batch and checks the answers in their order.
     func perform(_ requests: [(User, SimulatedClient, EngineRequest)]) throws {
         guard !requests.isEmpty, requests.allSatisfy({ !$0.2.isEmpty }) else { return }
         let base = self.oracle.head
@@ -102,12 +102,12 @@ extension UndoSimulation {
         self.answers.append((sent.user.session, sent.request, receipt))
     }
 
-    /// The answer of before, and nothing has happened.
+    /// Checks that the answer to a retry is the earlier answer.
     private func checkReplay(_ sent: Sent, _ receipt: Receipt) throws {
         self.counts.replays += 1
         guard let key = sent.request.key,
             let answer = self.answers.first(where: { $0.session == sent.user.session && $0.request.key == key })
-        else { throw self.fail("an answer to nothing before: \(receipt)") }
+        else { throw self.fail("a replayed answer without an earlier one: \(receipt)") }
         let first = answer.receipt
         try self.expect(
             receipt.revision == first.revision && receipt.isChanged && receipt.results == first.results
@@ -118,7 +118,7 @@ extension UndoSimulation {
 
     // MARK: Transactions
 
-    /// The answer to a transaction is what the naive graph says, and so is what it leaves.
+    /// Checks the answer to a transaction, and the state after it, against the naive graph.
     func take(_ reply: EngineReply, _ sent: Sent, _ transaction: WriteTransaction, isAlone: Bool) throws {
         let graph = self.oracle.graph
         switch (NaiveTransaction.run(transaction, on: graph, time: self.now), reply) {
@@ -126,7 +126,7 @@ extension UndoSimulation {
             try self.take(receipt, naive, sent, transaction, isAlone: isAlone)
         case (.failure(let refusal), .failure(let error)):
             let isEither = Set([error.code, refusal.code]).isSubset(of: [.cycle, .rootObject])
-            // What an insert lacks may be told before its place is looked at.
+            // A missing required value may be reported before an invalid position.
             let isLacking = transaction.mutations.count == 1 && error.faults.contains { $0.reason == .required }
             let isPlace = [.invalid, .notFound, .indexOutOfRange].contains(refusal.code)
             try self.expect(
@@ -150,9 +150,9 @@ extension UndoSimulation {
         let isRelating = transaction.mutations.contains(where: \.isOfPairs)
         let mayBeAnew = transaction.mutations.count > 1 && (isRelating || !placed.isEmpty)
         if graph != before {
-            try self.expect(receipt.isChanged, "nothing is said to have changed")
+            try self.expect(receipt.isChanged, "the receipt reports no change")
         } else if !mayBeAnew {
-            try self.expect(!receipt.isChanged, "something is said to have changed")
+            try self.expect(!receipt.isChanged, "the receipt reports a change")
         }
         guard receipt.isChanged else { return }
         let revision = self.oracle.head.next
@@ -172,7 +172,7 @@ extension UndoSimulation {
         self.note(revision, sent, name: receipt.name, transaction.coalescing)
     }
 
-    /// A write is on the stacks.
+    /// Records a write on the stacks of the oracle.
     func note(_ revision: Revision, _ sent: Sent, name: String, _ coalescing: Coalescing?) {
         let groupName = self.group(of: sent)?.name
         let connection = sent.client.connection.rawValue
@@ -194,7 +194,7 @@ extension UndoSimulation {
         return stacks.groups.first { $0.number == number }
     }
 
-    /// The naive graph with the ids that the store gave.
+    /// Returns the naive graph with the ids that the store assigned.
     private func renamed(_ naive: NaiveTransaction, _ receipt: Receipt) throws -> (NaiveGraph, [ObjectID: ObjectID]) {
         let given = receipt.results.flatMap { run in
             run.ids.map { NaiveTransaction.Result(id: $0, isFound: run.isFound) }
@@ -215,7 +215,8 @@ extension UndoSimulation {
         return (naive.graph.renamed(ids), ids)
     }
 
-    /// Likely marks after a transaction; vague when something may have been placed where it was, or was paired.
+    /// Returns the likely marks after a transaction. They are vague if an object may have been placed at its old
+    /// position, or pairs were made.
     private func marks(
         after graph: NaiveGraph,
         _ revision: Revision,
@@ -242,9 +243,10 @@ extension UndoSimulation {
         return (marks, isVague || !graph.pairs.subtracting(before.pairs).isEmpty)
     }
 
-    // MARK: After what is open
+    // MARK: After an open outcome
 
-    /// What the store holds is not known until the batch is over: the answer to an undo or redo is taken as it is.
+    /// Accepts the answer to an undo or redo unchecked, because the state of the store is unknown until the end of the
+    /// batch.
     private func guess(_ sent: Sent, _ reply: EngineReply) throws {
         guard case .receipt(let receipt) = reply, !receipt.isReplayed else { return }
         let head = self.oracle.head

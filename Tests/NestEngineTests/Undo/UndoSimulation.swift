@@ -5,19 +5,19 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Several sessions change, take back and do again at random, in groups and alone, on a model that is random or has one of
-/// everything; the engine is restarted at times. After every batch the store, the answers and the stacks of all sessions are what
-/// an oracle says that was written from the contract.
+/// A random history of undo. Several sessions write, group, undo, redo and revert, on a random model or on one with
+/// every kind of relationship, and the engine is sometimes restarted. After every batch the store, the answers and the
+/// undo stacks of all sessions are compared with an oracle that was written from protocol.md.
 final class UndoSimulation {
-    /// The two sides no longer agree: what has been recorded says why.
+    /// Engine and oracle disagree. The recorded issue has the details.
     struct Disagreement: Error {}
 
-    /// One session, with the connections that it has.
+    /// A session with its connections.
     final class User {
         let session: Identifier128
-        /// Its stacks of the oracle.
+        /// The key of the session's stacks in the oracle.
         let id: Int
-        /// Public. A session that has not written anything may get another one.
+        /// The public session number. It may change until the session has written.
         var number: UInt64 = 0
         var clients: [SimulatedClient] = []
 
@@ -40,28 +40,28 @@ final class UndoSimulation {
     private let invariants: StoredInvariants
     private(set) var users: [User] = []
     private var nextConnection: UInt64 = 1
-    /// Has no connection at the moment.
+    /// The client that has no connection at the moment.
     private var absent: SimulatedClient?
     var now: Int64 = 1_000_000_000
     private(set) var step = 0
     var oracle: UndoOracle
-    /// What the store holds.
+    /// The contents of the store.
     private(set) var state: StoredState
-    /// Everybody's state of undo as it was told when it was asked for last.
+    /// The undo state of each connection, as of its last request.
     private(set) var undoStates: [ConnectionID: UndoState] = [:]
-    /// Keys that have been answered.
+    /// The answered requests with a key.
     var answers: [(session: Identifier128, request: EngineRequest, receipt: Receipt)] = []
-    /// By revision: the first of its undo entry, when that is another.
+    /// The first revision of an undo entry, by the entry's later revisions.
     var firsts: [Revision: Revision] = [:]
     var counts = Counts()
-    /// To the undo, redo or revert that was last.
+    /// The answer to the last undo, redo or revert.
     var lastAnswer: EngineReply?
-    /// What the step has done, for messages.
+    /// The events of the step, for messages.
     var story: [String] = []
     private var past: [String] = []
     private let isTraced = ProcessInfo.processInfo.environment["NEST_SEED"] != nil
 
-    /// How often what the tests are for has come up.
+    /// How often the history has reached the cases that the tests are for.
     struct Counts {
         var taken = 0
         var refused: [ErrorCode: Int] = [:]
@@ -88,14 +88,14 @@ final class UndoSimulation {
             location: .file(self.directory.path + "/nest.sqlite"),
             model: self.model
         )
-        // Small limits, with which changes are streamed and gaps run out all the time, or those of a server.
+        // Either small limits, so that changes are streamed and rows are renumbered often, or a server's.
         if !seed.isMultiple(of: 5) {
             configuration.streamedFrom = random.below(5)
             configuration.bulkObjectsInMemoryMax = configuration.streamedFrom
             configuration.inlineBytesMax = random.below(400)
             configuration.orderStep = Int64(random.below(4) + 2)
         }
-        // Counts that are kept from one question to the next.
+        // The store keeps counts of relationships from this size.
         configuration.countedFrom = 1 + random.below(3)
         self.configuration = configuration
         self.store = try Store(configuration, newHistoryID: Identifier128.random(using: &random))
@@ -182,16 +182,16 @@ final class UndoSimulation {
     // MARK: Steps
 
     func run(steps: Int) throws {
-        try self.plant()
+        try self.insertTree()
         for _ in 0..<steps {
             self.step += 1
             if self.isTraced { self.past += ["step \(self.step - 1)"] + self.story }
             self.story = []
             switch self.random.below(40) {
             case 0..<12: try self.writeBatch()
-            case 12..<20: try self.quarrel()
+            case 12..<20: try self.makeConflictingWrites()
             case 20..<30: try self.takeBackOne(of: nil)
-            case 30..<32: try self.takeAllBackAndDoItAgain()
+            case 30..<32: try self.undoAndRedoSeveral()
             case 32..<35: try self.beginOrEndGroup()
             case 35: try self.letTimePass()
             case 36: try self.reconnect()
@@ -208,7 +208,7 @@ final class UndoSimulation {
     }
 
     private func letTimePass() throws {
-        // Shorter and longer than what a group waits for.
+        // Some shorter and some longer than the timeout of a group.
         self.now += [10_000, 2_000_000, 200_000_000, 302_000_000][self.random.below(4)]
         self.story.append("time passes")
         try self.perform([.tick])
@@ -259,8 +259,9 @@ final class UndoSimulation {
 
     // MARK: After each batch
 
-    /// What is stored is what the oracle says, in every list and value, and becomes what it goes on from. `base`: the revision
-    /// before the batch; `isOrdered`: nothing was taken back whose places are free.
+    /// Checks that the store has every list and value that the oracle predicts, and sets the oracle to the stored
+    /// state. `base`: the revision before the batch. `isOrdered`: whether positions are compared too; after an undo
+    /// some are not specified.
     func look(since base: Revision, isOrdered: Bool) throws {
         let state = try StoredState(self.store.layout, self.file)
         let graph = state.graph
@@ -269,14 +270,14 @@ final class UndoSimulation {
             let found = isOrdered ? graph : graph.unordered
             try self.expect(
                 found == expected,
-                "the store (first) is not as expected: \(found.differences(from: expected).joined(separator: "; "))"
+                "the store (first) is not as predicted: \(found.differences(from: expected).joined(separator: "; "))"
             )
         }
         try self.expect(self.store.head == self.oracle.head, "the head is \(self.store.head), not \(self.oracle.head)")
         if base == self.oracle.head {
             try self.expect(
                 state == self.state,
-                "nothing changed but rows: \(state.differences(from: self.state).joined(separator: "; "))"
+                "rows changed without a new revision: \(state.differences(from: self.state).joined(separator: "; "))"
             )
         }
         self.oracle.see(graph, PlacementMarks(state), since: base)
@@ -296,11 +297,11 @@ final class UndoSimulation {
         )
     }
 
-    /// Stacks, names and groups of everybody; and who wants to be told has been.
+    /// Checks the stacks, names and groups of all clients, and the pushes to followers.
     func checkUndoStates() throws {
         for user in self.users {
             for (index, client) in user.clients.enumerated() where client !== self.absent {
-                let told = client.undoState
+                let pushed = client.undoState
                 let reply = try self.ask(client, .undoState(follows: index == 0))
                 guard case .undoState(let state) = reply else { throw self.fail("no undo state: \(reply)") }
                 let expected = self.oracle.stacks[user.id]!.state(of: client.connection.rawValue)
@@ -308,11 +309,11 @@ final class UndoSimulation {
                     state == expected,
                     "the undo state of session \(user.number), \(client.connection), is\n\(state), not\n\(expected)"
                 )
-                // Changed without a word?
+                // A follower must have received the change as a push.
                 if index == 0, let last = self.undoStates[client.connection], last != state {
                     try self.expect(
-                        told == state,
-                        "\(client.connection) was told \(String(describing: told)), not \(state)"
+                        pushed == state,
+                        "\(client.connection) received \(String(describing: pushed)), not \(state)"
                     )
                 }
                 self.undoStates[client.connection] = state
@@ -320,7 +321,7 @@ final class UndoSimulation {
         }
     }
 
-    /// An object says how many each of its to-many relationships leads to.
+    /// Checks the relationship counts of a few objects.
     private func checkCounts() throws {
         guard let client = self.users.lazy.flatMap(\.clients).first(where: { $0 !== self.absent }) else { return }
         let graph = self.state.graph
@@ -328,11 +329,11 @@ final class UndoSimulation {
         for _ in 0..<min(4, ids.count) {
             let id = ids[self.random.below(ids.count)]
             guard case .object(let detail) = try self.ask(client, .object(id)) else {
-                throw self.fail("no answer of \(id)")
+                throw self.fail("no answer for \(id)")
             }
             for (property, count) in detail.counts {
                 let expected = graph.related(id, property).count
-                try self.expect(count == expected, "\(id) leads to \(count) by \(property), not \(expected)")
+                try self.expect(count == expected, "\(id) has \(count) objects in \(property), not \(expected)")
             }
         }
     }
@@ -347,7 +348,7 @@ final class UndoSimulation {
         for user in self.users {
             for client in user.clients where client !== self.absent {
                 for (request, subscription) in client.subscriptions {
-                    guard let state = subscription.state else { throw self.fail("no state of \(request)") }
+                    guard let state = subscription.state else { throw self.fail("no state for \(request)") }
                     let ids = request.source.map { graph.related($0.object, $0.relationship) }
                     let rows = (ids ?? graph.ids(of: request.entity)).map { id -> Row in
                         let entity = AttributeValue.integer(Int64(graph.objects[id]!.entity.rawValue))

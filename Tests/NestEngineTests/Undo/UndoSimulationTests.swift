@@ -2,9 +2,9 @@ import Foundation
 import NestModel
 import Testing
 
-/// `NEST_SEED` runs one seed, `NEST_SEEDS=a..b` a range of them, `NEST_STEPS` as many steps each.
+/// `NEST_SEED` selects one seed, `NEST_SEEDS=a..b` a range of seeds. `NEST_STEPS` sets the number of steps of each.
 @Suite struct UndoSimulationTests {
-    @Test func undoDoesWhatTheContractSaysAmongAllThatOthersDo() throws {
+    @Test func undoMatchesTheOracleWithConcurrentWrites() throws {
         let environment = ProcessInfo.processInfo.environment
         let ends = environment["NEST_SEEDS"]?.split(separator: ".").compactMap { UInt64($0) } ?? []
         let one = environment["NEST_SEED"].flatMap { UInt64($0) }
@@ -13,14 +13,14 @@ import Testing
         let isUsual = one == nil && ends.isEmpty
         var total = UndoSimulation.Counts()
         for seed in seeds {
-            // A trap leaves no other trace of it.
+            // Prints the seed, because a trap would not show it.
             if !isUsual { FileHandle.standardError.write(Data("seed \(seed)\n".utf8)) }
             let simulation = try UndoSimulation(seed: seed)
             do { try simulation.run(steps: steps) } catch is UndoSimulation.Disagreement {}
             total.add(simulation.counts)
         }
         if !isUsual { print("\(total)") }
-        // The histories reach what they are for.
+        // Makes sure that the histories cover these cases.
         guard isUsual else { return }
         #expect(total.taken > 300 && total.blocked > 10 && total.restarts > 10 && total.wholes > 50)
         #expect(total.several > 20 && total.replays > 5 && total.previews > 100)
@@ -30,7 +30,7 @@ import Testing
         for code in [ErrorCode.undoConflict, .ownerGone, .nothingToUndo, .nothingToRedo, .forbidden] {
             #expect(total.refused[code, default: 0] > 0, "\(code)")
         }
-        // What the contract leaves open is the exception.
+        // Outcomes that the contract leaves open are the exception.
         #expect(total.open * 5 < total.taken + total.blocked)
     }
 }

@@ -20,7 +20,7 @@ import Testing
         states.push(&effects)
         #expect(effects.isEmpty)
 
-        // What a follower knows is out of date, but its session has not changed.
+        // The follower's state is out of date, but its session has not changed.
         follower.undoState = UndoState(undoCount: 1)
         states.push(&effects)
         #expect(effects.isEmpty)

@@ -2,7 +2,7 @@ import NestModel
 import NestTestSupport
 
 extension ModelDraft {
-    /// Entries in trees, some of them folders, with users, teams and cities behind them and labels beside them: ways of every
+    /// Entries in trees, some of them folders, with users, their teams and cities, and labels. It has paths of every
     /// kind and length, most of which lead to few objects.
     static let workshop: ModelDraft = {
         var city = EntityDraft(name: "City")

@@ -22,7 +22,7 @@ import NestSchema
         )
     }
 
-    @Test func nullIsEqualToNullAndBeforeNothing() {
+    @Test func nullEqualsNullAndHasNoOrder() {
         #expect(Self.comparison(.equal, [.null]).isTrue(of: .null))
         #expect(!Self.comparison(.equal, [.integer(1)]).isTrue(of: .null))
         #expect(Self.comparison(.notEqual, [.integer(1)]).isTrue(of: .null))
@@ -44,7 +44,7 @@ import NestSchema
         #expect(!Self.comparison(.equal, [.double(.infinity)]).isTrue(of: .integer(.max)))
     }
 
-    @Test func quantifiersOfNothing() {
+    @Test func quantifiersOverNoValues() {
         let none: [AttributeValue] = []
         #expect(!Self.comparison(.equal, [.integer(1)], [], .any).isTrue(of: none))
         #expect(Self.comparison(.equal, [.integer(1)], [], .all).isTrue(of: none))
@@ -57,13 +57,13 @@ import NestSchema
         ("Ω", "ω", 1, true), ("Å", "a", 3, true), ("ﬁ", "fi", 3, true), ("日本", "日本", 3, true), ("ñ", "n", 1, false),
         ("ΑΣ", "ας", 1, true), ("ΑΣ", "ασ", 1, true),
     ])
-    func folding(_ a: String, _ b: String, _ folding: UInt8, _ isEqual: Bool) {
+    func equalityFollowsTheFolding(_ a: String, _ b: String, _ folding: UInt8, _ isEqual: Bool) {
         let folding = TextFolding(rawValue: folding)
         #expect((Array(folding.fold(a).utf8) == Array(folding.fold(b).utf8)) == isEqual)
         #expect(Self.comparison(.equal, [.string(b)], folding).isTrue(of: .string(a)) == isEqual)
     }
 
-    /// The obvious way: every way to cut the text.
+    /// Matches naively, by trying every way to split the text.
     private static func likes(_ text: [Unicode.Scalar], _ pattern: [Unicode.Scalar]) -> Bool {
         guard let first = pattern.first else { return text.isEmpty }
         let rest = Array(pattern.dropFirst())
@@ -76,7 +76,7 @@ import NestSchema
         }
     }
 
-    @Test func likeAgreesWithTheObviousWay() {
+    @Test func likeAgreesWithANaiveMatcher() {
         var random = SeededRandom(seed: 5)
         let letters: [Unicode.Scalar] = ["a", "b", "é"]
         let signs: [Unicode.Scalar] = ["a", "b", "é", "*", "?", "*", "\\"]
@@ -94,7 +94,7 @@ import NestSchema
             if expected { matched += 1 }
         }
         #expect(matched > 1_000)
-        // A pattern over a word of the automaton, and one that would take a naive matcher for ever.
+        // A pattern longer than a word of the automaton, and one that takes a naive matcher exponential time.
         let long = String(repeating: "a", count: 200)
         #expect(Self.comparison(.like, [.string(long)]).isTrue(of: .string(long)))
         #expect(!Self.comparison(.like, [.string(long + "b")]).isTrue(of: .string(long)))
@@ -102,7 +102,7 @@ import NestSchema
         #expect(!Self.comparison(.like, [.string(stars)]).isTrue(of: .string(String(repeating: "a", count: 60_000))))
     }
 
-    @Test func searchAgreesWithTheObviousWay() {
+    @Test func searchAgreesWithTheStandardLibrary() {
         var random = SeededRandom(seed: 6)
         for _ in 0..<20_000 {
             let text = (0..<random.below(20)).map { _ in random.oneIn(2) ? "a" : "b" }.joined()
@@ -112,11 +112,12 @@ import NestSchema
             #expect(Self.comparison(.beginsWith, [.string(wanted)]).isTrue(of: value) == text.hasPrefix(wanted))
             #expect(Self.comparison(.endsWith, [.string(wanted)]).isTrue(of: value) == text.hasSuffix(wanted))
         }
-        #expect(!Self.comparison(.contains, [.string("")]).isTrue(of: .string("x")), "as in Cocoa")
+        #expect(!Self.comparison(.contains, [.string("")]).isTrue(of: .string("x")), "false, as in Cocoa")
     }
 
-    /// Random programs: the canonical form is true of the same objects, reads back from its bytes, and is its own form.
-    @Test func theCanonicalFormMeansTheSame() throws {
+    /// The canonical form of a random predicate matches the same values, survives encoding, and is its own canonical
+    /// form.
+    @Test func theCanonicalFormMatchesTheSameValues() throws {
         var random = SeededRandom(seed: 7)
         for _ in 0..<5_000 {
             let tree = Self.tree(&random, depth: 4)

@@ -3,7 +3,7 @@ import NestTestSupport
 import Testing
 
 @Suite struct PredicateParserTests {
-    /// Users with posts and tags; items in items.
+    /// Users with posts, tags and bosses.
     static let model: ManagedObjectModel = {
         var user = EntityDraft(name: "User")
         user.attributes = [
@@ -80,14 +80,14 @@ import Testing
         ("age == 1 or age == 1", "age == 1"),
         ("home == \"http://a\"", "home == \"http://a\""),
     ])
-    func isReadAndWrittenInOneForm(_ written: String, _ expected: String) throws {
+    func predicatesAreWrittenInOneForm(_ written: String, _ expected: String) throws {
         let text = try self.text(written)
         let bare = expected.hasPrefix("(") ? String(expected.dropFirst().dropLast()) : expected
         #expect(text == bare)
-        #expect(try self.text(text) == text, "the form reads as itself")
+        #expect(try self.text(text) == text, "the canonical text does not parse to itself")
     }
 
-    @Test func equalPredicatesAreOneProgram() throws {
+    @Test func equivalentPredicatesAreEqual() throws {
         let a = try FetchPredicate("age == 1 AND (name == \"x\" AND score > 2)", of: Self.user, in: Self.model)
         let b = try FetchPredicate("((score > 2) && name = 'x') AND 1 == age", of: Self.user, in: Self.model)
         #expect(a == b)
@@ -99,7 +99,7 @@ import Testing
 
     @Test(arguments: [
         ("nme == 1", 1, "has no property 'nme'"),
-        ("age == ", 8, "a value is wanted"),
+        ("age == ", 8, "a value is expected"),
         ("age 1", 5, "an operator"),
         ("age == 1 AND", 13, "a property of User"),
         ("(age == 1", 10, "')'"),
@@ -110,26 +110,26 @@ import Testing
         ("name > 'a' AND age CONTAINS 'x'", 29, "cannot be compared"),
         ("age CONTAINS 3", 1, "is for text"),
         ("age ==[c] 3", 1, "for text"),
-        ("boss > 3", 1, "none is before another"),
-        ("posts.number > 3", 1, "say ANY"),
+        ("boss > 3", 1, "objects have no order"),
+        ("posts.number > 3", 1, "write ANY"),
         ("ANY boss.age == 3", 5, "leads to one"),
         ("ANY SELF == 3", 5, "leads to one"),
         ("NONE SELF IN SUBTREE(3)", 6, "leads to one"),
         ("ANY posts.user.tags.title == 'x'", 5, "more than one to-many"),
-        ("name.first == 'x'", 6, "no relationship"),
+        ("name.first == 'x'", 6, "not a relationship"),
         ("posts.@sum == 1", 8, "@count"),
         ("name MATCHES 'a'", 6, "use LIKE"),
-        ("name == 'abc", 9, "does not end"),
-        ("age == 1 ; age == 2", 10, "means nothing"),
+        ("name == 'abc", 9, "no closing mark"),
+        ("age == 1 ; age == 2", 10, "not allowed here"),
         ("name ==[x] 'a'", 9, "[c]"),
         ("age BETWEEN {1}", 5, "two values"),
         ("name == Ann", 9, "quotation marks"),
         ("age == 99999999999999999999999999e400", 8, "cannot be compared"),
         ("age IN SUBTREE(1)", 5, "only SELF"),
         ("SELF IN SUBTREE(x)", 17, "the id"),
-        ("key == uuid('x')", 8, "is no uuid"),
+        ("key == uuid('x')", 8, "is not a uuid"),
     ])
-    func whatIsWrongIsToldWithItsPlace(_ text: String, _ column: Int, _ message: String) {
+    func syntaxErrorsNameTheirColumn(_ text: String, _ column: Int, _ message: String) {
         let error = #expect(throws: PredicateSyntaxError.self) {
             try FetchPredicate(text, of: Self.user, in: Self.model)
         }
@@ -137,7 +137,7 @@ import Testing
         #expect(error?.message.contains(message) ?? false, "\(error!)")
     }
 
-    @Test func limitsAreKept() {
+    @Test func predicatesBeyondTheLimitsAreRefused() {
         let deep = String(repeating: "NOT (", count: 60) + "age == 1" + String(repeating: ")", count: 60)
         #expect(throws: PredicateSyntaxError.self) { try FetchPredicate(deep, of: Self.user, in: Self.model) }
         let open = String(repeating: "(", count: 100_000)
@@ -148,8 +148,8 @@ import Testing
         #expect(throws: PredicateSyntaxError.self) { try FetchPredicate(long, of: Self.user, in: Self.model) }
     }
 
-    /// No text makes the reader do anything but answer.
-    @Test func anyTextIsAnswered() throws {
+    /// Any text parses to a valid predicate or is refused.
+    @Test func anyTextParsesOrIsRefused() throws {
         var random = SeededRandom(seed: 11)
         let parts = [
             "age", "name", "boss", ".", "posts", "@", "count", "==", "!=", "<", "IN", "{", "}", "(", ")", ",", "1",

@@ -9,7 +9,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-/// Runs a server that wants tokens, with a client that has one of role admin.
+/// Runs `body` with a server that requires tokens and a client with an admin token.
 func withTokens(
     _ configure: (inout ServerConfiguration) -> Void = { _ in },
     _ body: (Int, NestClient, AccessToken) async throws -> Void
@@ -24,7 +24,7 @@ func withTokens(
     }
 }
 
-/// Runs `body` with a client that has a token made for it.
+/// Runs `body` with a client that has a new token with this grant.
 func withGrant(
     _ grant: TokenGrant,
     _ port: Int,
@@ -36,7 +36,7 @@ func withGrant(
 }
 
 extension ServerRawConnection {
-    /// Connected, and HELLO is sent with a token.
+    /// Returns a connection that has sent HELLO with this token.
     static func knocking(port: Int, _ token: AccessToken?) throws -> ServerRawConnection {
         let connection = try ServerRawConnection(port: port)
         try connection.send(Preface.client.bytes)
@@ -47,7 +47,7 @@ extension ServerRawConnection {
     }
 }
 
-/// Everything that a server has logged.
+/// Records all lines that a server logs.
 final class LogCapture: Sendable {
     private let lines = NIOLockedValueBox<[String]>([])
 

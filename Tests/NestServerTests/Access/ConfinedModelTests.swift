@@ -6,8 +6,7 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// A confined token in a model that has more than its hierarchy: what leads out of it, or would tell of what is
-/// outside.
+/// A confined token in a model with relationships that leave the token's hierarchy or reveal objects outside it.
 extension SocketTests {
     struct ConfinedModels {
         private struct Grove {
@@ -19,7 +18,7 @@ extension SocketTests {
             let person: ObjectID
         }
 
-        /// The administrator and the guest have one session.
+        /// The administrator and the guest share one session.
         private func with(_ body: (Grove) async throws -> Void) async throws {
             let model = try ModelDraft.orchard.compile()
             try await withServer {
@@ -115,12 +114,12 @@ extension SocketTests {
         @Test func requestsThatWouldRevealOtherObjectsAreNotPermitted() async throws {
             try await self.with { grove in
                 let refused = [
-                    // Unique among all: whether "taken" is taken is not for the guest to know.
+                    // `code` is unique among all objects: the guest must not learn whether "taken" is in use.
                     try self.update(grove, ["code": "taken"]), try self.update(grove, ["code": "free"]),
                     WriteTransaction(mutations: [try self.insertion(grove.node, ["title": "x", "parent": grove.root])]),
                     try self.update(grove, ["keeper": grove.person]),
                     try self.update(grove, ["keeper": AttributeValue.null]),
-                    // Its tags and its box would be told.
+                    // The reply would reveal its tags and its box.
                     WriteTransaction(mutations: [.delete(.object(grove.child))]),
                 ]
                 for transaction in refused {
@@ -131,8 +130,8 @@ extension SocketTests {
             }
         }
 
-        /// Of what the same session did with a token that is not confined, no more can be taken back than could be
-        /// done.
+        /// A confined client can undo a change that its session made with an unconfined token only if the client could
+        /// have made the change itself.
         @Test func undoIsCheckedAgainstTheUndoersToken() async throws {
             try await self.with { grove in
                 _ = try await grove.admin.transaction(self.update(grove, ["keeper": grove.person]))
@@ -140,7 +139,7 @@ extension SocketTests {
                 #expect(await refusal { _ = try await grove.guest.previewUndo() }?.code == .undoConflict)
                 #expect(try await grove.admin.undo().isChanged)
                 #expect(await refusal { _ = try await grove.guest.redo() }?.code == .undoConflict)
-                // The child was inserted by the session: deleting it would change what its relationships lead to.
+                // The session inserted the child: deleting it would change the objects that its relationships point to.
                 #expect(await refusal { _ = try await grove.guest.undo() }?.code == .notPermitted)
             }
         }

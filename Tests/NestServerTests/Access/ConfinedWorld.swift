@@ -4,7 +4,7 @@ import NestModel
 import NestProtocol
 import Testing
 
-/// An outline of which a client sees a part: everything outside has a mark in its title.
+/// An outline of which a confined client sees one sub-tree. The titles of all objects outside contain `mark`.
 ///
 ///     1 ── inside 2 ── a 3 ── b 4
 ///      │            └── c 5
@@ -17,7 +17,7 @@ struct ConfinedWorld {
     static let deep = ObjectID(4)
     static let leaf = ObjectID(5)
     static let outside = [ObjectID(1), ObjectID(6), ObjectID(7), ObjectID(8)]
-    /// Nothing has it; as long as the others on the wire.
+    /// An id that no object has. It is encoded in as many bytes as the others.
     static let nowhere = ObjectID(50)
     static let grant = AccessConfinement(
         root: Self.root,
@@ -45,12 +45,12 @@ struct ConfinedWorld {
         }
     }
 
-    /// The client that is confined.
+    /// Runs `body` with the confined client.
     func guest(_ body: (NestClient) async throws -> Void) async throws {
         try await NestClient.withClient(ClientConfiguration(port: self.port, token: self.token), body)
     }
 
-    /// The same, byte by byte.
+    /// Returns a raw connection with the confined token.
     func raw() throws -> ServerRawConnection {
         let connection = try ServerRawConnection.knocking(port: self.port, self.token)
         let welcome = try connection.expect(Welcome.self, id: 0)

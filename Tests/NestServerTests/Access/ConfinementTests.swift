@@ -7,12 +7,12 @@ import NestProtocol
 import Testing
 import NestFraming
 
-/// A client that is confined to a sub-tree looks everywhere.
+/// A client that is confined to a sub-tree tries to reach objects outside it.
 extension SocketTests {
     struct ConfinementAttacks {
         private typealias World = ConfinedWorld
 
-        /// Every request that names an object, aimed at `id`.
+        /// Returns every request that can name an object, with `id` as that object.
         private static func probes(_ id: ObjectID) -> [(name: String, message: any Message)] {
             func write(_ mutations: Mutation..., preconditions: [Precondition] = []) -> any Message {
                 TransactionMessage(WriteTransaction(preconditions: preconditions, mutations: mutations))
@@ -99,8 +99,8 @@ extension SocketTests {
             return probes
         }
 
-        /// What comes back, with the id that was asked for taken out: what is left must be the same for an object
-        /// outside and for one that does not exist.
+        /// Returns the server's answer without the requested id. It must be the same for an object outside the scope
+        /// and for a nonexistent object.
         private static func answer(_ message: any Message, _ id: ObjectID, _ world: World) throws -> [String] {
             let connection = try world.raw()
             let requestID = try connection.request(message)
@@ -116,7 +116,7 @@ extension SocketTests {
                     text = "\(error.code) \(error.message) \(error.object?.rawValue ?? 0)"
                         .replacing("\(id)", with: "ID")
                 }
-                // Views are numbered as they come.
+                // View numbers depend on the order of subscriptions.
                 if frame.type == MessageType.subscribed.rawValue { text = "subscribed" }
                 parts.append("\(frame.type) \(text)")
                 let isWhole = !frame.flags.contains(.more) && frame.type != MessageType.subscribed.rawValue
@@ -135,13 +135,13 @@ extension SocketTests {
                         #expect(outside == nowhere, "\(probe.name) \(id)")
                     }
                 }
-                // And nothing of it was done.
+                // None of the writes was executed.
                 let statistics = try await world.admin.statistics()
                 #expect(statistics.first { $0.name == "revision" }?.value == 7)
             }
         }
 
-        /// What reads or writes beyond single objects.
+        /// Requests that read or write more than single objects.
         @Test func requestsThatCannotBeScopedAreRefused() async throws {
             try await World.with { world in
                 func path(_ steps: PropertyNumber..., leaf: PropertyPath.Leaf = .attribute(World.title)) -> PropertyPath
@@ -167,7 +167,7 @@ extension SocketTests {
                     let id = try connection.request(message)
                     #expect(try connection.expectError(id: id) == .notPermitted, "\(message)")
                 }
-                // Within the sub-tree the same paths are good.
+                // Inside the sub-tree the same paths are allowed.
                 let parentIs = Comparison(path: path(World.parent), operator: .equal, values: [.string("inside")])
                 try await world.guest { guest in
                     let found = try await guest.fetch(World.fetch(parentIs))
@@ -218,8 +218,8 @@ extension SocketTests {
             }
         }
 
-        /// What was done while it could be, and what has left since.
-        @Test func undoStopsAtTheScopesBorder() async throws {
+        /// An object that the client changed has left the scope since.
+        @Test func undoDoesNotReachBeyondTheTokenScope() async throws {
             try await World.with { world in
                 try await world.guest { guest in
                     _ = try await guest.transaction(WriteTransaction(mutations: [World.rename(World.leaf, "mine")]))
@@ -244,7 +244,7 @@ extension SocketTests {
             }
         }
 
-        /// Two who ask the same get what is theirs, live: results are not shared across the border.
+        /// Two clients with equal requests but different token scopes have different live results.
         @Test func resultsAreNotSharedAcrossScopes() async throws {
             try await World.with { world in
                 let request = ObjectFetchRequest(entity: World.item, projection: [World.title])
@@ -259,7 +259,8 @@ extension SocketTests {
                 let all = try other.request(Subscribe(request))
                 #expect(try other.expect(Subscribed.self, id: all).view != view)
 
-                // Everything outside changes; then something comes in, something goes out, and the last word is inside.
+                // All objects outside change; then one object enters the scope and one leaves; the last change is
+                // inside.
                 for id in World.outside.dropFirst() {
                     _ = try await world.admin.transaction(
                         WriteTransaction(mutations: [World.rename(id, "\(World.mark) again")])
@@ -288,7 +289,7 @@ extension SocketTests {
                         break reading
                     }
                 }
-                // Both that left are gone, as far as the guest can tell.
+                // The guest sees the two objects that left the scope as deleted.
                 #expect(diffs.flatMap(\.deletedRows).map(\.id).sorted() == [World.below, World.deep])
                 #expect(diffs.flatMap(\.deletedRows).allSatisfy { $0.reason == .deleted })
                 #expect(diffs.flatMap(\.insertedRows).map(\.row.id) == [World.outside[3]])
@@ -316,6 +317,6 @@ extension SocketTests {
 }
 
 extension ByteBufferView {
-    /// Whether it has something of what a confined client must not see.
+    /// Whether the bytes contain the mark that a confined client must not see.
     fileprivate var containsMark: Bool { self.contains(Array(ConfinedWorld.mark.utf8)) }
 }

@@ -7,7 +7,7 @@ import NestStore
 import Testing
 import NestProtocol
 
-/// What it costs to try tokens. No test here waits: the clock is a number.
+/// The delays after wrong tokens. The tests pass the time as a value and do not wait.
 @Suite struct LoginPenaltyTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
@@ -27,18 +27,18 @@ import NestProtocol
         #expect(penalties.failed("a", now: later).delay == .milliseconds(100))
     }
 
-    /// A hundred thousand guesses at once: each waits, and the good token is let in between any two of them.
-    @Test func goodTokensAreLetInWhileManyGuess() {
+    /// During a hundred thousand guesses from one address, each guess is delayed and the valid token is never refused.
+    @Test func goodTokensAreAcceptedDuringManyGuesses() {
         let (table, good) = self.table()
         var delays: [TimeAmount] = []
         var grantedCount = 0
         for number in 0..<100_000 {
             let guess = AccessToken(number: UInt64(number % 9), secret: TokenSecret.random())
-            if case .refused(let penalty?) = table.judge(guess, from: "a", now: self.start) {
+            if case .refused(let penalty?) = table.authenticate(guess, from: "a", now: self.start) {
                 delays.append(penalty.delay)
             }
             guard number.isMultiple(of: 1_000) else { continue }
-            if case .granted(let access) = table.judge(good, from: "a", now: self.start), access.role == .read {
+            if case .granted(let access) = table.authenticate(good, from: "a", now: self.start), access.role == .read {
                 grantedCount += 1
                 table.left(access)
             }
@@ -47,8 +47,8 @@ import NestProtocol
         #expect(delays.dropFirst(6).allSatisfy { $0 == .milliseconds(Int64(Limits.loginDelayMillisecondsMax)) })
     }
 
-    /// Guesses without end do not fill the log.
-    @Test func oneGuessOfAnAddressIsLoggedInTheTimeOfADelay() {
+    /// Endless guesses do not fill the log.
+    @Test func oneGuessPerAddressAndDelayIsLogged() {
         var penalties = LoginPenalties()
         var lines: [Int64] = []
         for millisecond in 0..<20_000 as Range<Int64> {
@@ -67,7 +67,7 @@ import NestProtocol
         #expect(penalties.count == Limits.loginAddressesMax)
     }
 
-    @Test func anIPv6HostIsKnownByItsPrefix() throws {
+    @Test func anIPv6AddressIsKeyedByItsPrefix() throws {
         func key(_ text: String) throws -> String {
             LoginPenalties.key(try SocketAddress(ipAddress: text, port: 1))
         }
@@ -88,7 +88,7 @@ import NestProtocol
         }
     }
 
-    /// The example of FIPS 180-4 has another length; this is what `sha256sum` says of 32 bytes from 0 to 31.
+    /// The example of FIPS 180-4 has another length; this is the output of `sha256sum` for the 32 bytes 0 to 31.
     @Test func theHashIsSHA256() {
         let secret = TokenSecret(
             high: Identifier128(high: 0x0001_0203_0405_0607, low: 0x0809_0a0b_0c0d_0e0f),
@@ -100,7 +100,7 @@ import NestProtocol
         )
     }
 
-    @Test func theTextOfATokenReadsBack() {
+    @Test func tokenTextRoundTrips() {
         let token = AccessToken(number: 7, secret: TokenSecret.random())
         #expect(AccessToken(text: " \(token.text)\n") == token)
         let digits = token.secret.high.hex

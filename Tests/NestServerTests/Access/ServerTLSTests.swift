@@ -11,7 +11,7 @@ import NestTestSupport
 import NestProtocol
 import Testing
 
-/// What TLS promises: nobody else reads, nobody else answers, and nothing less is agreed on.
+/// TLS keeps traffic private, authenticates both sides and refuses weaker settings.
 extension SocketTests {
     struct TLS {
         private let directory = TemporaryDirectory()
@@ -49,7 +49,7 @@ extension SocketTests {
                 $0.tls = tls
             } _: { port, _ in
                 try await NestClient.withClient(self.client(port, self.trusting(self.authority))) { client in
-                    // Large answers too, in both directions.
+                    // Large requests and replies work too.
                     let titles = (0..<400).map { "\($0) " + String(repeating: "x", count: 1_000) }
                     for part in 0..<4 {
                         _ = try await client.transaction(
@@ -66,7 +66,7 @@ extension SocketTests {
             }
         }
 
-        /// Not let in, and told so: also over TLS, where the end of the connection has its own message.
+        /// The error reaches the client also over TLS, where closing has its own message.
         @Test func aClientWithoutATokenIsRefusedWithAReason() async throws {
             let tls = try ServerTLS(self.files(try self.authority.identity("server")))
             try await withServer {
@@ -90,8 +90,8 @@ extension SocketTests {
             }
         }
 
-        /// Another authority, another name, a certificate that is not valid yet: the client sends nothing, its token
-        /// above all.
+        /// With another authority, another name or a certificate that is not valid yet, the client sends nothing, not
+        /// even its token.
         @Test func serversWithoutATrustedCertificateAreRefused() async throws {
             let good = try ServerTLS(self.files(try self.authority.identity("server")))
             try await withServer {
@@ -133,7 +133,7 @@ extension SocketTests {
                     #expect(try await TLSProbe.run(port: port, unnamed).bytes == [], "\(protocols)")
                 }
 
-                // Bytes that are no TLS: at most an alert comes back, nothing of nest.
+                // Bytes that are not TLS get at most an alert and no nest frame.
                 let plain = try ServerRawConnection(port: port)
                 try plain.send(Preface.client.bytes)
                 try plain.send(ServerRawConnection.hello())
@@ -178,19 +178,19 @@ extension SocketTests {
             let server = Server(configuration, logger: log.logger)
             let port = try await server.start().port
             try await NestClient.withClient(self.client(port, self.trusting(self.authority))) { early in
-                // A key of another certificate: everything stays.
+                // The key belongs to another certificate: the server keeps the old pair.
                 let wrong = try self.other.identity("wrong")
                 try Self.copy(wrong.keyFile, identity.keyFile)
                 (try? server.preparedCertificates())?()
                 #expect(log.text.contains("tls.kept"))
                 #expect(await self.ping(self.client(port, self.trusting(self.authority))) == nil)
-                // The whole pair.
+                // Both files match: the server loads the new pair.
                 try Self.copy(wrong.certificateFile, identity.certificateFile)
                 (try? server.preparedCertificates())?()
                 #expect(log.text.contains("tls.reloaded"))
                 #expect(await self.ping(self.client(port, self.trusting(self.authority)))?.code == .untrusted)
                 #expect(await self.ping(self.client(port, self.trusting(self.other))) == nil)
-                // One that has expired, and none at all.
+                // An expired certificate, and then a missing file.
                 let old = try self.other.identity("old", validIn: -7_200 ... -3_600)
                 try Self.copy(old.certificateFile, identity.certificateFile)
                 try Self.copy(old.keyFile, identity.keyFile)
@@ -198,7 +198,7 @@ extension SocketTests {
                 try FileManager.default.removeItem(atPath: identity.certificateFile)
                 (try? server.preparedCertificates())?()
                 #expect(await self.ping(self.client(port, self.trusting(self.other))) == nil)
-                // Who is connected stays so.
+                // An existing connection stays open.
                 _ = try await early.ping()
             }
             try await server.stop()

@@ -11,12 +11,12 @@ import NestProtocol
 import Testing
 import NestFraming
 
-/// Who is let in, and what is told to who is not.
+/// Authentication by tokens, and the errors for refused tokens.
 extension SocketTests {
     struct Tokens {
-        private static let nobody = AccessToken(number: 1, secret: TokenSecret.random())
+        private static let forged = AccessToken(number: 1, secret: TokenSecret.random())
 
-        @Test func theFirstTokenIsAnAdminsAndRequiresTokens() async throws {
+        @Test func theFirstTokenMustBeAdminAndEndsAccessWithoutTokens() async throws {
             try await withServer { port, _ in
                 let early = try ServerRawConnection.ready(port: port, session: 5).0
                 try await NestClient.withClient(ClientConfiguration(port: port)) { client in
@@ -24,7 +24,7 @@ extension SocketTests {
                     #expect(refused?.code == .invalid)
                     _ = try await client.createToken(TokenGrant(name: "admin", role: .admin))
                 }
-                // Who came in before is shown out, and nobody comes in without one.
+                // The first token closes connections without a token, and new connections need one.
                 #expect(try early.expectError(id: 0) == .unauthenticated)
                 #expect(try early.frame() == nil)
                 let late = try ServerRawConnection.knocking(port: port, nil)
@@ -32,20 +32,21 @@ extension SocketTests {
             }
         }
 
-        /// No token, a number that is not there, another secret, a revoked one: the same bytes, and then the end.
+        /// No token, an unknown number, a wrong secret and a revoked token get the same bytes, and then the server
+        /// closes.
         @Test func everyRefusedTokenGetsTheSameError() async throws {
             try await withTokens { port, client, admin in
                 let revoked = try await client.createToken(TokenGrant(name: "revoked", role: .read))
                 try await client.revokeToken(revoked.number)
                 var answers: Set<[UInt8]> = []
-                let wrong = TokenSecret(high: admin.secret.high, low: Self.nobody.secret.low)
+                let wrong = TokenSecret(high: admin.secret.high, low: Self.forged.secret.low)
                 let attempts: [AccessToken?] = [
-                    nil, Self.nobody, AccessToken(number: 99, secret: admin.secret),
+                    nil, Self.forged, AccessToken(number: 99, secret: admin.secret),
                     AccessToken(number: admin.number, secret: wrong), AccessToken(number: 0, secret: wrong), revoked,
                 ]
                 for token in attempts {
                     let connection = try ServerRawConnection.knocking(port: port, token)
-                    // Not executed, whatever it is.
+                    // The request is not executed.
                     try? connection.send(GetModel().frame(id: 1))
                     let frame = try #require(try connection.frame())
                     #expect(frame.type == MessageType.error.rawValue && frame.id == 0)
@@ -58,8 +59,7 @@ extension SocketTests {
             }
         }
 
-        /// Whatever is sent before HELLO, or instead of it: nothing is executed, nothing but an error is told, and
-        /// little.
+        /// Frames that arrive before or instead of HELLO execute nothing and get at most one short error.
         @Test func bytesBeforeAuthenticationExecuteNothing() async throws {
             let seed = UInt64.random(in: .min ... .max)
             var random = SeededRandom(seed: seed)
@@ -89,7 +89,7 @@ extension SocketTests {
             }
         }
 
-        /// Each request that needs more than a role has, whatever is in it.
+        /// A role refuses each request that it does not allow, whatever the body.
         @Test(arguments: [AccessRole.read, .write])
         func rolesAllowExactlyTheirRequests(_ role: AccessRole) async throws {
             let reading: Set<MessageType> = [
@@ -109,7 +109,7 @@ extension SocketTests {
                 let refused = role == .read ? writing.union(administering) : administering
                 var id: UInt32 = 0
                 for type in reading.union(writing).union(administering).sorted(by: { $0.rawValue < $1.rawValue }) {
-                    // An import that is taken goes on.
+                    // An accepted import does not end here.
                     guard type != .importSubtree || refused.contains(type) else { continue }
                     id += 1
                     var frame = ByteBuffer()
@@ -134,7 +134,7 @@ extension SocketTests {
                 #expect(try connection.expectError(id: 0) == .unauthenticated)
                 #expect(try connection.frame() == nil)
                 #expect(await refusal { try await client.revokeToken(token.number) }?.code == .notFound)
-                // The last of its kind cannot lock everybody out.
+                // The last admin token cannot be revoked: it would lock out all clients.
                 #expect(await refusal { try await client.revokeToken(admin.number) }?.code == .conflict)
                 let next = try await client.createToken(TokenGrant(name: "next", role: .admin))
                 #expect(next.number > token.number)
@@ -143,7 +143,7 @@ extension SocketTests {
             }
         }
 
-        @Test func theSmallerOfTokenAndServerLimitsCounts() async throws {
+        @Test func theLowerOfTokenAndServerLimitApplies() async throws {
             try await withTokens { port, client, _ in
                 let limits = TokenLimits(connections: 1, requestsInFlight: 3, subscriptions: 2, outputBytes: 1 << 40)
                 let token = try await client.createToken(TokenGrant(name: "t", role: .read, limits: limits))
@@ -165,7 +165,7 @@ extension SocketTests {
             }
         }
 
-        /// Neither the store nor the log has what it takes to be let in.
+        /// Neither the store nor the log contains a secret.
         @Test func secretsAreNeitherLoggedNorStored() async throws {
             let directory = TemporaryDirectory()
             let log = LogCapture()
@@ -184,7 +184,7 @@ extension SocketTests {
             try await NestClient.withClient(ClientConfiguration(port: port, token: admin)) { client in
                 _ = try await client.model()
             }
-            let wrong = try ServerRawConnection.knocking(port: port, AccessToken(number: 1, secret: Self.nobody.secret))
+            let wrong = try ServerRawConnection.knocking(port: port, AccessToken(number: 1, secret: Self.forged.secret))
             #expect(try wrong.expectError(id: 0) == .unauthenticated)
             try await server.stop()
 
@@ -193,7 +193,7 @@ extension SocketTests {
             let store = [UInt8](try Data(contentsOf: URL(filePath: "\(directory.path)/nest.sqlite")))
             let digits = admin.secret.high.hex
             #expect(!store.contains(secret.bytes) && !store.contains(Array(digits.utf8)))
-            for text in [digits, admin.secret.low.hex, Self.nobody.secret.high.hex, Self.nobody.secret.low.hex] {
+            for text in [digits, admin.secret.low.hex, Self.forged.secret.high.hex, Self.forged.secret.low.hex] {
                 #expect(!log.text.contains(text))
             }
             #expect(log.text.contains("login.refused"))

@@ -8,13 +8,14 @@ import NestProtocol
 import Testing
 
 extension SocketTests {
-    /// What tokens allow while one turn of the engine does not end.
+    /// Token checks during a long turn of the engine.
     struct StandbyAccess {
         private static func isRevoke(_ request: EngineRequest) -> Bool {
             if case .revokeToken = request { true } else { false }
         }
 
-        /// It is being revoked, or will be; until that is so it lets clients in.
+        /// The token is valid until its revocation commits, whether the revocation runs in the turn or waits for the
+        /// next.
         @Test(arguments: [true, false])
         func revokingATokenEndsItsConnectionsDuringATurn(isInTheTurn: Bool) async throws {
             let gate = EngineGate()
@@ -71,7 +72,7 @@ extension SocketTests {
 
                 let raw = try ServerRawConnection.knocking(port: port, guest)
                 #expect(try raw.expect(Welcome.self, id: 0).confinement == ConfinedWorld.grant)
-                // Not the root of the token: of its revision only the engine knows what the client may see.
+                // Not the root of the token's scope: only the engine knows which of its revisions the client may see.
                 for (object, isVisible) in [(1, false), (3, true), (4, false), (9, false)] {
                     let id = try raw.request(GetObject(id: ObjectID(Int64(object))))
                     if isVisible {

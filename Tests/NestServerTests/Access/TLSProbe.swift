@@ -3,16 +3,16 @@ import NIOPosix
 import NIOSSL
 import NestProtocol
 
-/// A client that speaks TLS as a test wants it, sends the beginning of a conversation, and tells what came of it.
+/// A client with a given TLS configuration that sends a preface and HELLO and returns the outcome.
 enum TLSProbe {
     struct Outcome {
-        /// The handshake, or what came after it, has failed.
+        /// The error of the handshake or of the connection after it.
         var error: (any Error)?
-        /// What the server has sent, decrypted.
+        /// The decrypted bytes that the server sent.
         var bytes: [UInt8]
     }
 
-    /// Connects, and waits until the server closes, or has sent `byteCount` bytes.
+    /// Connects and waits until the server closes or has sent `byteCount` bytes.
     static func run(
         port: Int,
         _ configuration: TLSConfiguration,
@@ -31,7 +31,7 @@ enum TLSProbe {
             }.connect(host: "127.0.0.1", port: port).get()
             var first = ByteBuffer(bytes: Preface.client.bytes)
             first.writeImmutableBuffer(ServerRawConnection.hello())
-            // Fails when there is nobody to send it to: which is what the collector tells.
+            // The write fails if the connection has ended; the collector reports that.
             channel.writeAndFlush(first, promise: nil)
             let outcome = try await collector.futureResult.get()
             try? await channel.close().get()

@@ -8,11 +8,10 @@ import Testing
 import NestFraming
 
 extension SocketTests {
-    /// The conversations of `Tests/Vectors/negative.json`, played against a server.
+    /// Runs the conversations of `Tests/Vectors/negative.json` against a server.
     @Suite struct ConversationVectorTests {
-        /// What breaks the rules is answered with the expected code and id; the connection closes or goes on as
-        /// expected.
-        @Test func theServerAnswersAsTheVectorsSay() async throws {
+        /// Each violation gets the expected error code and id, and the connection closes or stays open as expected.
+        @Test func theServerRepliesMatchTheVectors() async throws {
             let vectors = try Vectors.negative("connection")
             try await withServer { port, _ in
                 for vector in vectors {
@@ -45,7 +44,7 @@ extension SocketTests {
             }
         }
 
-        /// The first ERROR, after WELCOME and the replies to what was still right.
+        /// Returns the first ERROR, skipping WELCOME and the replies to valid requests.
         private func firstError(_ connection: ServerRawConnection) throws -> Frame? {
             while let frame = try connection.frame() {
                 if frame.type == MessageType.error.rawValue { return frame }

@@ -7,9 +7,9 @@ import Testing
 import NestFraming
 
 extension SocketTests {
-    /// Clients that mean no good: each is ended with a reason, and the others do not notice.
+    /// Abusive clients: each is closed with a reason, and other clients are not affected.
     struct Abuse {
-        /// Frames that ask for nothing; `id` counts from 1.
+        /// Control frames; `id` counts from 1.
         enum Flood: String, CaseIterable, Sendable {
             case ping, pong, cancel, credit, chunk, ignorable, unknown, reusedID, malformed, model
 
@@ -42,12 +42,12 @@ extension SocketTests {
             } _: { port, _ in
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 2)
                 let (attacker, _) = try ServerRawConnection.ready(port: port)
-                // A request to which parts can belong; it is one of those that are counted.
+                // Parts need an earlier request. This request counts as one control frame.
                 try attacker.send(GetModel().frame(id: 1))
                 var bytes = ByteBuffer()
                 for id in 1...UInt32(99) { bytes.writeImmutableBuffer(flood.frame(id: id)) }
                 try attacker.send(bytes)
-                // As many as may be: it is still served.
+                // The burst is used up, and the client is still served.
                 let last: UInt32 = 1_000
                 try attacker.send(GetObject(id: ObjectID(1)).frame(id: last))
                 var frame = try #require(try attacker.frame())
@@ -55,7 +55,7 @@ extension SocketTests {
                     #expect(frame.type != MessageType.goAway.rawValue)
                     frame = try #require(try attacker.frame())
                 }
-                // More than the rate gives back while this test may take.
+                // More frames than the rate allows during this test.
                 var more = ByteBuffer()
                 for id in 1_001...UInt32(3_000) { more.writeImmutableBuffer(flood.frame(id: id)) }
                 try? attacker.send(more)
@@ -70,7 +70,7 @@ extension SocketTests {
             }
         }
 
-        @Test func clientsAreServedAmongConnectionsThatSayNothing() async throws {
+        @Test func clientsAreServedAmongSilentConnections() async throws {
             try await withServer { port, _ in
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 99)
                 for session in 1...UInt64(3) {
@@ -82,7 +82,7 @@ extension SocketTests {
             }
         }
 
-        /// Many at once are taken turn by turn: all, and in order.
+        /// Many control frames at once are handled over several turns, all of them and in order.
         @Test func controlFramesBeyondOneTurnAreHandledInTheNext() async throws {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
@@ -96,8 +96,8 @@ extension SocketTests {
             }
         }
 
-        /// Who closes its sending side is gone: what it asked for last was done or not, and whether the answer still
-        /// comes is open. Nothing of it stays.
+        /// A client that closes its sending side is disconnected. Its last request is executed wholly or not at all,
+        /// with or without a reply, and the server releases all its state.
         @Test func aHalfClosedConnectionIsClosed() async throws {
             try await withServer { port, _ in
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 99)
@@ -123,7 +123,7 @@ extension SocketTests {
                     var buffer = ByteBuffer(bytes: Preface.client.bytes)
                     while buffer.readableBytes < byteCount {
                         let left = byteCount - buffer.readableBytes
-                        // Never less than a header is left for the last.
+                        // Leave at least a header for the last frame.
                         let body = left <= 4_000 ? left - Frame.headerBytes : 3_000
                         buffer.writeMultipleIntegers(UInt32(body), UInt8(0x80), UInt8(0), UInt16(0), UInt32(0))
                         buffer.writeRepeatingByte(0, count: body)
@@ -145,7 +145,7 @@ extension SocketTests {
             }
         }
 
-        /// Bytes that trickle in keep a connection alive, but not a frame.
+        /// Slowly arriving bytes keep the connection alive but do not extend the time for a frame.
         @Test func aFrameThatArrivesTooSlowlyEndsTheConnection() async throws {
             try await withServer {
                 $0.timing.frame = .milliseconds(300)
@@ -159,7 +159,7 @@ extension SocketTests {
             }
         }
 
-        /// Silent connections hold no place that somebody else wants.
+        /// A connection without HELLO loses its slot when another client needs it.
         @Test func clientsEvictConnectionsWithoutHello() async throws {
             try await withServer {
                 $0.connectionsMax = 4
@@ -173,7 +173,7 @@ extension SocketTests {
                     served.append(try ServerRawConnection.ready(port: port, session: session).0)
                 }
                 for connection in silent { #expect(try connection.bytesUntilClosed() == 0) }
-                // Now all places are taken by clients.
+                // Clients now hold all slots.
                 let fifth = try ServerRawConnection(port: port)
                 _ = try fifth.preface()
                 #expect(try fifth.expectError(id: 0) == .busy)
@@ -187,8 +187,7 @@ extension SocketTests {
         @Test func theConnectionThatHoldsMostMemoryIsClosed() async throws {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
-                // Less than the one answer of 2 MB that is made for a connection that takes none, and another of half a
-                // MB.
+                // Less than the sum of one 2 MB reply for a client that does not read, and another reply of 0.5 MB.
                 $0.connectionBytesMax = 2 << 20
             } _: { port, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
@@ -208,14 +207,14 @@ extension SocketTests {
                 let goAway = try GoAway(body: try #require(try greedy.frames(until: .goAway).last).body)
                 #expect(goAway.code == .busy)
                 #expect(goAway.lastRequestID == UInt32(Limits.resultsInFlightPerConnectionMax))
-                // The others keep what is theirs.
+                // The other connections stay open and get their replies.
                 var frame = try #require(try modest.frame())
                 while frame.flags.contains(.more) { frame = try #require(try modest.frame()) }
                 #expect(try writer.statistic("connections_shed_total") == 1)
             }
         }
 
-        /// What is read of many large requests is bounded, however fast they come; all are answered.
+        /// However fast large requests arrive, the bytes in flight are limited and all requests are answered.
         @Test func requestBytesInFlightAreLimited() async throws {
             try await withServer { port, _ in
                 let (watcher, _) = try ServerRawConnection.ready(port: port, session: 2)
@@ -225,13 +224,13 @@ extension SocketTests {
                     }
                 )
                 let count: UInt32 = 48
-                // Used by the one task until it is done, and only then by the other.
+                // The sending task uses the connection until it ends; only then does this task use it.
                 nonisolated(unsafe) let sender = writer
                 let sending = Task.detached {
                     for id in 1...count { try sender.send(TransactionMessage(titles).frame(id: id)) }
                 }
                 var most: UInt64 = 0
-                // Without a pause, so that the largest number is seen.
+                // Without a pause, to see the highest value.
                 try await watcher.wait(for: "writes", every: .zero) { writes in
                     most = max(most, try watcher.statistic("connection_bytes"))
                     return writes >= UInt64(count)

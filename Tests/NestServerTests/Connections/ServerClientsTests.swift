@@ -6,9 +6,9 @@ import Testing
 import NestFraming
 
 extension SocketTests {
-    /// Who is connected, and how one of them is disconnected, over a real socket.
+    /// Listing and kicking clients over a real socket.
     struct Operating {
-        @Test func clientsComeInPagesInTheOrderOfTheirNumbers() async throws {
+        @Test func clientsAreListedInPagesInNumberOrder() async throws {
             try await withServer { port, _ in
                 let connections = try (1...5).map { try ServerRawConnection.ready(port: port, session: $0) }
                 let asking = connections[2].0
@@ -27,7 +27,8 @@ extension SocketTests {
             }
         }
 
-        /// More bytes than a name may have, once what cannot be printed is replaced: an operator sees the others still.
+        /// Replacing unprintable characters can make a name too long. It is cut, so that the list of clients stays
+        /// valid.
         @Test func longClientNamesAreCut() async throws {
             try await withServer { port, _ in
                 let odd = try ServerRawConnection(port: port)

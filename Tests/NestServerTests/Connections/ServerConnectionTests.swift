@@ -6,7 +6,7 @@ import NestProtocol
 import NestServer
 import Testing
 
-/// The values that a server's connection conducts, without a channel.
+/// The state values of a server connection, without a channel.
 struct ServerConnectionTests {
     // MARK: RequestQuota
 
@@ -78,7 +78,7 @@ struct ServerConnectionTests {
 
     // MARK: InboundReader
 
-    @Test func framesAreCutFromBytesThatArriveOneByOne() throws {
+    @Test func framesAreDecodedFromBytesThatArriveOneByOne() throws {
         var reader = InboundReader()
         let frame = Ping(payload: 5).frame(id: 0)
         var frames = 0
@@ -122,7 +122,7 @@ struct ServerConnectionTests {
         #expect(reader.byteCount == 0)
     }
 
-    @Test func aReadThatWasHeldIsReleasedOnce() {
+    @Test func aHeldReadIsReleasedOnce() {
         var reader = InboundReader()
         reader.holdRead()
         #expect(reader.isReadHeld)
@@ -132,7 +132,7 @@ struct ServerConnectionTests {
 
     // MARK: ConnectionOutput
 
-    @Test func outputIsFlushedOnceAndAtOnceWhenItIsMuch() {
+    @Test func outputIsFlushedOnceAndImmediatelyAboveTheLimit() {
         var output = ConnectionOutput()
         func flushes() -> Bool { output.takeFlush() }
         #expect(!flushes())
@@ -158,7 +158,7 @@ struct ServerConnectionTests {
         #expect(output.uncountedByteCount == 3)
     }
 
-    @Test func onlyTheFirstDeliveryBeforeASettleIsTheFirst() {
+    @Test func onlyTheFirstDeliveryBeforeASettleIsReportedAsFirst() {
         var output = ConnectionOutput()
         let isFirst = [output.beginDelivery(), output.beginDelivery()]
         #expect(isFirst == [true, false])
@@ -168,7 +168,7 @@ struct ServerConnectionTests {
         #expect(isFirstAgain)
     }
 
-    @Test func outputWaitsWhileTheQueueHoldsSomethingOrTheChannelIsFull() {
+    @Test func outputWaitsWhileTheQueueIsNotEmptyOrTheChannelIsFull() {
         var output = ConnectionOutput()
         #expect(output.mayWriteAtOnce)
         output.isChannelWritable = false
@@ -189,7 +189,7 @@ struct ServerConnectionTests {
         #expect(!isLate(0, frame: 0))
         #expect(!isLate(9, frame: 0))
         #expect(isLate(10, frame: 0))
-        // Another frame has begun, and then none.
+        // Another frame begins, and then no frame is incomplete.
         #expect(!isLate(11, frame: 1))
         #expect(!isLate(20, frame: nil))
         #expect(!isLate(21, frame: 1))
@@ -207,7 +207,7 @@ struct ServerConnectionTests {
         #expect(liveness.isLingerOver(now: start + .seconds(101), limit: .seconds(1)))
     }
 
-    @Test func receivedBytesAreHeardOnce() {
+    @Test func receivedBytesCountAsOneSignOfLife() {
         var liveness = Liveness(now: .uptimeNanoseconds(0))
         liveness.noteBytes()
         let heard = [liveness.takeHeard(), liveness.takeHeard()]
@@ -216,7 +216,7 @@ struct ServerConnectionTests {
 
     // MARK: ConnectionSlot
 
-    @Test func aSlotIsGivenBackOnceAndOnlyWhenItWasTaken() {
+    @Test func aSlotIsReleasedOnceAndOnlyIfItWasTaken() {
         let limiter = ConnectionLimiter(max: 1)
         var first = ConnectionSlot(), second = ConnectionSlot()
         let entries = [first.take(from: limiter), second.take(from: limiter)]
@@ -266,7 +266,7 @@ struct ServerConnectionTests {
         try transfers.checkRoom()
     }
 
-    @Test func aCancelledDownloadIsGoneAndItsThreadStops() {
+    @Test func aCancelledDownloadIsRemovedAndItsThreadStops() {
         var transfers = Transfers()
         let download = Self.download()
         transfers.add(download, id: 3)
@@ -274,10 +274,10 @@ struct ServerConnectionTests {
         #expect(cancelled == [true, false])
         #expect(download.isCancelled.withLockedValue { $0 })
         #expect(!transfers.hasDownload(3) && transfers.isEmpty)
-        // What still comes for it is skipped.
+        // Chunks that are still read for it are skipped.
         transfers.read(SpooledChunk(bytes: [1], next: 1), id: 3)
         guard case .none = transfers.proceed(3, isWritable: true) else {
-            Issue.record("the download is gone")
+            Issue.record("expected no action for a removed download")
             return
         }
     }
@@ -291,35 +291,35 @@ struct ServerConnectionTests {
         #expect(transfers.isEmpty && download.isCancelled.withLockedValue { $0 })
     }
 
-    @Test func anUploadThatFailsIsGoneAndLaterChunksAreSkipped() {
+    @Test func aFailedUploadIsRemovedAndLaterChunksAreSkipped() {
         var transfers = Transfers()
         transfers.add(Self.upload(), id: 4)
         let chunk = [UInt8](repeating: 0, count: Limits.creditBytesInitial + 1)
         guard case .fail(let error) = transfers.received(chunk: chunk, id: 4) else {
-            Issue.record("the chunk exceeds its credit")
+            Issue.record("expected a failure: the chunk exceeds its credit")
             return
         }
         #expect(error.code == .flowControl)
         #expect(transfers.isEmpty)
         guard case .none = transfers.received(chunk: [1], id: 4) else {
-            Issue.record("the upload is gone")
+            Issue.record("expected no action for a removed upload")
             return
         }
         let staged = transfers.staged(.failure(error), byteCount: 1, id: 4)
         #expect(staged == nil)
     }
 
-    @Test func anUploadHoldsItsBytesUntilTheyAreStagedAndGoesWithItsAnswer() throws {
+    @Test func uploadBytesAreHeldUntilStagedAndTheReplyRemovesTheUpload() throws {
         var transfers = Transfers()
         transfers.add(Self.upload(), id: 4)
         guard case .stage(let stage, let bodies) = transfers.received(chunk: [1, 2, 3], id: 4) else {
-            Issue.record("the chunk is staged")
+            Issue.record("expected the chunk to be staged")
             return
         }
         #expect(bodies == [[1, 2, 3]])
         #expect(transfers.heldBytes == 3)
         guard case .none? = transfers.staged(.success(stage), byteCount: 3, id: 4) else {
-            Issue.record("nothing more has come")
+            Issue.record("expected no action without more chunks")
             return
         }
         #expect(transfers.heldBytes == 0)

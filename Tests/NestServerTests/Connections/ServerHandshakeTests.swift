@@ -82,7 +82,7 @@ extension SocketTests {
                 try connection.send(Preface.client.bytes)
                 let hello = ServerRawConnection.hello(expectedHistory: Identifier128(high: 1, low: 1))
                 try connection.send(hello)
-                // Not to be executed: the client speaks of another store.
+                // Must not be executed: the client expects another store.
                 try connection.send(TransactionMessage(.insert("never")).frame(id: 1))
                 _ = try connection.preface()
                 #expect(try connection.expectError(id: 0) == .conflict)
@@ -128,7 +128,7 @@ extension SocketTests {
                 #expect(try third.expectError(id: 0) == .busy)
                 #expect(try third.frame() == nil)
                 served.removeAll()
-                // The server learns of the two that left in its own time.
+                // The server notices the two disconnections some time later.
                 var next: ServerRawConnection?
                 while next == nil { next = try? ServerRawConnection.ready(port: port).0 }
             }

@@ -7,7 +7,7 @@ import Testing
 import NestFraming
 
 extension SocketTests {
-    /// A server that ends a connection with an error says its preface first, once, however early that is.
+    /// The server sends its preface exactly once before an error that ends the connection, however early.
     struct PrefaceFirst {
         /// Expects the preface, one error and the end.
         private static func expect(_ code: ErrorCode, _ connection: ServerRawConnection, _ what: String) throws {
@@ -33,7 +33,7 @@ extension SocketTests {
             }
         }
 
-        @Test func connectionsBeyondTheMaximumGetBusyBeforeHello() async throws {
+        @Test func connectionsBeyondTheLimitGetBusyBeforeHello() async throws {
             try await withServer {
                 $0.connectionsMax = 1
             } _: { port, _ in

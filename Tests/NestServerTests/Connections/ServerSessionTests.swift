@@ -5,7 +5,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-/// What a frame may do in each phase, without a channel.
+/// The session state machine's action for frames in each phase, without a channel.
 struct ServerSessionTests {
     private static let session = Identifier128(high: 1, low: 2)
     private static let history = Identifier128(high: 3, low: 4)

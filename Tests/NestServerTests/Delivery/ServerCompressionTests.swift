@@ -7,17 +7,18 @@ import Testing
 import NestFraming
 
 extension SocketTests {
-    /// Compressed frames over real sockets: who has asked for them gets them, and all get the same.
+    /// Compressed frames over real sockets. Only clients that asked for them get them, and all of these get the same
+    /// bytes.
     struct Compression {
-        /// The frames of the first state, as they came.
+        /// Returns the frames of the first state as they arrived.
         private static func firstState(_ connection: ServerRawConnection) throws -> [Frame] {
             let id = try connection.request(Subscribe(.rootChildren))
             _ = try connection.expect(Subscribed.self, id: id)
             return try connection.frames(until: .progress).filter { $0.type != MessageType.progress.rawValue }
         }
 
-        /// Read between two commits and beside them: as many rows, the same after unpacking, the same bytes for all who
-        /// asked for compression, and fewer. Diffs come plain, however long they are.
+        /// The unpacked frames are equal, all clients with compression get the same, fewer bytes, and diffs are never
+        /// compressed. The larger result is a background snapshot read.
         @Test(arguments: [100, 5_000])
         func compressionSendsTheSameInFewerBytes(_ rowCount: Int) async throws {
             try await withServer { port, _ in
@@ -49,7 +50,7 @@ extension SocketTests {
             }
         }
 
-        /// The answers to a fetch and to a request for the history.
+        /// The replies to FETCH and GET_HISTORY.
         @Test func fetchAndHistoryRepliesAreCompressed() async throws {
             try await withServer { port, _ in
                 let (asked, welcome) = try ServerRawConnection.ready(port: port, features: .all)
@@ -76,7 +77,7 @@ extension SocketTests {
             }
         }
 
-        /// What follows all changes is compressed where a page is large.
+        /// Large pages of a change subscription are compressed.
         @Test func pagesOfChangesAreCompressed() async throws {
             try await withServer { port, _ in
                 let (asked, welcome) = try ServerRawConnection.ready(port: port, features: .all)

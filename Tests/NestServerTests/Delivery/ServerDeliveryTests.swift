@@ -19,7 +19,7 @@ struct ServerDeliveryTests {
         return frames
     }
 
-    /// What each connection gets, in order. `compressor`: they know compressed frames.
+    /// Returns each connection's frames in order. With a `compressor`, the connections support compressed frames.
     private static func received(
         _ delivery: Delivery,
         _ compressor: Zstandard.Compressor? = nil
@@ -39,7 +39,8 @@ struct ServerDeliveryTests {
 
     private static let large = [UInt8](repeating: 7, count: Limits.frameCompressedBytesMin)
 
-    /// From the limit on, and only what may be: for each receiver in the form that it knows, else the same.
+    /// Compressible bodies are compressed from the minimum size on, only for connections that support it. The content
+    /// is the same.
     @Test func largeBodiesAreCompressedForClientsThatSupportIt() throws {
         let one = ConnectionID(1)
         let small = Array(Self.large.dropFirst())
@@ -57,8 +58,8 @@ struct ServerDeliveryTests {
         #expect(try compressed.map { try $0.unpacked(.all) } == plain)
     }
 
-    /// What compressing would make no smaller is sent as it is.
-    @Test func bodiesThatDoNotShrinkAreSentAsTheyAre() throws {
+    /// A body that compression does not shrink is sent uncompressed.
+    @Test func bodiesThatDoNotShrinkAreSentUncompressed() throws {
         var random = SeededRandom(seed: 3)
         let bytes = (0..<4_096).map { _ in UInt8(random.below(256)) }
         let frame = CompressibleFrame(type: .snapshotRows, flags: .more, id: 1, body: SharedBytes(bytes))
@@ -66,7 +67,7 @@ struct ServerDeliveryTests {
         #expect(frames == [Frame(type: 0x34, flags: .more, id: 1, body: ByteBuffer(bytes: bytes))])
     }
 
-    /// The answer's last frame ends the request, in whichever form it is sent.
+    /// The last frame of a reply ends the request, whether it is compressible or not.
     @Test func aLargeReplyEndsItsRequest() throws {
         let header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, total: 0, sections: [])
         let rows = [SharedBytes(Self.large), SharedBytes(Self.large)]
@@ -95,7 +96,7 @@ struct ServerDeliveryTests {
         guard case .frames(let shared, let none) = delivery.items[0].content,
             case .frames(_, let answered) = delivery.items[1].content
         else {
-            Issue.record("frames")
+            Issue.record("expected joined frames")
             return
         }
         #expect(none.isEmpty)
@@ -117,7 +118,7 @@ struct ServerDeliveryTests {
         let empty = Delivery([.reply(one, requestID: 4, .snapshot(header, rows: []))])
         #expect(try Self.received(empty)[one]?.map(\.flags) == [[]])
         guard case .frames(_, let answered) = empty.items[0].content else {
-            Issue.record("frames")
+            Issue.record("expected joined frames")
             return
         }
         #expect(answered == [4])
@@ -133,7 +134,7 @@ struct ServerDeliveryTests {
         #expect(frames.last?.type == MessageType.error.rawValue)
     }
 
-    /// Joining never changes what a connection gets nor its order, and no buffer grows over a chunk.
+    /// Joining frames changes neither the frames of a connection nor their order.
     @Test func joiningKeepsEveryConnectionsOrder() throws {
         for seed in 0..<300 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -158,7 +159,7 @@ struct ServerDeliveryTests {
             let compressor = random.oneIn(2) ? Zstandard.Compressor() : nil
             let received = try Self.received(delivery, compressor).mapValues { $0.map(\.id) }
             #expect(received == expected, "seed \(seed)")
-            // Each of several loops makes what is for its own connections of the same effects.
+            // Each of several event loops builds the frames for its own connections from the same effects.
             let loopCount = UInt64(1 + random.below(3))
             for loop in 0..<loopCount {
                 let owns = { (connection: ConnectionID) in connection.rawValue % loopCount == loop }

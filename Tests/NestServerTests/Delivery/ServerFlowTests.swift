@@ -7,7 +7,7 @@ import Testing
 import NestFraming
 
 extension SocketTests {
-    /// Slow readers, limits of what waits for them, and the end of the server, over real sockets.
+    /// Slow readers, output limits and the server's shutdown, over real sockets.
     struct Flow {
         private static func rename(_ id: ObjectID, to title: String) -> TransactionMessage {
             TransactionMessage(
@@ -17,7 +17,7 @@ extension SocketTests {
             )
         }
 
-        /// The state that a subscriber's frames lead to, read until it has this revision.
+        /// Returns the state at `revision` that results from a subscriber's frames, and the number of diffs.
         private static func follow(_ connection: ServerRawConnection, to revision: Revision) throws -> (
             state: SectionedSnapshot, diffCount: Int
         ) {
@@ -55,7 +55,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aSlowReaderGetsNetDiffsAndDelaysNoOther() async throws {
+        @Test func aSlowReaderGetsNetDiffsAndDelaysNoOtherClient() async throws {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
             } _: { port, _ in
@@ -100,12 +100,12 @@ extension SocketTests {
             } _: { port, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
                 try writer.insertWideRows(40)
-                // 2 MB each: the server reads on only while little waits.
+                // 2 MB each: the server stops reading requests when much output waits.
                 let (greedy, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
                 let count = 4 * Limits.resultsInFlightPerConnectionMax
                 for _ in 0..<count { try greedy.request(Fetch(.rootChildren)) }
                 try await writer.wait(for: "connections_blocked_total") { $0 > 0 }
-                // It reads in the end, and gets all of them, in order.
+                // When the client reads, it gets all replies in order.
                 for id in 1...UInt32(count) {
                     var frame = try #require(try greedy.frame())
                     #expect(frame.type == MessageType.snapshot.rawValue)
@@ -122,7 +122,7 @@ extension SocketTests {
                 var bytes = ByteBuffer()
                 for id in 1...count { bytes.writeImmutableBuffer(TransactionMessage(.insert("x")).frame(id: id)) }
                 try writer.send(bytes)
-                // Some are done, many are still on their way.
+                // Some writes are done; many are still on their way.
                 for id in 1...UInt32(10) { _ = try writer.expect(ReceiptMessage.self, id: id) }
                 async let stopped: Void = server.stop()
                 var receipts: UInt32 = 10

@@ -19,7 +19,7 @@ struct ServerOutputTests {
         )
     }
 
-    @Test func backpressureIsReportedOnceOnAndOnceOff() {
+    @Test func backpressureIsReportedOnceWhenItBeginsAndOnceWhenItEnds() {
         var queue = OutputQueue()
         #expect(queue.settle(isWritable: true) == .none)
         queue.append(Self.bytes(3))
@@ -33,7 +33,8 @@ struct ServerOutputTests {
         #expect(queue.settle(isWritable: true) == .none)
     }
 
-    /// The engine asks when it has more to send: it is told once everything before is handed over, blocked or not.
+    /// On the engine's request, the queue reports `drained` once when all earlier output is handed over, blocked or
+    /// not.
     @Test func theEngineIsNotifiedOfHandedOverOutputOnRequest() {
         var queue = OutputQueue()
         queue.askForDrain()
@@ -48,8 +49,8 @@ struct ServerOutputTests {
         #expect(queue.settle(isWritable: true) == .none)
     }
 
-    /// A million rows take 200 ms to compress: other connections of the event loop do not wait so long.
-    @Test func largeFramesOfSeveralAnswersAlternate() {
+    /// Compressing a million rows takes 200 ms. Turns keep other connections of the event loop from waiting that long.
+    @Test func largeFramesAreWrittenOverSeveralTurns() {
         var queue = OutputQueue()
         for _ in 0..<5 { queue.append(Self.frame(bodyBytes: OutputQueue.turnBytesMax / 2)) }
         queue.append(Self.bytes(3))
@@ -84,7 +85,7 @@ struct ServerOutputTests {
         #expect(queue.mayBeginDelivery(max: 10) == true)
     }
 
-    @Test func silenceIsPingedAndThenEnds() {
+    @Test func aSilentConnectionIsPingedAndThenTimesOut() {
         let start = NIODeadline.uptimeNanoseconds(1_000)
         let (interval, timeout) = (TimeAmount.nanoseconds(20), TimeAmount.nanoseconds(10))
         var liveness = Liveness(now: start)
@@ -141,7 +142,7 @@ struct ServerOutputTests {
         #expect(gate.enter(nil) == .served)
     }
 
-    /// One address gets at most its share; others find a place. A network of IPv6 is one address.
+    /// One address gets at most its share of the slots. An IPv6 network counts as one address.
     @Test func connectionsPerAddressAreLimited() throws {
         let gate = ConnectionLimiter(max: 20, perAddressMax: 3)
         let one = AddressKey(try SocketAddress(ipAddress: "192.0.2.1", port: 1))
@@ -157,11 +158,11 @@ struct ServerOutputTests {
             AddressKey(try SocketAddress(ipAddress: $0, port: 1))
         }
         #expect(net[0] == net[1] && net[0] != net[2] && !net.contains(nil))
-        // This machine's users share one address, and are not counted.
+        // Loopback addresses are not limited: all local clients share them.
         for own in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
             #expect(AddressKey(try SocketAddress(ipAddress: own, port: 1)) == nil)
         }
-        // However few places there are, some are left: of twenty two.
+        // By default one address leaves a tenth of the slots to others: two of twenty.
         let small = ConnectionLimiter(max: 20)
         for _ in 0..<18 { #expect(small.enter(one) == .served) }
         #expect(small.enter(one) == .addressFull)
@@ -188,14 +189,14 @@ struct ServerOutputTests {
         #expect(Descriptors.slots(wanted: 10_000, descriptors: 1_024) == Slots(served: 864, refused: 32))
         #expect(Descriptors.slots(wanted: 10_000, descriptors: 64) == Slots(served: 24, refused: 8))
         for count in 2..<300 {
-            let places = Descriptors.slots(wanted: 10_000, descriptors: count)
+            let slots = Descriptors.slots(wanted: 10_000, descriptors: count)
             #expect(
-                places.served >= 1 && places.refused >= 1 && places.served + places.refused <= max(2, count / 2 + 64)
+                slots.served >= 1 && slots.refused >= 1 && slots.served + slots.refused <= max(2, count / 2 + 64)
             )
         }
     }
 
-    @Test func aBucketGivesItsBurstAndThenItsRate() {
+    @Test func aTokenBucketAllowsItsBurstThenItsRate() {
         let start = NIODeadline.uptimeNanoseconds(0)
         var bucket = TokenBucket(TokenBucket.Rate(perSecond: 10, burst: 3), now: start)
         func takes(at milliseconds: Int64) -> Bool { bucket.take { start + .milliseconds(milliseconds) } }
@@ -207,7 +208,7 @@ struct ServerOutputTests {
         #expect(takes(at: 350))
         #expect(!takes(at: 350))
         #expect(takes(at: 400))
-        // After a long time the burst is there, and no more.
+        // After a long time only the burst is available.
         for _ in 0..<3 { #expect(takes(at: 1_000_000)) }
         #expect(!takes(at: 1_000_000))
     }
@@ -223,7 +224,7 @@ struct ServerOutputTests {
         #expect(!mustPause())
         #expect(take(1))
         #expect(mustPause())
-        // Once, and the end of the reading does not end it.
+        // A turn pauses once, and the end of the read does not end the pause.
         #expect(!mustPause())
         turn.endRead()
         #expect(take(0))
@@ -235,14 +236,14 @@ struct ServerOutputTests {
         #expect(mustPause())
     }
 
-    /// Whoever finds the sum too large has the largest of all ended, on whichever loop it is; and once until it
-    /// answers.
+    /// The loop that finds the sum too large closes the largest connection, on any loop, and only once until that loop
+    /// reports again.
     @Test func theLargestConnectionIsChosenUnderMemoryPressure() {
         let memory = ConnectionMemory(bytesMax: 100, loopCount: 2)
         let shed = [ResumeCount(), ResumeCount()]
         for (loop, count) in shed.enumerated() { memory.onShed(loop: loop) { count.add() } }
         memory.report(loop: 0, bytes: 50) {
-            Issue.record("not asked for below half"); return 0
+            Issue.record("not called below half of the limit"); return 0
         }
         memory.report(loop: 0, bytes: 60) { 40 }
         memory.report(loop: 1, bytes: 40) { 30 }
@@ -268,7 +269,7 @@ struct ServerOutputTests {
     }
 }
 
-/// Counts calls that may come on any thread.
+/// Counts calls from any thread.
 private final class ResumeCount: Sendable {
     private let count = NIOLockedValueBox(0)
 

@@ -4,12 +4,12 @@ import NestEngine
 import NestServer
 import NestTestSupport
 
-/// Holds the engine's thread at a stage of its turn until the test lets it go.
+/// Holds the engine's thread at a stage of its turn until the test releases it.
 final class EngineGate: Sendable {
     private struct State {
-        /// Where the thread stops next, and of which batches.
+        /// The stage at which the thread stops next, if the batch matches.
         var stage: EngineStage?
-        var isMeant: @Sendable ([EngineInput]) -> Bool = { _ in true }
+        var matches: @Sendable ([EngineInput]) -> Bool = { _ in true }
         var isOpen = false
     }
 
@@ -17,10 +17,10 @@ final class EngineGate: Sendable {
     private let held = DispatchSemaphore(value: 0)
     private let released = DispatchSemaphore(value: 0)
 
-    /// What the server calls.
+    /// Called by the server on the engine's thread at each stage.
     func pass(_ stage: EngineStage, _ inputs: [EngineInput]) {
         let stops = self.state.withLockedValue { state in
-            guard !state.isOpen, state.stage == stage, state.isMeant(inputs) else { return false }
+            guard !state.isOpen, state.stage == stage, state.matches(inputs) else { return false }
             state.stage = nil
             return true
         }
@@ -29,17 +29,17 @@ final class EngineGate: Sendable {
         self.released.wait()
     }
 
-    /// The next batch with such an input stops at this stage.
-    func holdNext(_ stage: EngineStage = .begun, _ isMeant: @escaping @Sendable (EngineRequest) -> Bool) {
+    /// Stops the next batch with a matching request at this stage.
+    func holdNext(_ stage: EngineStage = .begun, _ matches: @escaping @Sendable (EngineRequest) -> Bool) {
         self.state.withLockedValue { state in
             state.stage = stage
-            state.isMeant = { inputs in
-                inputs.contains { if case .request(_, _, let request) = $0 { isMeant(request) } else { false } }
+            state.matches = { inputs in
+                inputs.contains { if case .request(_, _, let request) = $0 { matches(request) } else { false } }
             }
         }
     }
 
-    /// The next batch that commits something does.
+    /// Stops the next batch with a transaction at this stage.
     func holdNextWrite(_ stage: EngineStage = .begun) {
         self.holdNext(stage) { if case .transaction = $0 { true } else { false } }
     }
@@ -51,17 +51,17 @@ final class EngineGate: Sendable {
         }
     }
 
-    /// Lets the thread go on to a later stage of the same turn.
+    /// Lets the thread continue to a later stage of the same turn.
     func advance(to stage: EngineStage) throws {
         self.state.withLockedValue { state in
             state.stage = stage
-            state.isMeant = { _ in true }
+            state.matches = { _ in true }
         }
         self.released.signal()
         try self.waitUntilHeld()
     }
 
-    /// Lets the thread go, and holds it no more.
+    /// Releases the thread and never holds it again.
     func open() {
         let wasOpen = self.state.withLockedValue { state in
             defer { state.isOpen = true }

@@ -10,13 +10,13 @@ import NestProtocol
 import NestSchema
 
 extension SocketTests {
-    /// The engine's thread ends when it must, in the middle of whatever it does.
+    /// An interrupt ends the engine's thread during any work.
     struct EngineStopTests {
         private static let item = EntityNumber(1)
         private static let chunkRows = 65_536
         private static let chunkCount = 30
 
-        /// Rows that would take the writer minutes; their chunks are all the same bytes.
+        /// Returns an import that would keep the writer busy for minutes. All its chunks have the same bytes.
         private static func bomb(_ directory: String) throws -> StagedSubtree {
             var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
             for _ in 0..<Self.chunkRows { writer.append(SubtreeRow(depth: 0, id: nil, values: [.string("")])) }
@@ -35,7 +35,7 @@ extension SocketTests {
             )
         }
 
-        /// What was answered before stays; of the write under way nothing is left; those after it are not begun.
+        /// Acknowledged writes stay, the running write is rolled back, and later writes do not begin.
         @Test func interruptRollsBackTheWriteUnderWay() async throws {
             let directory = TemporaryDirectory()
             let location = Store.Configuration.Location.file("\(directory.path)/nest.sqlite")
@@ -77,7 +77,7 @@ extension SocketTests {
             thread.interrupt()
             try await thread.stop()
             #expect(receipts.withLockedValue { $0 } == [Revision(1)])
-            // Another opens it: the log that was left is taken.
+            // Opening the store again replays the remaining log.
             let store = try Store(configuration, newHistoryID: Identifier128(high: 2, low: 2))
             #expect(store.head == Revision(1))
             let layout = try #require(store.layout[Self.item])

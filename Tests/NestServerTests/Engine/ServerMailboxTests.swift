@@ -21,12 +21,12 @@ struct ServerMailboxTests {
         var mailbox = Mailbox()
         #expect(mailbox.append([.tick]) == false)
         guard case .batch(let batch) = mailbox.next() else {
-            Issue.record("there is a batch")
+            Issue.record("expected a batch")
             return
         }
         #expect(batch.inputs.count == 1 && batch.requestCount == 0)
         guard case .wait = mailbox.next() else {
-            Issue.record("the mailbox is empty")
+            Issue.record("an empty mailbox must wait")
             return
         }
         #expect(mailbox.append([.tick]) == true)
@@ -39,13 +39,13 @@ struct ServerMailboxTests {
         _ = mailbox.stop()
         #expect(mailbox.append([Self.write(2)]) == false)
         guard case .batch(let batch) = mailbox.next(), case .end = mailbox.next() else {
-            Issue.record("one batch, then the end")
+            Issue.record("expected one batch, then the end")
             return
         }
         #expect(Self.ids(batch.inputs) == [1])
     }
 
-    /// However writes and reads are mixed and taken, all come out once, in order, with at most the writes allowed.
+    /// Every input leaves the mailbox once and in order, and no batch has more writes than allowed.
     @Test func batchesKeepTheOrderAndTheLimit() {
         for seed in 0..<200 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -69,8 +69,8 @@ struct ServerMailboxTests {
         }
     }
 
-    /// The engine's thread looks for a moment before it sleeps; where nothing ever comes in it, only now and then.
-    @Test func spinningStopsWhereItIsInVain() {
+    /// The engine's thread spins for a moment before it parks. After many misses it tries only now and then.
+    @Test func spinningStopsAfterRepeatedMisses() {
         var wait = SpinThenPark(processors: 2)
         var now: UInt64 = 1_000
         func goesOn() -> Bool { wait.spins(now: now) }
@@ -82,7 +82,7 @@ struct ServerMailboxTests {
             return wasOn && !goesOn() && !goesOn()
         }
         #expect(!goesOn())
-        // What comes in time is a hit, after which it may be missed as often again.
+        // An input that arrives in time is a hit and resets the count of misses.
         for _ in 1..<SpinThenPark.missesMax {
             begin()
             #expect(isMissed())
@@ -104,7 +104,7 @@ struct ServerMailboxTests {
             begin()
             #expect(isMissed())
         }
-        // One hit at such a try, and it looks every time.
+        // After one hit at such a try the thread spins every time.
         for _ in 0..<SpinThenPark.retryBatches { begin() }
         wait.end()
         begin()

@@ -9,7 +9,7 @@ import Testing
 import NestFraming
 
 extension SocketTests {
-    /// What the server answers while one turn of the engine does not end.
+    /// Requests that the server answers during a long turn of the engine.
     struct StandbyAnswers {
         private static let root = ObjectID(1)
 
@@ -20,7 +20,7 @@ extension SocketTests {
             let gate = EngineGate()
             try await withServer {
                 $0.onEngineStage = { gate.pass($0, $1) }
-                // Every commit is followed by a checkpoint, before which the standby has to give way.
+                // A checkpoint follows every commit; before it the standby must end its read transaction.
                 $0.store.checkpointPages = 1
                 configure(&$0)
             } _: { port, server in
@@ -29,7 +29,7 @@ extension SocketTests {
             }
         }
 
-        /// What was sent before has reached the engine's mailbox.
+        /// Waits until all frames sent before have reached the engine's mailbox.
         private func settle(_ connection: ServerRawConnection) throws {
             for payload in 1...2 as ClosedRange<UInt64> {
                 try connection.send(Ping(payload: payload).frame(id: 0))
@@ -73,14 +73,14 @@ extension SocketTests {
                 let missing = try reader.request(GetObject(id: ObjectID(99)))
                 #expect(try reader.expectError(id: missing) == .notFound)
 
-                // Committed, but nobody has been told.
+                // Committed, but no client has been notified.
                 try gate.advance(to: .performed)
                 #expect(try self.childCount(reader) == 0)
                 #expect(try self.total(reader) == (0, before))
                 let (_, third) = try ServerRawConnection.ready(port: port, session: 3)
                 #expect(third.revision == before)
 
-                // Told; what follows is the checkpoint.
+                // The clients are notified; the checkpoint follows.
                 try gate.advance(to: .handedOut)
                 let receipt = try writer.expect(ReceiptMessage.self, id: write).receipt
                 #expect(receipt.revision == before.next)
@@ -92,7 +92,7 @@ extension SocketTests {
                 #expect(Set([welcome, second, third, fourth].map(\.sessionNumber)).count == 4)
 
                 gate.open()
-                // All of them are the engine's as well.
+                // The engine knows all these connections.
                 #expect(try self.childCount(reader) == 1)
                 let own = try reader.request(TransactionMessage(.insert("Bread")))
                 #expect(try reader.expect(ReceiptMessage.self, id: own).receipt.revision == before.next.next)
@@ -108,7 +108,7 @@ extension SocketTests {
                 gate.holdNextWrite()
                 let first = try writer.request(TransactionMessage(.insert("Milk")))
                 try gate.waitUntilHeld()
-                // Behind a write in the turn, and behind one that waits.
+                // One read follows a write in the turn, the other follows a waiting write.
                 let firstRead = try writer.request(GetObject(id: Self.root))
                 let second = try other.request(TransactionMessage(.insert("Bread")))
                 let secondRead = try other.request(GetObject(id: Self.root))
@@ -124,7 +124,7 @@ extension SocketTests {
             }
         }
 
-        /// `isEarly`: the server is asked before the commit too, so that it has the state of before.
+        /// `isEarly`: a read before the commit makes the standby hold the state before it.
         @Test(arguments: [true, false])
         func noReplyOvertakesTheDiffs(isEarly: Bool) async throws {
             try await self.withGate { port, gate, _ in
@@ -144,16 +144,16 @@ extension SocketTests {
                 }
                 let reads = try (0..<3).map { _ in try reader.request(Fetch(.rootChildren)) }
                 for _ in 0..<2 { try reader.send(Ping(payload: 1).frame(id: 0)) }
-                // A handshake shows that the server looks at what waits.
+                // The handshake shows that the standby handles waiting requests.
                 let (_, welcome) = try ServerRawConnection.ready(port: port, session: 4)
                 try gate.advance(to: .handedOut)
-                var told = welcome.revision
+                var notified = welcome.revision
                 var left = Set(reads)
                 while !left.isEmpty {
                     let frame = try #require(try reader.frame())
                     switch MessageType(rawValue: frame.type) {
-                    case .diff: told = try DiffBody(body: frame.body).diff(valueCount: 1).to
-                    case .snapshot: #expect(try SnapshotMessage(body: frame.body).header.revision <= told)
+                    case .diff: notified = try DiffBody(body: frame.body).diff(valueCount: 1).to
+                    case .snapshot: #expect(try SnapshotMessage(body: frame.body).header.revision <= notified)
                     default: break
                     }
                     if !frame.flags.contains(.more) { left.remove(frame.id) }
@@ -194,7 +194,7 @@ extension SocketTests {
             }
         }
 
-        @Test func theServerStopsWhileOthersAreAnswered() async throws {
+        @Test func stoppingDuringATurnStillAnswersTheWrite() async throws {
             try await self.withGate { port, gate, server in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
                 let (reader, _) = try ServerRawConnection.ready(port: port, session: 2)
@@ -203,7 +203,7 @@ extension SocketTests {
                 try gate.waitUntilHeld()
                 #expect(try self.childCount(reader) == 0)
                 async let stopped: Void = server.stop()
-                // Told that the server stops, it is served on: the write is not answered yet.
+                // After GOAWAY the writer stays connected because its write is not answered yet.
                 _ = try writer.expect(GoAway.self, id: 0)
                 gate.open()
                 _ = try writer.expect(ReceiptMessage.self, id: write)

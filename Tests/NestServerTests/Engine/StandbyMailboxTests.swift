@@ -4,7 +4,7 @@ import NestServer
 import NestTestSupport
 import Testing
 
-/// A mailbox as a reference, so that an expectation may change it.
+/// A mailbox as a reference type, so that an expectation can mutate it.
 private final class SharedMailbox {
     var mailbox: Mailbox
 
@@ -27,12 +27,12 @@ private final class SharedMailbox {
     }
 
     func turn() throws -> Mailbox.Batch {
-        guard case .batch(let batch) = self.next() else { throw NestError(.internalError, "there is a batch") }
+        guard case .batch(let batch) = self.next() else { throw NestError(.internalError, "expected a batch") }
         return batch
     }
 }
 
-/// What a standby gets of the mailbox, and what it must leave there.
+/// The inputs that a standby may claim from the mailbox, and those that it must leave.
 struct StandbyMailboxTests {
     private static func write(_ connection: UInt64, _ id: UInt32) -> EngineInput {
         .request(ConnectionID(connection), requestID: id, .undo(key: nil))
@@ -54,7 +54,7 @@ struct StandbyMailboxTests {
         .connected(ConnectionID(connection), session: Identifier128(high: 1, low: connection), scope: .everything)
     }
 
-    /// Names an input: the request's id, or 0 for the handshake of its connection; `nil` for the rest.
+    /// Returns the connection and the request's id, 0 for the handshake of a connection, `nil` for other inputs.
     private static func name(_ input: EngineInput) -> (connection: UInt64, id: UInt32)? {
         switch input {
         case .request(let connection, let id, _): (connection.rawValue, id)
@@ -83,7 +83,7 @@ struct StandbyMailboxTests {
         _ = mailbox.append([Self.read(2, 3)])
         #expect(mailbox.standbyMustWake())
         #expect(!mailbox.listen(turn: batch.turn))
-        // The engine is done, and then has nothing to do.
+        // The engine ends the turn and then becomes idle.
         #expect(try mailbox.turn().turn == batch.turn + 1)
         #expect(mailbox.claims(turn: batch.turn, isDelivered: true) == nil)
         while case .batch = mailbox.next() {}
@@ -105,13 +105,13 @@ struct StandbyMailboxTests {
     @Test func aBacklogCountsAsATurn() {
         let mailbox = SharedMailbox()
         guard case .batch(let batch) = mailbox.next(hasBacklog: true) else {
-            Issue.record("there is something to do")
+            Issue.record("expected a batch")
             return
         }
         #expect(batch.inputs.isEmpty && mailbox.watch() == batch.turn)
         _ = mailbox.stop()
         guard case .end = mailbox.next(hasBacklog: true) else {
-            Issue.record("it is stopped")
+            Issue.record("a stopped mailbox must end")
             return
         }
         #expect(mailbox.watch() == nil)
@@ -136,14 +136,14 @@ struct StandbyMailboxTests {
         #expect(Self.ids(claims) == [3, 0, 7, 10, 11])
         #expect(claims.allSatisfy { mailbox.begin($0, turn: turn, isDelivered: false) })
         #expect(!mailbox.begin(claims[0], turn: turn, isDelivered: false))
-        // What the turn has written is seen by now; what waits is not.
+        // The writes of the turn are visible now; waiting writes are not.
         let later = try #require(mailbox.claims(turn: turn, isDelivered: true))
         #expect(Self.ids(later) == [2])
-        // Not begun: the engine gets it, after the connection that was welcomed.
+        // The standby did not begin read 2: the engine gets it, after the connection that the standby welcomed.
         let next = try mailbox.turn()
         #expect(next.inputs.compactMap { Self.name($0)?.id } == [0, 2])
         guard case .connected(_, _, _, _, _, _, isWelcomed: true) = next.inputs[0] else {
-            Issue.record("the connection was welcomed")
+            Issue.record("expected a connection that is already welcomed")
             return
         }
         #expect(try mailbox.turn().inputs.compactMap { Self.name($0)?.id } == [4, 5, 6, 8, 9, 12])
@@ -161,7 +161,7 @@ struct StandbyMailboxTests {
         #expect(try mailbox.turn().inputs.compactMap { Self.name($0)?.id } == [3])
     }
 
-    /// Reads that came together with the write that takes long.
+    /// Reads in the same batch as a long write.
     @Test func readsOfTheBatchAreClaimedUntilItsWritesAreDone() throws {
         let mailbox = SharedMailbox()
         _ = mailbox.append([Self.write(1, 1), Self.read(1, 2), Self.read(2, 3), Self.read(2, 4), Self.hello(3)])
@@ -176,17 +176,17 @@ struct StandbyMailboxTests {
         #expect(!mailbox.begin(claims[1], turn: batch.turn, isDelivered: false))
         #expect(mailbox.closeRunning().requests.isEmpty)
         guard case .wait = mailbox.next() else {
-            Issue.record("nothing comes back")
+            Issue.record("no input must return to the mailbox")
             return
         }
     }
 
-    /// A write that waited for its turn may take long, too: it is not in the batch.
+    /// A deferred write, which is not in the batch, may take long too.
     @Test func readsAreClaimedDuringDeferredWork() throws {
         let mailbox = SharedMailbox()
         _ = mailbox.append([Self.read(1, 1), Self.hello(2)])
         guard case .batch(let batch) = mailbox.next(hasBacklog: true) else {
-            Issue.record("there is a batch")
+            Issue.record("expected a batch")
             return
         }
         #expect(batch.isMixed)
@@ -196,7 +196,7 @@ struct StandbyMailboxTests {
         #expect(mailbox.closeRunning().requests == [.init(ConnectionID(1), 1)])
     }
 
-    /// Whatever is claimed and begun, each input is dealt with once, and nothing overtakes a write of its connection.
+    /// For any claims of the standby, each input is handled once and no read overtakes a write of its connection.
     @Test func everythingIsAnsweredOnceAndNoReadOvertakesAWrite() throws {
         for seed in 0..<300 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -205,14 +205,14 @@ struct StandbyMailboxTests {
             var nextID: UInt32 = 0
             var sent = Set<UInt32>()
             var done = Set<UInt32>()
-            /// Writes of a connection that were sent and not handed out, by its number.
+            /// The sent writes whose replies are not delivered yet, by connection number.
             var open: [UInt64: Set<UInt32>] = [:]
             var isKnown: Set<UInt64> = [1, 2, 3]
             var welcomed = isKnown
             func input() -> EngineInput {
                 nextID += 1
                 sent.insert(nextID)
-                // Before its WELCOME a client sends nothing.
+                // A client sends nothing before its WELCOME.
                 let connection = welcomed.sorted().randomElement(using: &random)!
                 switch Int.random(in: 0..<6, using: &random) {
                 case 0:
@@ -231,7 +231,7 @@ struct StandbyMailboxTests {
             func answer(_ input: EngineInput, isStandby: Bool) {
                 guard let (connection, id) = Self.name(input) else { return }
                 guard id > 0 else {
-                    #expect(welcomed.insert(connection).inserted || !isStandby, "seed \(seed): it is welcomed twice")
+                    #expect(welcomed.insert(connection).inserted || !isStandby, "seed \(seed): welcomed twice")
                     if !isStandby { isKnown.insert(connection) }
                     return
                 }
@@ -254,7 +254,7 @@ struct StandbyMailboxTests {
                 if Bool.random(using: &random) { standby(batch, isDelivered: false, &pending) }
                 fill()
                 if Bool.random(using: &random) { standby(batch, isDelivered: false, &pending) }
-                // Handshakes come first in a batch, then writes.
+                // The engine handles the handshakes of a batch first, then the writes.
                 for input in batch.inputs where Self.name(input)?.id == 0 { answer(input, isStandby: false) }
                 let answered = batch.isMixed ? mailbox.closeRunning() : AnsweredByStandby()
                 for case .request(let connection, let id, let request) in batch.inputs {

@@ -7,7 +7,7 @@ import NestTestSupport
 import Testing
 import NestFraming
 
-/// An import that is sent again with its key is known by its rows.
+/// The server recognises a retried import by its key and rows.
 extension SocketTests {
     struct ImportRetries {
         private static func request(_ place: Place = .last) -> SubtreeImport {
@@ -20,12 +20,12 @@ extension SocketTests {
         }
 
         private static let rows = (0..<300).map { number in
-            // Long enough to be worth compressing.
+            // Long enough to be compressed.
             let title = AttributeValue.string("item \(number)" + String(repeating: " and so on", count: 10))
             return SubtreeRow(depth: number % 4, id: nil, values: [title, .boolean(number % 3 == 0)])
         }
 
-        /// Sends an import, and returns its receipt.
+        /// Sends an import and returns its receipt.
         private static func send(
             _ rows: [SubtreeRow],
             perChunk: Int,
@@ -77,7 +77,7 @@ extension SocketTests {
                 }
                 return first
             }
-            // Also after a restart.
+            // The reply is the same after a restart.
             try await withServer {
                 $0.store = Store.Configuration(location: location, model: .nestedList)
             } _: { port, _ in
@@ -111,7 +111,7 @@ extension SocketTests {
             }
         }
 
-        /// The longer forms that a receiver takes are the same values.
+        /// A value in a longer valid encoding is the same value.
         @Test func aRetriedImportMayEncodeValuesDifferently() throws {
             func checksum(_ chunk: [UInt8]) throws -> UInt64 {
                 var stage = UploadStage(

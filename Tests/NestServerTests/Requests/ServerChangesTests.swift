@@ -8,8 +8,8 @@ import NestFraming
 
 extension SocketTests {
     @Suite struct Following {
-        /// A long journal and a client that does not read: the server reads no more of it than the sockets hold, and
-        /// goes on when the client does.
+        /// While a client does not read, the server reads only as many pages of a long journal as the sockets hold. It
+        /// continues when the client reads.
         @Test func aSlowFollowerIsServedOnePageAtATime() async throws {
             let count: UInt64 = 6_000
             try await withServer {
@@ -31,7 +31,8 @@ extension SocketTests {
                     let since = ResumePoint(historyID: welcome.historyID, revision: Revision(0))
                     let id = try slow.request(SubscribeChanges(since: since))
                     #expect(try slow.expect(Subscribed.self, id: id).first == .current(Revision(0)))
-                    // A page is most of its bytes again in frames: about so many fit what is handed to a socket.
+                    // A page's frames have about as many bytes as the page. The sockets hold at most about this many
+                    // pages.
                     let pagesMax = UInt64(2 * Limits.socketBytesHigh / Limits.changePageBytes) + 4
                     for number in 0..<50 {
                         _ = try await client.transaction(.insert("late \(number)"))
@@ -40,7 +41,7 @@ extension SocketTests {
 
                     var next = Revision(1)
                     while next.rawValue <= count + 50, let frame = try slow.frame() {
-                        // While it did not read it was asked whether it lives.
+                        // The server sent pings while the client did not read.
                         if frame.type == MessageType.ping.rawValue { continue }
                         #expect(frame.type == MessageType.changeSet.rawValue && frame.id == Limits.viewIDMin)
                         let part = try ChangeSetMessage(body: frame.body).part

@@ -6,7 +6,7 @@ import NestProtocol
 import Testing
 
 @Suite struct ServerRequestHashTests {
-    /// A retry may encode the same transaction in other bytes: the wire format lets a number have any of four lengths.
+    /// A retry may encode the same transaction in other bytes: the wire format allows four lengths of a number.
     @Test func twoEncodingsOfOneTransactionHaveOneHash() throws {
         let transaction = WriteTransaction(
             name: "Plan",
@@ -16,7 +16,7 @@ import Testing
         var writer = ByteWriter()
         TransactionMessage(transaction).encode(into: &writer)
         let canonical = writer.bytes
-        // The name's length, after the key's 17 bytes, as a number of two bytes.
+        // Encode the name's length, after the key's 17 bytes, in two bytes.
         var longer = canonical
         longer.replaceSubrange(17...17, with: [0x40, canonical[17]])
         func hash(_ bytes: [UInt8]) throws -> UInt64 {

@@ -91,7 +91,7 @@ extension SocketTests {
                     ([0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0], ErrorCode.protocolViolation),
                 ] as [([UInt8], ErrorCode)] {
                     let (connection, _) = try ServerRawConnection.ready(port: port)
-                    // Bytes behind it that are never read must not keep the error from arriving.
+                    // The unread bytes after the header must not prevent the error from arriving.
                     try connection.send(header + [UInt8](repeating: 0, count: 100_000))
                     #expect(try connection.expectError(id: 0) == code)
                     #expect(try connection.frame() == nil)
@@ -99,7 +99,7 @@ extension SocketTests {
             }
         }
 
-        @Test func statisticsIncludeTheServers() async throws {
+        @Test func statisticsIncludeServerValues() async throws {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 let id = try connection.request(GetStatistics())
@@ -109,7 +109,7 @@ extension SocketTests {
             }
         }
 
-        @Test func disconnectedClientsLeaveNothing() async throws {
+        @Test func connectionsOfDisconnectedClientsAreReleased() async throws {
             try await withServer { port, _ in
                 for number in 0..<50 as Range<UInt64> {
                     let (connection, _) = try ServerRawConnection.ready(port: port, session: number)

@@ -8,7 +8,7 @@ import Testing
 import NestFraming
 
 extension SocketTests {
-    /// Streamed sub-trees over real sockets, both ways.
+    /// Imports and exports of sub-trees over real sockets.
     struct Streams {
         private static let title = PropertyNumber(1)
         private static let request = SubtreeImport(
@@ -22,7 +22,7 @@ extension SocketTests {
             properties: [title]
         )
 
-        /// An upload's chunks of about `chunkBytes`, and its end.
+        /// Returns an upload's chunks of about `chunkBytes` each, and its end.
         private static func upload(_ rows: [(depth: Int, title: String)], chunkBytes: Int) -> ([[UInt8]], SubtreeEnd) {
             var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
             var checksum = SubtreeChecksum()
@@ -37,7 +37,7 @@ extension SocketTests {
             return (chunks, SubtreeEnd(rowCount: rows.count, checksum: checksum.value))
         }
 
-        /// Sends the chunks as credit allows; returns the reply's frame.
+        /// Sends the chunks as credit allows and returns the reply's frame.
         private static func send(
             _ chunks: [[UInt8]],
             _ end: SubtreeEnd,
@@ -62,7 +62,7 @@ extension SocketTests {
             throw ServerRawConnection.Failure(description: "closed before the reply")
         }
 
-        /// A whole export, granting credit for each chunk as it comes.
+        /// Reads a whole export and grants credit for each chunk as it arrives.
         private static func export(
             _ request: SubtreeRequest,
             over connection: ServerRawConnection
@@ -91,6 +91,36 @@ extension SocketTests {
                 try connection.send(Credit(bytes: chunk.count).frame(id: id))
             }
             throw ServerRawConnection.Failure(description: "closed before the end")
+        }
+
+        /// A request has one reply. So a part that cannot be decoded ends its transfer with that reply, and a part of a
+        /// request that is answered ends the connection.
+        @Test func aMalformedPartGetsOneReply() async throws {
+            try await withServer { port, _ in
+                let (connection, _) = try ServerRawConnection.ready(port: port)
+                let id = try connection.request(ImportSubtree(Self.request))
+                let (chunks, end) = Self.upload([(0, "a")], chunkBytes: 1)
+                try connection.send(SubtreeChunk(bytes: chunks[0]).frame(id: id))
+                var malformed = ByteBuffer()
+                malformed.writeMultipleIntegers(UInt32(1), MessageType.subtreeEnd.rawValue, UInt8(0), UInt16(0), id)
+                malformed.writeInteger(UInt8(1))
+                try connection.send(malformed)
+                // The upload is gone: a late part of it is ignored.
+                try connection.send(end.frame(id: id))
+                let next = try connection.request(GetObject(id: ObjectID(1)))
+                var replies: [Frame] = []
+                while replies.last?.id != next {
+                    let frame = try #require(try connection.frame())
+                    if frame.type != MessageType.credit.rawValue { replies.append(frame) }
+                }
+                #expect(replies.map(\.id) == [id, next])
+                #expect(try ErrorMessage(body: replies[0].body).error.code == .malformed)
+                try connection.send(malformed)
+                var last: Frame?
+                while let frame = try connection.frame() { last = frame }
+                let error = try #require(last)
+                #expect(error.id == 0 && error.type == MessageType.error.rawValue)
+            }
         }
 
         @Test func exportedRowsAreTheImportedRows() async throws {
@@ -147,7 +177,7 @@ extension SocketTests {
                     #expect(reply.type == MessageType.error.rawValue)
                     #expect(reply.id == id)
                 }
-                // What is left of a refused stream is skipped: the connection is as good as new.
+                // The server skips the rest of a refused stream, and the connection stays usable.
                 let id = try connection.request(ImportSubtree(Self.request))
                 let reply = try Self.send(chunks, end, id: id, over: connection)
                 #expect(try ReceiptMessage(body: reply.body).receipt.insertedCount == rows.count)
@@ -159,7 +189,7 @@ extension SocketTests {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 var random = SeededRandom(seed: 1)
-                // Compressed they have half as many bytes.
+                // Compression halves their size.
                 let rows = (0..<40_000).map { _ in
                     (depth: 0, title: (0..<12).map { _ in String(random.next(), radix: 16) }.joined())
                 }
@@ -175,14 +205,14 @@ extension SocketTests {
                     received += try connection.expect(SubtreeChunk.self, id: id).bytes.count
                 }
                 #expect(received <= Limits.creditBytesInitial)
-                // Others are served meanwhile; what was sent under the credit may come before.
+                // The connection stays responsive; chunks sent within the credit may arrive before the PONG.
                 try connection.send(Ping(payload: 1).frame(id: 0))
                 while let frame = try connection.frame(), frame.type != MessageType.pong.rawValue {
                     received += frame.body.readableBytes
                 }
                 #expect(received <= Limits.creditBytesInitial)
                 try connection.send(Cancel().frame(id: id))
-                // A last chunk may still have been under way.
+                // A last chunk may still be on its way.
                 var answer = try connection.frame()
                 while let frame = answer, frame.type == MessageType.subtreeChunk.rawValue {
                     received += frame.body.readableBytes
@@ -191,7 +221,7 @@ extension SocketTests {
                 let refusal = try ErrorMessage(body: #require(answer).body)
                 #expect(refusal.error.code == .cancelled && answer?.id == id)
                 #expect(received <= Limits.creditBytesInitial)
-                // The spool file goes when the last thread lets go of it.
+                // The spool file is removed when the last thread releases it.
                 var spoolBytes: UInt64?
                 repeat {
                     let later = try connection.request(GetStatistics())
@@ -217,7 +247,7 @@ extension SocketTests {
             }
         }
 
-        /// Whatever reads beside the commits ends with the time for that, and the connection goes on.
+        /// Every background snapshot read ends at its deadline, and the connection stays open.
         @Test func backgroundReadsEndAfterTheReadDeadline() async throws {
             try await withServer {
                 $0.timing.readTransaction = .zero

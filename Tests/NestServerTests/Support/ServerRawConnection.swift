@@ -7,7 +7,7 @@ import NestTestSupport
 import Testing
 import NestFraming
 
-/// A client made of a blocking socket and NestProtocol alone, so that a test decides about every byte.
+/// A client on a blocking socket that uses only NestProtocol, so that a test controls every byte.
 final class ServerRawConnection {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -17,7 +17,7 @@ final class ServerRawConnection {
     private var inbound = ByteBuffer()
     private(set) var lastRequestID: UInt32 = 0
 
-    /// `receiveBytes`: the kernel's buffer for what the server sends, to be full soon.
+    /// `receiveBytes`: the size of the kernel's receive buffer; a small one is full soon.
     init(port: Int, receiveBytes: Int32? = nil) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBytes {
@@ -33,10 +33,10 @@ final class ServerRawConnection {
         close(self.descriptor)
     }
 
-    /// All but compressed frames, so that tests know how many bytes come.
+    /// All features but compressed frames, so that tests know how many bytes arrive.
     static let features = Features.all.subtracting(.compressedFrames)
 
-    /// Connected and welcomed.
+    /// Returns a connection that has received WELCOME.
     static func ready(
         port: Int,
         session: UInt64 = 1,
@@ -78,7 +78,7 @@ final class ServerRawConnection {
         try self.send(Array(buffer.readableBytesView))
     }
 
-    /// Sends a request under the next id, which it returns.
+    /// Sends a request with the next id and returns the id.
     @discardableResult
     func request(_ message: some Message) throws -> UInt32 {
         self.lastRequestID += 1
@@ -89,7 +89,7 @@ final class ServerRawConnection {
     /// A few of these fill the buffers of a socket.
     static let wideTitle = String(repeating: "w", count: 50_000)
 
-    /// Inserts Items with wide titles below the root, one after the other.
+    /// Inserts Items with wide titles below the root, one per transaction.
     func insertWideRows(_ count: Int) throws {
         for _ in 0..<count {
             let id = try self.request(TransactionMessage(.insert(Self.wideTitle)))
@@ -97,14 +97,14 @@ final class ServerRawConnection {
         }
     }
 
-    /// Says that nothing more comes, and goes on reading.
+    /// Closes the sending side; reading goes on.
     func endSending() {
         shutdown(self.descriptor, Int32(SHUT_WR))
     }
 
     // MARK: In
 
-    /// The server's preface, without the magic.
+    /// Returns the server's preface without the magic bytes.
     func preface() throws -> [UInt8] {
         while self.inbound.readableBytes < Preface.byteCount {
             guard try self.receive() else { throw Failure(description: "closed before the preface") }
@@ -114,7 +114,7 @@ final class ServerRawConnection {
         return Array(bytes.dropFirst(4))
     }
 
-    /// The next frame; `nil` when the server has closed.
+    /// Returns the next frame, or `nil` if the server has closed.
     func frame() throws -> Frame? {
         let decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesMax)
         while true {
@@ -123,7 +123,7 @@ final class ServerRawConnection {
         }
     }
 
-    /// The next frame, which must be this message with this id.
+    /// Returns the message of the next frame, which must have this type and id.
     func expect<M: Message>(_ type: M.Type, id: UInt32, _ location: SourceLocation = #_sourceLocation) throws -> M {
         let frame = try #require(try self.frame(), "the server has closed", sourceLocation: location)
         if frame.type == MessageType.error.rawValue, M.type != .error {
@@ -134,12 +134,12 @@ final class ServerRawConnection {
         return try M(body: frame.body)
     }
 
-    /// The next frame must be an error; its code.
+    /// Returns the code of the next frame, which must be an error.
     func expectError(id: UInt32, _ location: SourceLocation = #_sourceLocation) throws -> ErrorCode {
         try self.expect(ErrorMessage.self, id: id, location).error.code
     }
 
-    /// Frames until the one with this type, which is the last.
+    /// Returns all frames up to and including the first one of this type.
     func frames(until type: MessageType) throws -> [Frame] {
         var frames: [Frame] = []
         while let frame = try self.frame() {
@@ -149,7 +149,7 @@ final class ServerRawConnection {
         throw Failure(description: "closed before \(type)")
     }
 
-    /// Reads until the server closes, and says how many bytes came.
+    /// Reads until the server closes and returns the number of bytes.
     func bytesUntilClosed() throws -> Int {
         while try self.receive() {}
         return self.inbound.readableBytes
@@ -157,14 +157,14 @@ final class ServerRawConnection {
 
     // MARK: Statistics
 
-    /// What the server's statistics say under this name.
+    /// Returns the value of a server statistic.
     func statistic(_ name: String) throws -> UInt64 {
         let id = try self.request(GetStatistics())
         let values = try self.expect(Statistics.self, id: id).values
         return try #require(values.first { $0.name == name }, "\(name)").value
     }
 
-    /// Asks for a statistic until its value is as it should be.
+    /// Requests a statistic repeatedly until its value is as expected.
     func wait(
         for name: String,
         every pause: Duration = .milliseconds(5),

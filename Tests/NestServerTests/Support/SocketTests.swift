@@ -1,6 +1,6 @@
 import Testing
 
-/// Tests with blocking sockets, or with the engine's own thread: one after the other, since each holds a thread that
+/// Tests with blocking sockets or with the engine's own thread. They run serially, because each blocks a thread that
 /// other tests could use. `make test-unit` leaves them out.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 enum SocketTests {}

@@ -6,7 +6,7 @@ import NestSchema
 
 @testable import NestStore
 
-/// What bulk writes remember stays within its bound, and is what a collection without one would hold.
+/// The memory of bulk writes stays within its limit, and their collections agree with those of the standard library.
 @Suite struct BulkMemoryTests {
     private let fixture: Fixture
     private var memory: BulkMemory { self.fixture.store.bulkMemory }
@@ -21,7 +21,7 @@ import NestSchema
 
     // MARK: Sets of ids
 
-    @Test func idsThatFollowEachOtherAreOneRun() throws {
+    @Test func consecutiveIDsAreOneRun() throws {
         try self.fixture.store.access {
             let up = ObjectIDSet(self.memory)
             let down = ObjectIDSet(self.memory)
@@ -37,15 +37,15 @@ import NestSchema
         }
     }
 
-    /// More runs than fit go to a table, whatever they are; the set answers as one of the standard library does.
-    @Test(arguments: 1...40) func aSetHoldsWhatWasInserted(_ seed: UInt64) throws {
+    /// Runs beyond the limit go to a table. The set returns the same as a `Set`.
+    @Test(arguments: 1...40) func idSetsAgreeWithSets(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let countMax = random.below(20)
         let range = Int64(random.below(400) + 1)
         try self.fixture.store.access {
             try self.fixture.store.connection.execute("BEGIN")
             defer { try? self.fixture.store.connection.execute("ROLLBACK") }
-            // Two, which share a table.
+            // Two sets, which share a table.
             let sets = (0..<2).map { _ in ObjectIDSet(self.memory(countMax)) }
             var expected: [Set<Int64>] = [[], []]
             for _ in 0..<random.below(300) {
@@ -73,7 +73,7 @@ import NestSchema
         }
     }
 
-    @Test func scatteredIDsLeaveTheMemory() throws {
+    @Test func scatteredIDsAreSpilled() throws {
         try self.fixture.store.access {
             let set = ObjectIDSet(self.memory(100))
             for id in 1...1_000 as ClosedRange<Int64> { try set.insert(ObjectID(id * 7 % 1_009 * 2)) }
@@ -83,7 +83,7 @@ import NestSchema
 
     // MARK: Stacks
 
-    @Test(arguments: 1...40) func aStackGivesBackWhatWasPushed(_ seed: UInt64) throws {
+    @Test(arguments: 1...40) func spilledStacksAgreeWithArrays(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let countMax = random.below(12)
         let stack = SpilledStack(self.memory(countMax))
@@ -102,27 +102,28 @@ import NestSchema
         #expect(try stack.pop() == nil)
     }
 
-    /// Siblings come one after the other, each with its neighbours, after all that was pushed meanwhile.
-    @Test func siblingsWaitForWhatIsBelowThem() throws {
+    /// Siblings are popped one after the other, each with its neighbours, and after the objects that were pushed in
+    /// between.
+    @Test func cascadeQueueIsDepthFirst() throws {
         let queue = CascadeQueue(self.memory(3))
         try queue.push(ObjectID(9), table: 2)
         try queue.push(table: 1, place: 0) { (push) throws(StoreError) in
             for id in [3, 2, 1] as [Int64] { try push(ObjectID(id)) }
         }
         try queue.push(table: 1, place: nil) { _ in }
-        var told: [String] = []
+        var popped: [String] = []
         while let next = try queue.pop() {
             let neighbours = next.reached.map {
                 "\($0.neighbours.left?.rawValue ?? 0)<\($0.neighbours.right?.rawValue ?? 0)"
             }
-            told.append("\(next.id) in \(next.table) \(neighbours ?? "-")")
+            popped.append("\(next.id) in \(next.table) \(neighbours ?? "-")")
             if next.id == ObjectID(2) { try queue.push(ObjectID(7), table: 0) }
         }
-        #expect(told == ["1 in 1 0<2", "2 in 1 1<3", "7 in 0 -", "3 in 1 2<0", "9 in 2 -"])
+        #expect(popped == ["1 in 1 0<2", "2 in 1 1<3", "7 in 0 -", "3 in 1 2<0", "9 in 2 -"])
     }
 
-    /// What a savepoint has to bring back goes to a file.
-    @Test func savepointsAreNotInMemory() throws {
+    /// SQLite stores the old pages of a savepoint in a file.
+    @Test func savepointsAreStoredInFiles() throws {
         try self.fixture.store.access {
             let statement = try self.fixture.store.connection.statement("PRAGMA temp_store")
             defer { statement.reset() }
@@ -132,9 +133,9 @@ import NestSchema
 
     // MARK: Reverts
 
-    /// What the plan of a revert holds of an import does not grow with it, and an import comes back as it was.
+    /// The plan of a revert of an import does not grow with the import, and the import is restored as it was.
     @Test(arguments: [0, 5, 1_000], ["tree", "chain", "forest"])
-    func aPlanHoldsRunsOfIDs(_ countMax: Int, _ shape: String) throws {
+    func revertPlansHoldRunsOfIDs(_ countMax: Int, _ shape: String) throws {
         let fixture = try Fixture {
             $0.streamedFrom = 50
             $0.bulkObjectsInMemoryMax = countMax
@@ -161,7 +162,7 @@ import NestSchema
                 try plan.discard()
             }
             let changes = try #require(try fixture.revert(revision))
-            // All have their old positions: nobody is renumbered.
+            // All objects have their old positions: none is renumbered.
             #expect(changes.repositions.isEmpty)
             #expect(
                 try fixture.export(ObjectID(1))

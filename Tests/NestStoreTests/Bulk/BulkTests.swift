@@ -4,9 +4,9 @@ import Testing
 import NestSchema
 
 @Suite struct BulkTests {
-    /// A large batch works on what it has inserted long before: each object is in the change set once, and it can be
-    /// undone.
-    @Test func aBatchTouchesAgainWhatItInserted() throws {
+    /// The steps of a large batch change objects that it inserted long before: each object is in the change set once,
+    /// and the batch can be undone.
+    @Test func batchesCanChangeObjectsThatTheyInserted() throws {
         let fixture = try Fixture()
         let ends = try fixture.perform(Fixture.insert("a"), Fixture.insert("z"))
         let count = 4_200

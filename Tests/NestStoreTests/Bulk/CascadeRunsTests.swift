@@ -5,31 +5,31 @@ import NestSchema
 
 @testable import NestStore
 
-/// Deletions that go by runs of ids, against what reading the whole store before and after says.
+/// Compares deletions in runs of ids with the whole store before and after.
 @Suite struct CascadeRunsTests {
-    /// A tree with runs long and short, wide parents, long texts and scattered ids: what is deleted is what hangs under
-    /// the top, each object with the neighbours it had, and an undo brings all of it back.
-    @Test func aTreeGoesWholeAndComesBack() throws {
+    /// In a tree with long and short runs, wide parents, long texts and scattered ids, a cascade deletes exactly the
+    /// objects below its top. Each has the neighbours that it had, and an undo restores all of them.
+    @Test func cascadesDeleteWholeTreesAndUndoRestoresThem() throws {
         var deleted = 0
         for seed in Seeds.range(0..<5) {
             var random = SeededRandom(seed: seed)
             let fixture = try Fixture(inMemory: true) { $0.streamedFrom = seed % 3 == 0 ? 40 : 100_000 }
             let (top, all) = try self.grow(fixture, &random)
             let before = try StoredState(fixture.store)
-            let doomed = self.below(top, before)
+            let cascade = self.below(top, before)
             let changes = try #require(
                 try fixture.commit { _ = try $0.perform(WriteTransaction(mutations: [.delete(.object(top))])) }
             )
             let after = try StoredState(fixture.store)
-            #expect(Set(before.tables[0].keys).subtracting(after.tables[0].keys) == doomed, "seed \(seed)")
-            let told = try before.applying(changes, of: fixture.store)
-            #expect(told.faults.isEmpty && told.state == after, "seed \(seed): \(told.faults.prefix(3))")
-            #expect(doomed.count < all, "seed \(seed)")
-            deleted += doomed.count
+            #expect(Set(before.tables[0].keys).subtracting(after.tables[0].keys) == cascade, "seed \(seed)")
+            let applied = try before.applying(changes, of: fixture.store)
+            #expect(applied.faults.isEmpty && applied.state == after, "seed \(seed): \(applied.faults.prefix(3))")
+            #expect(cascade.count < all, "seed \(seed)")
+            deleted += cascade.count
 
             let neighbours = self.neighbours(before)
-            // Those in blocks are told without.
-            let wrong = changes.touched.filter { $0.neighbours != [neighbours[$0.id]] }.map(\.id)
+            // Objects in blocks have no neighbours in the change set.
+            let wrong = changes.changedRows.filter { $0.neighbours != [neighbours[$0.id]] }.map(\.id)
             #expect(wrong.isEmpty, "seed \(seed)")
             let undo = try #require(try fixture.revert(changes.revision))
             let restored = try StoredState(fixture.store).graph
@@ -40,8 +40,7 @@ import NestSchema
         if Seeds.isUsual { #expect(deleted > 3_000) }
     }
 
-    /// Imports, and steps that put objects somewhere else and take some away. Answers the top of a part, and how many
-    /// there are in all.
+    /// Imports trees, and moves and deletes some objects. Returns the top of a part, and the number of all objects.
     private func grow(_ fixture: Fixture, _ random: inout SeededRandom) throws -> (top: ObjectID, count: Int) {
         let top = try fixture.perform(Fixture.insert("top"), Fixture.insert("other"))[0]
         var inside = [top]
@@ -56,7 +55,7 @@ import NestSchema
                     case 1: min(index, 1)
                     default: Int.random(in: 0...(last + 1), using: &random)
                     }
-                // Some are so long that a few fill what is read ahead.
+                // Some texts are so long that a few of them end reading ahead.
                 let length = kind == 3 && index % 4 == 0 ? 60_000 : Int.random(in: 0..<12, using: &random)
                 rows.append((depth, String(repeating: "x", count: length)))
             }
@@ -79,11 +78,11 @@ import NestSchema
                 case 2 where id != top:
                     try fixture.perform(Fixture.move(id, under: ObjectID(1)))
                 default:
-                    // One with little below it, so that most stays.
+                    // Only objects with nothing below them, so that most objects stay.
                     if id != top, try fixture.children(id).isEmpty { try fixture.perform(.delete(.object(id))) }
                 }
             } catch StoreError.refused {
-                // Under itself, or gone already.
+                // The object was moved under itself, or no longer exists.
             }
         }
         return (top, try StoredState(fixture.store).tables[0].count)
@@ -121,8 +120,8 @@ import NestSchema
         return neighbours
     }
 
-    /// Which models' deletions may go by runs.
-    @Test func onlyTreesThatChangeNothingElseGoByRuns() throws {
+    /// Which models allow deletions in runs.
+    @Test func onlyPureTreesAreDeletedInRuns() throws {
         func trees(_ entities: EntityDraft...) throws -> [Bool] {
             ModelLayout(try ModelDraft(entities: entities).compile()).cascadesAsTree
         }
@@ -134,20 +133,20 @@ import NestSchema
             let kept = RelationshipDraft("b", .many, "B", inverse: "a", rule)
             #expect(try trees(EntityDraft("A", [], [kept]), EntityDraft("B", [], [back])) == [false, true])
         }
-        // A to-one that is followed, a partner, pairs.
+        // A to-one relationship that cascades; a one-to-one relationship; pairs.
         let follows = RelationshipDraft("a", .one, "A", inverse: "b", .cascade)
         #expect(try trees(EntityDraft("A", [], [owned]), EntityDraft("B", [], [follows])) == [false, false])
         let partner = RelationshipDraft("b", .one, "B", inverse: "a", .cascade)
         #expect(try trees(EntityDraft("A", [], [partner]), EntityDraft("B", [], [back])) == [false, false])
         let pairs = RelationshipDraft("a", .many, "A", inverse: "b")
         #expect(try trees(EntityDraft("A", [], [owned]), EntityDraft("B", [], [pairs])).prefix(2) == [false, false])
-        // Two ways to one object.
+        // Two relationships to the same object.
         let second = RelationshipDraft("more", .many, "B", inverse: "other", .cascade)
         let other = RelationshipDraft("other", .one, "A", inverse: "more")
         #expect(
             try trees(EntityDraft("A", [], [owned, second]), EntityDraft("B", [], [back, other])) == [false, true]
         )
-        // Round by another entity.
+        // A cycle through another entity.
         let round = RelationshipDraft("c", .many, "A", inverse: "d", .cascade)
         let home = RelationshipDraft("d", .one, "B", inverse: "c")
         #expect(

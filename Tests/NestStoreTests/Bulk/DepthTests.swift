@@ -6,8 +6,8 @@ import Testing
 import NestSchema
 
 @Suite struct DepthTests {
-    /// A chain 50,000 levels deep is imported, moved, exported, deleted, brought back and deleted again on a stack of
-    /// 256 KiB: nothing recurses. `NEST_DEPTH=1000000` makes it a million.
+    /// A chain of 50,000 levels is imported, moved, exported, deleted, restored and deleted again on a stack of 256
+    /// KiB: nothing recurses. `NEST_DEPTH=1000000` makes it a million levels.
     @Test func aDeepChainIsAnOrdinaryTree() throws {
         let fixture = try Fixture()
         let depth = ProcessInfo.processInfo.environment["NEST_DEPTH"].flatMap { Int($0) } ?? 50_000
@@ -41,7 +41,7 @@ import NestSchema
         #expect(try fixture.export(ObjectID(1)).count == 2)
     }
 
-    /// A wide and bushy import is undone and redone whole; ids and order come back.
+    /// A wide import is undone and redone completely; ids and order are restored.
     @Test func aLargeImportIsOneEntry() throws {
         let fixture = try Fixture()
         let first = try fixture.perform(Fixture.insert("before"))[0]

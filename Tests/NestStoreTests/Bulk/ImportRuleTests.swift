@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// The rules of a model hold for what is imported, streamed or not.
+/// The rules of a model apply to imported objects, streamed or not.
 @Suite struct ImportRuleTests {
     private func run(_ isStreamed: Bool, _ titles: [(Int, String)]) throws {
         let store = try NamedStore(
@@ -43,7 +43,7 @@ import NestProtocol
         }
     }
 
-    @Test(arguments: [false, true]) func anImportKeepsTheRules(_ isStreamed: Bool) throws {
+    @Test(arguments: [false, true]) func importsAreValidated(_ isStreamed: Bool) throws {
         try self.run(isStreamed, [(0, "a"), (1, "b"), (1, "c"), (2, "d"), (0, "e")])
         expectRefusal(.notUnique) { try self.run(isStreamed, [(0, "a"), (1, "b"), (2, "top")]) }
         expectRefusal(.notUnique) { try self.run(isStreamed, [(0, "a"), (1, "b"), (2, "a")]) }

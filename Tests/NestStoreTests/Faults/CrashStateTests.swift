@@ -4,18 +4,19 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Whatever a crash leaves of the disk, the store is one of the states that were acknowledged or the one that was being
-/// made, whole, and goes on.
+/// After any crash, whatever is on the disk, the store opens in the last acknowledged state or in the state that was
+/// being written, complete, and can be used.
 ///
-/// `NEST_CRASH_STATES=100000 swift test --filter CrashStateTests` looks at so many; `NEST_SEED` is the first seed.
+/// `NEST_CRASH_STATES=100000 swift test --filter CrashStateTests` tests that many states; `NEST_SEED` is the first
+/// seed.
 @Suite struct CrashStateTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let stateCount = Int(Self.environment["NEST_CRASH_STATES"] ?? "") ?? 400
     private static let firstSeed = UInt64(Self.environment["NEST_SEED"] ?? "") ?? 1
-    /// States looked at of one history, half of them of killed processes.
+    /// The number of tested states of one history, half of them of killed processes.
     private static let statesPerHistory = 200
 
-    @Test func everyCrashLeavesAWholeState() throws {
+    @Test func everyCrashLeavesAConsistentState() throws {
         var lost = 0
         for history in 0..<max(1, Self.stateCount / Self.statesPerHistory) {
             let seed = Self.firstSeed + UInt64(history)
@@ -26,21 +27,21 @@ import Testing
             #expect(faulty == 0, "seed \(seed)")
         }
         if Self.environment["NEST_CRASH_STATES"] != nil {
-            print("\(Self.stateCount) states, of \(lost) of them something that had been done was missing")
+            print("\(Self.stateCount) states, \(lost) of them lacked completed operations")
         }
-        #expect(lost > 0, "no power loss took anything: the test does not do what it says")
+        #expect(lost > 0, "no power loss removed anything: the test tests nothing")
     }
 
-    /// The test itself is tested: of a disk that syncs nothing, power losses take what was acknowledged.
-    @Test func aDiskThatDoesNotSyncIsFoundOut() throws {
+    /// Tests the test: on a disk that does not sync, power losses remove acknowledged changes.
+    @Test func aDiskThatDoesNotSyncIsDetected() throws {
         let (_, faulty) = try self.states(of: Self.firstSeed, isSynced: false) { _, _ in }
         #expect(faulty > 0, "seed \(Self.firstSeed)")
     }
 
-    /// After a failed fsync the kernel may forget that the bytes have to be written, and still give them to who reads.
-    /// The next process finds them in the log: whatever it acknowledges must not stand behind them.
+    /// After a failed fsync the kernel may drop the dirty mark of the pages and still return their bytes to readers.
+    /// The next process finds these bytes in the log: the changes that it acknowledges must not depend on them.
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func nothingIsBuiltUponWhatAFailedSyncHasLeft(seed: UInt64) throws {
+    func acknowledgedWritesSurviveAnEarlierFailedSync(seed: UInt64) throws {
         let first = try StoreWork(seed: seed, isRecording: true)
         try first.run(steps: 10)
         first.disk.set(.init([.sync], number: 1, .inputOutput, isLasting: true))
@@ -57,7 +58,7 @@ import Testing
             try second.perform(.commit)
             try second.note()
         }
-        // What it found in memory was never on the disk.
+        // The bytes that the second process found in memory were never on the disk.
         let events = second.disk.events.filter { if case .adopt = $0 { false } else { true } }
         var afterwards = CrashStates(events, on: replay.durable())
         afterwards.advance(to: events.count)
@@ -67,12 +68,11 @@ import Testing
         }
     }
 
-    /// Looks at the states of one history; answers how many of them lacked something that had been done, and how many
-    /// were not as they should be.
+    /// Tests the states of one history. Returns how many of them lacked completed operations, and how many were faulty.
     private func states(
         of seed: UInt64,
         isSynced: Bool,
-        _ judge: ([String], String) -> Void
+        _ check: ([String], String) -> Void
     ) throws -> (lacking: Int, faulty: Int) {
         let work = try StoreWork(seed: seed, isRecording: true)
         try work.run(steps: 40)
@@ -99,13 +99,13 @@ import Testing
                     faults = ["\(error)"]
                 }
                 if !faults.isEmpty { faulty += 1 }
-                judge(faults, "seed \(seed), \(name) after \(cut) of \(events.count) operations")
+                check(faults, "seed \(seed), \(name) after \(cut) of \(events.count) operations")
             }
         }
         return (lacking, faulty)
     }
 
-    /// What was acknowledged last, and what was under way.
+    /// Returns the last acknowledged moment, and the one that was being made.
     static func allowed(_ moments: [StoreWork.Moment], at cut: Int) -> [StoreWork.Moment] {
         let next = moments.firstIndex { $0.eventCount > cut } ?? moments.count
         return Array(moments[max(0, next - 1)..<min(next + 1, moments.count)])

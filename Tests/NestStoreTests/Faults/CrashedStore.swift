@@ -3,7 +3,7 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// The files that a crash has left, opened again, and judged.
+/// Opens and checks the files that a crash has left.
 struct CrashedStore {
     private let directory = TemporaryDirectory(inMemory: true)
     private var path: String { self.directory.path + "/nest.sqlite" }
@@ -14,10 +14,10 @@ struct CrashedStore {
         }
     }
 
-    /// What is wrong with what is found, when these states are allowed; `nil`: the store need not be there.
+    /// Returns the faults of the store, if these states are allowed. `mayBeMissing`: the store need not exist.
     func faults(allowed: [StoreWork.Moment], mayBeMissing: Bool) throws -> [String] {
         let wasThere = FileBytes.exists(self.path)
-        guard wasThere || mayBeMissing else { return ["the store is not there"] }
+        guard wasThere || mayBeMissing else { return ["the store does not exist"] }
         let store = try self.open()
         var faults = try StoredImage.damage(store)
         faults += try StoredInvariants(store.layout).broken(in: store, head: store.head)
@@ -30,7 +30,7 @@ struct CrashedStore {
         return try faults + self.faultsInUse(store)
     }
 
-    /// It can be written, taken back, closed and opened.
+    /// Checks that the store can be written, undone, closed and opened.
     private func faultsInUse(_ store: Store) throws -> [String] {
         let head = store.head
         let before = try StoredState(store)
@@ -39,7 +39,7 @@ struct CrashedStore {
         try self.write(store) { try $0.revert(#require(past), UndoOptions(policy: .strict), store.layout) }
         if head > store.oldestBase {
             guard try store.access({ try store.pastTransaction(head) }) != nil else {
-                return ["the newest has no journal"]
+                return ["the newest revision is not in the journal"]
             }
         }
         try store.close()

@@ -4,9 +4,9 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Lets the first operation on the disk fail, then the second, and so on until one fault comes too late: in every kind
-/// of work, with every kind of fault. What failed is not there, what was acknowledged is; after a full disk the store
-/// goes on, after anything else the next process does.
+/// Lets the first disk operation fail, then the second, and so on until a fault comes after the end of the work: for
+/// every kind of work, with every kind of fault. Failed changes are absent, acknowledged changes are present. After a
+/// full disk the same store can still be used, after any other fault the next process can use it.
 @Suite struct FaultLoopTests {
     private typealias Operation = FaultyDisk.Operation
 
@@ -16,7 +16,7 @@ import Testing
         ([.read], .inputOutput, false), ([.open, .delete], .inputOutput, false), ([.sharedMemory], .inputOutput, false),
     ]
 
-    /// How many states of a store the steps meet.
+    /// The number of store histories on which the steps are tested.
     private static let histories = Int(ProcessInfo.processInfo.environment["NEST_FAULT_HISTORIES"] ?? "") ?? 1
 
     @Test(arguments: StoreWork.Step.allCases)
@@ -45,7 +45,7 @@ import Testing
         if Self.histories > 1 { print("\(step): \(count) faults in \(Self.histories) histories") }
     }
 
-    /// What is wrong after a step of a history that met a fault, and whether the fault came too late.
+    /// Returns the faults after a step that met a disk fault, and whether the disk fault came too late.
     private func faults(
         _ step: StoreWork.Step,
         _ fault: FaultyDisk.Fault,
@@ -65,7 +65,7 @@ import Testing
         work.disk.set(nil)
         guard hits > 0 else { return ([], true) }
         if let failure, failure.isFatal || step == .reopened {
-            // What became of the failed commit is not known: only that it is whole.
+            // The result of the failed commit is unknown, but it must be complete or absent.
             return (try CrashedStore(work.files).faults(allowed: [acknowledged, next], mayBeMissing: false), false)
         }
         let expected = failure == nil ? next : acknowledged
@@ -81,14 +81,14 @@ import Testing
         let work = try StoreWork(seed: seed, isRecording: false, checkpointPages: 1)
         try work.run(steps: 8)
         if step == .checkpointed || step == .reopened {
-            // Something is in the log.
+            // Writes something to the log.
             for _ in 0..<3 { try work.perform(.commit) }
             try work.note()
         }
         return work
     }
 
-    /// The same step without a fault.
+    /// Returns the state after the same step without a fault.
     private func next(_ step: StoreWork.Step, seed: UInt64) throws -> StoreWork.Moment {
         let work = try self.work(before: step, seed: seed)
         try work.perform(step)
@@ -96,7 +96,7 @@ import Testing
         return try #require(work.moments.last)
     }
 
-    /// The same store is used further.
+    /// Uses the same store further, and returns the faults.
     private func faultsOfGoingOn(_ work: StoreWork) throws -> [String] {
         var faults: [String] = []
         for step in [StoreWork.Step.commit, .imported, .reverted, .checkpointed, .reopened] {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import NestStore
 
-/// Opening writes too: it makes a store, migrates it, gives a restored backup its own history, and brings in what a
-/// crash has left in the log. Wherever that is cut off or fails, opening again ends with the same store, and nothing of
-/// it is lost.
+/// Opening writes too: it creates a store, migrates it, gives a restored backup its own history id, and moves the log
+/// that a crash has left into the file. Wherever that is interrupted or fails, opening the store again gives the same
+/// store, and nothing is lost.
 @Suite struct OpeningFaultTests {
     enum Opening: CaseIterable {
         case created, migrated, restored, recovered
@@ -18,7 +18,7 @@ import Testing
     private static let second = Identifier128(high: 22, low: 2)
 
     @Test(arguments: Opening.allCases)
-    func openingIsCutOffAnywhere(opening: Opening) throws {
+    func openingSurvivesACrashAtAnyOperation(opening: Opening) throws {
         let files = try Self.files(before: opening)
         let expected = try Self.expected(opening, files)
         let scene = Scene(files, isRecording: true)
@@ -51,7 +51,7 @@ import Testing
                 let scene = Scene(files, isRecording: false)
                 let disk = try #require(scene.disk)
                 disk.set(.init(operations, number: number, effect, isLasting: true))
-                // It may fail, or go on without what failed.
+                // The open may fail, or continue without the failed operation.
                 try? Self.open(scene, opening, Self.first).close()
                 hits = disk.hits
                 disk.set(nil)
@@ -61,15 +61,15 @@ import Testing
         }
     }
 
-    // MARK: What is opened
+    // MARK: The files
 
-    /// Files in a directory, before they are opened and afterwards.
+    /// The files in a directory, before and after they are opened.
     private struct Scene {
         let directory = TemporaryDirectory(inMemory: true)
         let disk: FaultyDisk?
         var path: String { self.directory.path + "/nest.sqlite" }
 
-        /// `isRecording`: `nil` when nobody watches.
+        /// `isRecording`: `nil` if no faulty disk is used.
         init(_ files: [String: [UInt8]], isRecording: Bool?) {
             for (name, bytes) in files { FileBytes.write(bytes, to: "\(self.directory.path)/\(name)") }
             self.disk = isRecording.map { [path = self.directory.path] in FaultyDisk(watching: path, isRecording: $0) }
@@ -115,7 +115,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: names.map { ($0, FileBytes.read("\(fixture.directory.path)/\($0)")) })
     }
 
-    // MARK: What must come of it
+    // MARK: The expected result
 
     private static func open(_ scene: Scene, _ opening: Opening, _ id: Identifier128) throws -> Store {
         try Store(
@@ -124,7 +124,7 @@ import Testing
         )
     }
 
-    /// All that is in the store when nothing fails, for each of two history ids.
+    /// Returns the images of the store when nothing fails, for each of two history ids.
     private static func expected(_ opening: Opening, _ files: [String: [UInt8]]) throws -> Set<Int> {
         var images: Set<Int> = []
         for id in [self.first, self.second] {
@@ -140,7 +140,7 @@ import Testing
             let store = try self.open(scene, opening, self.second)
             var faults = try StoredImage.damage(store)
             faults += try StoredInvariants(store.layout).broken(in: store, head: store.head)
-            if try !expected.contains(StoredImage.of(store)) { faults.append("the store is another") }
+            if try !expected.contains(StoredImage.of(store)) { faults.append("the store has another content") }
             try store.close()
             return faults
         } catch {

@@ -3,13 +3,13 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Random work on a store, each step acknowledged or refused, and what the store holds after each.
+/// Random work on a store, each step acknowledged or refused, with the content of the store after each step.
 final class StoreWork {
     enum Step: CaseIterable {
         case commit, group, imported, reverted, trimmed, checkpointed, reopened
     }
 
-    /// What was acknowledged: a state of the store, and how much had been done to the disk by then.
+    /// An acknowledged state of the store, and the number of disk operations until then.
     struct Moment {
         var eventCount: Int
         var head: Revision
@@ -21,7 +21,7 @@ final class StoreWork {
     private var random: SeededRandom
     private(set) var moments: [Moment] = []
 
-    /// `isRecording`: whether the disk writes down what is done to it; `on`: files that are there before.
+    /// `isRecording`: whether the disk records its operations. `files`: files that exist before.
     init(seed: UInt64, isRecording: Bool, checkpointPages: Int = 24, on files: [String: [UInt8]] = [:]) throws {
         self.random = SeededRandom(seed: seed)
         var disk: FaultyDisk?
@@ -45,10 +45,10 @@ final class StoreWork {
         )
     }
 
-    /// One step after another, as chance will have it; each is noted.
+    /// Runs random steps, and notes the state after each.
     func run(steps: Int) throws {
         for _ in 0..<steps {
-            // Mostly small commits, as it is in life.
+            // Mostly small commits, as in practice.
             let step = self.random.below(3) > 0 ? .commit : Step.allCases.randomElement(using: &self.random)!
             try self.perform(step)
             try self.note()
@@ -56,14 +56,14 @@ final class StoreWork {
         }
     }
 
-    /// What is in the store's files.
+    /// The content of the store's files.
     var files: [String: [UInt8]] {
         let names = ["", "-wal", "-journal"].map { "nest.sqlite" + $0 }
         let paths = names.map { ($0, "\(self.fixture.directory.path)/\($0)") }.filter { FileBytes.exists($0.1) }
         return Dictionary(uniqueKeysWithValues: paths.map { ($0.0, FileBytes.read($0.1)) })
     }
 
-    /// A step that is refused, as moves under themselves are, changes nothing.
+    /// Runs a step. A refused step, such as a move of an object under itself, changes nothing.
     func perform(_ step: Step) throws {
         do {
             switch step {

@@ -4,12 +4,12 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Bits of a store's file that turn while nobody looks. SQLite has no checksums of pages, so that a value may be
-/// another; but whatever is read, nothing traps: there is an error, or an answer.
+/// Flips bits of a store's file. SQLite has no checksums of pages, so a value may be wrong; but no read traps: there is
+/// an error or a result.
 ///
-/// `NEST_TURNED_BITS` is how many files are tried.
+/// `NEST_TURNED_BITS` is the number of files that are tried.
 @Suite struct TurnedBitTests {
-    /// Everything that reads, then writes, as far as it gets.
+    /// Calls everything that reads, then everything that writes, until it fails.
     private func use(_ path: String) throws {
         let configuration = Store.Configuration(location: .file(path), model: .nestedList)
         let store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
@@ -53,8 +53,8 @@ import Testing
         }
     }
 
-    /// A root that hangs below its own objects has no last row; an export of it ends.
-    @Test func aSubtreeThatRunsInACircleIsNoEndlessExport() throws {
+    /// A root below its own objects makes an endless tree; its export ends with an error.
+    @Test func exportsOfCyclicSubtreesEnd() throws {
         let fixture = try Fixture()
         try fixture.perform(Fixture.insert("a"), Fixture.insert("b"))
         try fixture.store.close()
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func whateverIsReadNothingTraps() throws {
+    @Test func readingADamagedStoreNeverTraps() throws {
         let count = ProcessInfo.processInfo.environment["NEST_TURNED_BITS"].flatMap(Int.init) ?? 150
         let seed =
             ProcessInfo.processInfo.environment["NEST_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 1...1_000_000)
@@ -90,14 +90,14 @@ import Testing
         try fixture.perform(Fixture.move(ObjectID(9), under: ObjectID(1), .first), .delete(.object(ObjectID(40))))
         try fixture.store.close()
         let bytes = FileBytes.read(fixture.path)
-        // What is empty is not read.
-        let places = bytes.indices.filter { bytes[$0] != 0 || random.oneIn(64) }
+        // Empty parts of the file are not read.
+        let offsets = bytes.indices.filter { bytes[$0] != 0 || random.oneIn(64) }
         var (refused, found) = (0, 0)
         for _ in 0..<count {
             let directory = TemporaryDirectory(inMemory: true)
             let path = "\(directory.path)/nest.sqlite"
             var turned = bytes
-            for _ in 0...random.below(3) { turned[places[random.below(places.count)]] ^= 1 << UInt8(random.below(8)) }
+            for _ in 0...random.below(3) { turned[offsets[random.below(offsets.count)]] ^= 1 << UInt8(random.below(8)) }
             FileBytes.write(turned, to: path)
             do throws(StoreError) {
                 if try !Store.check(path, progress: { _ in }).problems.isEmpty { found += 1 }

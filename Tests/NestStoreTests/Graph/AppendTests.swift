@@ -4,8 +4,8 @@ import NestTestSupport
 import Testing
 
 @Suite struct AppendTests {
-    /// Appending goes behind the last object, whatever has happened to the last one since the append before: moved
-    /// away, deleted, overtaken, or never there because its request was rolled back.
+    /// Appending puts an object after the last one, whatever has happened to the last one since the previous append: it
+    /// was moved away, deleted or passed by another, or was never stored because its request was rolled back.
     @Test func appendsAgreeWithArrays() throws {
         for seed in 0..<6 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -35,7 +35,7 @@ import Testing
                     _ = try fixture.perform(Fixture.move(moved, under: owners[owner], .first))
                     lists[owner].insert(moved, at: 0)
                 default:
-                    // The second step is refused: the first leaves nothing.
+                    // The second step is refused: the first one has no effect.
                     expectRefusal(.notFound) {
                         _ = try fixture.perform(
                             Fixture.insert("never", under: parent),

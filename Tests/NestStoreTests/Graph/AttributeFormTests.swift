@@ -1,7 +1,7 @@
 import NestModel
 import Testing
 
-/// How values of each type are kept, through a store and back.
+/// The stored form of values of each type, through a store and back.
 @Suite struct AttributeFormTests {
     private func store() throws -> NamedStore {
         try NamedStore(
@@ -37,7 +37,7 @@ import Testing
         ("12e-3", "0.012"),
         ("-1.0E+2", "-100"), ("99999999999999999999999999999999999999", "99999999999999999999999999999999999999"),
     ])
-    func decimalsAreKeptInOneForm(_ text: String, _ kept: String) throws {
+    func decimalsAreStoredInCanonicalForm(_ text: String, _ kept: String) throws {
         let store = try self.store()
         let id = try store.insert("All", ["price": .value(.string(text))])
         #expect(try store.value(id, "price") == .string(kept))
@@ -46,7 +46,7 @@ import Testing
         #expect(store.head == head, "the same number is no change")
     }
 
-    @Test func wrongTextIsRefused() throws {
+    @Test func invalidDecimalsAndURIsAreRefused() throws {
         let store = try self.store()
         for text in ["", "-", ".", "1.2.3", "1e", "e5", "1 ", "0x1", "1e38", "NaN"] {
             expectRefusal(.invalidText) { _ = try store.insert("All", ["price": .value(.string(text))]) }
@@ -58,7 +58,7 @@ import Testing
         #expect(try store.value(id, "link") == .string("http://a.b/c?d=%20#e"))
     }
 
-    @Test func numbersAreKeptAsTheirTypeCan() throws {
+    @Test func numbersAreRoundedToTheirTypeOrRefused() throws {
         let store = try self.store()
         let id = try store.insert("All", ["ratio": 0.1, "real": -0.0, "small": -32_768, "middle": 2_147_483_647])
         #expect(try store.value(id, "ratio") == .double(Double(Float(0.1))))
@@ -81,22 +81,22 @@ import Testing
         expectRefusal(.invalidText) { try store.update(id, ["real": .value(.double(.nan))]) }
     }
 
-    /// A bound is rounded as the values are: it is itself within.
-    @Test func boundsIncludeThemselves() throws {
+    /// A bound is rounded like the values, and is itself allowed.
+    @Test func attributeBoundsAreInclusive() throws {
         let store = try self.store()
         for value in [0.1, 0.2, 0.3] as [MutationValue] { _ = try store.insert("All", ["bounded": value]) }
         for value in [0.0999, 0.3001] as [MutationValue] {
             #expect(try store.faults(store.insertion("All", ["bounded": value])) == ["All.bounded range"])
         }
-        // Lengths of text are those of UTF-16, as in Core Data.
+        // Lengths of text are counted in UTF-16, as in Core Data.
         _ = try store.insert("All", ["short": "\u{1f600}x"])
         for text in ["", "\u{1f600}\u{1f600}", "abcd"] {
             #expect(try store.faults(store.insertion("All", ["short": .value(.string(text))])) == ["All.short range"])
         }
     }
 
-    /// A default is what an insert gets that does not say one, and nothing else; an undo brings back what was there.
-    @Test func defaultsAreForInsertsThatDoNotSay() throws {
+    /// Only an insert that does not set a value gets the default. An undo restores the old values.
+    @Test func defaultsApplyToInsertsWithoutAValue() throws {
         let store = try self.store()
         let id = try store.insert("All")
         #expect(try store.value(id, "made") == .date(store.fixture.time))

@@ -14,7 +14,7 @@ import NestSchema
     }
 
     private func take(_ changes: ChangeSet, into positions: inout [ObjectID: Int64]) {
-        for object in changes.touched {
+        for object in changes.changedRows {
             let isHere = object.after?.values[4] == .reference(ObjectID(1))
             positions[object.id] = isHere ? object.after?.places[0].position : nil
         }
@@ -24,9 +24,9 @@ import NestSchema
         }
     }
 
-    /// Whatever a request does and takes back again, change sets tell every position that is another one afterwards.
+    /// Change sets contain every position that has changed in the end, also if a request undoes its own changes.
     @Test(arguments: [false, true])
-    func changeSetsTellEveryPosition(editsAndTakesBack: Bool) throws {
+    func changeSetsContainEveryChangedPosition(editsAndReverts: Bool) throws {
         let fixture = try Fixture()
         let ends = try fixture.perform(Fixture.insert("a"), Fixture.insert("b"), Fixture.insert("z"))
         var held = try self.positions(fixture.store)
@@ -35,10 +35,10 @@ import NestSchema
         }
         for round in 0..<100 {
             let insertion = Fixture.insert("\(round)", .after(.object(ends[1])))
-            // Between an edit of a neighbour and its way back; or an insertion that is taken back itself, in a group
-            // with another request that changes something.
+            // The insertion is between an edit of a neighbour and its reversal; or it is itself deleted again, in a
+            // group with another request that changes something.
             let mutations =
-                editsAndTakesBack ? [edit("changed"), insertion, edit("b")] : [insertion, .delete(.inserted(1))]
+                editsAndReverts ? [edit("changed"), insertion, edit("b")] : [insertion, .delete(.inserted(1))]
             try fixture.store.access {
                 let group = try fixture.store.beginGroup(time: 1, alwaysSavepoint: false)
                 for mutations in [mutations, [Fixture.insert("n", .after(.object(ends[1])))]] {

@@ -28,7 +28,7 @@ import NestSchema
         }
     }
 
-    @Test(arguments: Self.shapes) func nullifyLeavesTheOther(
+    @Test(arguments: Self.shapes) func nullifyKeepsTheRelatedObject(
         _ near: RelationshipDraft.Kind,
         _ far: RelationshipDraft.Kind
     )
@@ -43,7 +43,7 @@ import NestSchema
         #expect(try store.related(b, "a").isEmpty)
     }
 
-    @Test(arguments: Self.shapes) func cascadeTakesTheOther(
+    @Test(arguments: Self.shapes) func cascadeDeletesTheRelatedObject(
         _ near: RelationshipDraft.Kind,
         _ far: RelationshipDraft.Kind
     )
@@ -57,7 +57,11 @@ import NestSchema
         #expect(try store.ids == [other])
     }
 
-    @Test(arguments: Self.shapes) func denyRefuses(_ near: RelationshipDraft.Kind, _ far: RelationshipDraft.Kind) throws
+    @Test(arguments: Self.shapes) func denyRefusesDeletion(
+        _ near: RelationshipDraft.Kind,
+        _ far: RelationshipDraft.Kind
+    )
+        throws
     {
         let store = try self.store(near, far, .deny)
         let (a, b) = (try store.insert("A"), try store.insert("B"))
@@ -66,13 +70,14 @@ import NestSchema
         expectRefusal(.deleteDenied) { try store.delete(a) }
         #expect(try store.ids == [a, b])
         #expect(store.head == head)
-        // Once the other is gone nothing denies, in one request too.
+        // Once the other object is deleted nothing denies the deletion, even in the same request.
         try store.run([.delete(.object(b)), .delete(.object(a))])
         #expect(try store.ids.isEmpty)
     }
 
-    /// A denial inside a cascade counts what is left after all of it: an object that goes too denies nothing.
-    @Test func denyIsJudgedOnWhatIsLeft() throws {
+    /// A denial in a cascade counts the objects that are left after the whole cascade: an object that is deleted too
+    /// denies nothing.
+    @Test func denyIsCheckedAfterTheCascade() throws {
         let store = try NamedStore(
             EntityDraft(
                 "Project",
@@ -110,8 +115,8 @@ import NestSchema
         #expect(try store.ids == [outside])
     }
 
-    /// Tags that cascade to their notes, notes to their tags: everything that hangs together goes.
-    @Test func aCascadeRunsThroughManyToMany() throws {
+    /// Tags cascade to their notes, and notes to their tags: all connected objects are deleted.
+    @Test func cascadesFollowManyToManyRelationships() throws {
         let store = try NamedStore(
             EntityDraft("Note", [], [RelationshipDraft("tags", .ordered, "Tag", inverse: "notes", .cascade)]),
             EntityDraft("Tag", [], [RelationshipDraft("notes", .many, "Note", inverse: "tags", .cascade)])
@@ -133,8 +138,9 @@ import NestSchema
         #expect(try store.ids == [notes[3], tags[3]])
     }
 
-    /// What a required to-one led to is gone: that is told at the end of the request, which may give it another.
-    @Test func nullifyOfARequiredValueIsRefusedUnlessItIsMended() throws {
+    /// A required to-one relationship has lost its object: this is reported at the end of the request, which may set
+    /// another object.
+    @Test func nullifiedRequiredReferencesAreRefusedUnlessSetAgain() throws {
         let store = try NamedStore(
             EntityDraft("A", [], [RelationshipDraft("b", .many, "B", inverse: "a")]),
             EntityDraft("B", [], [RelationshipDraft("a", .one, "A", inverse: "b") { $0.isOptional = false }])

@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// A refusal tells everything that is wrong, of all steps, and what one step caused in another it does not tell.
+/// A refusal lists all faults of all steps, but not the faults that one step caused in another.
 @Suite struct FaultTests {
     private func store() throws -> NamedStore {
         try NamedStore(
@@ -27,7 +27,7 @@ import NestSchema
         )
     }
 
-    /// Without anything that is judged only at the end of a request.
+    /// A store of a model without rules that are checked only at the end of a request.
     private func plainStore() throws -> NamedStore {
         try NamedStore(
             EntityDraft(
@@ -50,7 +50,7 @@ import NestSchema
         ]
     }
 
-    @Test func everythingWrongWithABatchIsTold() throws {
+    @Test func refusedBatchesListAllFaults() throws {
         let store = try self.store()
         let ids = try store.run(self.user(store, "ann")).resultIDs
         let head = store.head
@@ -70,8 +70,9 @@ import NestSchema
         #expect(store.head == head)
     }
 
-    /// An insert alone also tells what it lacks; the code is that of the one kind of fault.
-    @Test func everythingWrongWithAnInsertIsTold() throws {
+    /// A single insert also reports its missing values. If all faults are of one kind, the code is the code of that
+    /// kind.
+    @Test func refusedInsertsListAllFaults() throws {
         for store in [try self.store(), try self.plainStore()] {
             #expect(
                 try store.faults(store.insertion("Phone", ["note": 7])) == [
@@ -94,8 +95,8 @@ import NestSchema
         expectRefusal(.unknownProperty) { _ = try plain.insert("User", ["name": "1", "phones": nil]) }
     }
 
-    /// Uniqueness, counts and what is missing are judged together.
-    @Test func whatIsJudgedAtTheEndIsToldTogether() throws {
+    /// Uniqueness, counts and missing values are checked together.
+    @Test func faultsFoundAtTheEndAreReportedTogether() throws {
         let store = try self.store()
         let ids = try store.run(self.user(store, "ann")).resultIDs
         #expect(
@@ -116,8 +117,8 @@ import NestSchema
         )
     }
 
-    /// All objects that a list lets go of and that need an owner.
-    @Test func everyObjectThatNeedsItsOwnerIsTold() throws {
+    /// All objects that a list releases and that need an owner.
+    @Test func allObjectsThatNeedAnOwnerAreReported() throws {
         let store = try self.plainStore()
         let user = try store.insert("User", ["name": "ann"])
         let phones = try (0..<3).map {
@@ -132,8 +133,8 @@ import NestSchema
         }
     }
 
-    /// A step that was refused did nothing: what others say of its result, or miss of it, is not told.
-    @Test func whatComesOfAnotherFaultIsNotTold() throws {
+    /// A refused step does nothing. Faults of other steps that use its result, or lack it, are not reported.
+    @Test func consequencesOfAFaultAreNotReported() throws {
         let store = try self.store()
         let ids = try store.run(self.user(store, "ann")).resultIDs
         #expect(
@@ -145,7 +146,7 @@ import NestSchema
                 .delete(.inserted(1))
             ) == ["Phone.number type", "Phone.number type"]
         )
-        // An object that was to be placed next to what was not inserted.
+        // A missing object after another fault: only the fault is reported.
         #expect(
             try store.faults(
                 store.edit(.object(ids[1]), "Phone", ["number": 1]),
@@ -154,7 +155,7 @@ import NestSchema
         )
     }
 
-    /// What a refused request of a group had made is unknown to the next, which may be given the same ids.
+    /// The next request of a group does not see the objects of a refused one, and may get the same ids.
     @Test func aRefusedRequestLeavesNothingInItsGroup() throws {
         let store = try self.plainStore()
         let user = try store.insert("User", ["name": "ann"])
@@ -182,8 +183,8 @@ import NestSchema
         #expect(try store.ids == [user])
     }
 
-    /// A batch may go through states that are wrong.
-    @Test func aBatchIsJudgedByWhatItLeaves() throws {
+    /// The states between the steps of a batch may be invalid.
+    @Test func batchesAreValidatedAtTheirEnd() throws {
         let store = try self.store()
         let ids = try store.run(self.user(store, "ann")).resultIDs
         try store.perform(

@@ -25,14 +25,14 @@ import Testing
         )
     }
 
-    @Test func theFirstThatHasAllIsFoundAndNotChanged() throws {
+    @Test func theFirstMatchIsFoundAndNotChanged() throws {
         let store = try self.store()
         let ids = try (0..<2).map { try store.insert("User", ["name": "ann", "mail": .value(.string("\($0)"))]) }
         let admin = try store.insert("Admin", ["name": "bob"])
         let head = store.head
         #expect(try store.perform(store.search("User", ["name": "ann"], creating: ["level": 9])) == [ids[0]])
         #expect(try store.perform(store.search("User", ["name": "ann", "mail": "1"])) == [ids[1]])
-        // An object of an entity below it is found, one of an entity above it is not.
+        // An object of a sub-entity is found, an object of a parent entity is not.
         #expect(try store.perform(store.search("User", ["name": "bob", "mail": nil])) == [admin])
         #expect(store.head == head)
         let new = try store.perform(store.search("Admin", ["name": "ann"], creating: ["level": 2]))
@@ -41,8 +41,8 @@ import Testing
         #expect(try store.value(new[0], "level") == .integer(2) && store.value(new[0], "mail") == .null)
     }
 
-    /// A batch refers to what it has found and what it has made alike, and is told which is which.
-    @Test func resultsOfABatchAreReferredTo() throws {
+    /// Steps of a batch can refer to found and to created objects alike. The receipt states which of them were found.
+    @Test func stepsCanReferToFoundAndCreatedObjects() throws {
         let store = try self.store()
         let ann = try store.insert("User", ["name": "ann"])
         let result = try store.run([
@@ -61,7 +61,7 @@ import Testing
         #expect(try store.related(ann, "phones") == [ids[1]] && store.related(ids[2], "phones") == [ids[3]])
     }
 
-    @Test func aMatchIsComparedAsItIsKept() throws {
+    @Test func matchValuesAreComparedInStoredForm() throws {
         let store = try self.store()
         let ann = try store.insert("User", ["name": "ann"])
         let phone = try store.insert("Phone", ["number": "1", "user": .id(ann), "price": "12.50"])
@@ -71,8 +71,9 @@ import Testing
         )
     }
 
-    /// What would only be needed to create is judged whatever is there; what is missing for it only when it is created.
-    @Test func aRequestIsRightOrWrongWhateverIsThere() throws {
+    /// Values that are needed only to create are checked in any case. Values that are missing are reported only if an
+    /// object is created.
+    @Test func validityDoesNotDependOnExistingObjects() throws {
         let store = try self.store()
         let ann = try store.insert("User", ["name": "ann"])
         let phone = try store.insert("Phone", ["number": "1", "user": .id(ann)])
@@ -93,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func anAbstractEntityIsFoundButNotCreated() throws {
+    @Test func objectsOfAnAbstractEntityAreFoundButNotCreated() throws {
         let store = try self.store()
         expectRefusal(.invalid) { _ = try store.insert("Shape", ["name": "x"]) }
         expectRefusal(.invalid) { try store.perform(store.search("Shape", ["name": "x"])) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NestStore
 
-/// One table for all entities below a topmost one, which a person recognises.
+/// All sub-entities of an entity are in one table, which a person can read.
 @Suite struct InheritanceTests {
     private func store() throws -> NamedStore {
         try NamedStore(
@@ -35,7 +35,7 @@ import Testing
         )
     }
 
-    @Test func objectsOfEveryKindLiveTogether() throws {
+    @Test func objectsOfAllSubentitiesShareOneTable() throws {
         let store = try self.store()
         let person = try store.insert("Person")
         let dog = try store.insert("Dog", ["owner": .id(person), "size": 3, "id": "d"])
@@ -49,14 +49,14 @@ import Testing
                 "Person.dogs destination"
             ]
         )
-        // A property of another kind is none of a cat's.
+        // A cat has no properties of other kinds.
         #expect(try store.faults(store.edit(.object(cat), "Puppy", ["weeks": 1])) == ["Cat.? unknownProperty"])
         #expect(try store.faults(store.edit(.object(dog), "Cat", ["size": "s"])) == ["Dog.? unknownProperty"])
         try store.delete(person)
         #expect(try store.ids.isEmpty)
     }
 
-    @Test func aPersonRecognisesTheTable() throws {
+    @Test func tablesHaveReadableColumns() throws {
         let store = try self.store()
         let person = try store.insert("Person")
         _ = try store.insert("Puppy", ["owner": .id(person), "weeks": 5, "size": 2, "name": "Rex", "id": "p"])

@@ -5,7 +5,7 @@ import Testing
 import NestSchema
 
 @Suite struct OrderTests {
-    /// 20,000 insertions into the same gap keep the order, and renumber few rows each: amortised O(log n).
+    /// 20,000 insertions into the same gap keep the order, and each renumbers few rows: amortised O(log n).
     @Test func manyInsertionsIntoOneGapStayInOrderAndRenumberFew() throws {
         let fixture = try Fixture()
         let ends = try fixture.perform(Fixture.insert("a"), Fixture.insert("z"))
@@ -26,7 +26,8 @@ import NestSchema
         #expect(renumbered < count * 20, "\(renumbered) rows renumbered for \(count) insertions")
     }
 
-    /// Random places among many siblings against an array; positions run out often because they all go to few gaps.
+    /// Compares random places among many siblings with an array. Gaps run out often, because most insertions use the
+    /// same few gaps.
     @Test func randomPlacesAgreeWithAnArray() throws {
         for seed in 0..<6 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -57,7 +58,7 @@ import NestSchema
         }
     }
 
-    @Test func movingWhereItStandsChangesNothing() throws {
+    @Test func movingToTheSamePositionChangesNothing() throws {
         let fixture = try Fixture()
         let ids = try fixture.perform(Fixture.insert("a"), Fixture.insert("b"), Fixture.insert("c"))
         let head = fixture.store.head
@@ -71,7 +72,7 @@ import NestSchema
         #expect(fixture.store.head == head)
     }
 
-    @Test func placesOutOfReachAreRefused() throws {
+    @Test func invalidPlacesAreRefused() throws {
         let fixture = try Fixture()
         let ids = try fixture.perform(Fixture.insert("a"), Fixture.insert("b"))
         let inside = try fixture.perform(Fixture.insert("c", under: .object(ids[0])))
@@ -86,15 +87,14 @@ import NestSchema
         #expect(try fixture.children(ObjectID(1)) == ids)
     }
 
-    /// Trees deeper and wider than the rows that one walk reads before the other has its turn, and every pair of their
-    /// objects.
+    /// Trees that are deeper and wider than the rows that one walk reads in a turn, with random pairs of their objects.
     @Test(arguments: [3, 70, 300]) func anObjectIsNeverPutInsideItself(_ width: Int) throws {
         var random = SeededRandom(seed: UInt64(width))
         let fixture = try Fixture()
         var ids: [ObjectID] = []
         var parents: [ObjectID: ObjectID] = [:]
         for index in 0..<(width * 2) {
-            // The first half is a chain, the rest hangs anywhere.
+            // The first half is a chain, the other objects are anywhere.
             let parent =
                 index == 0
                 ? ObjectID(1) : index < width ? ids[index - 1] : ids[Int.random(in: 0..<index, using: &random)]
@@ -115,9 +115,9 @@ import NestSchema
         }
     }
 
-    /// A list deep down takes an object as fast as one at the top, when little is inside the object; and what has much
-    /// inside is put under something near the top as fast.
-    @Test func aMoveReadsNoMoreThanTheSmallerOfDepthAndInside() throws {
+    /// Moving an object with few objects inside under a deep owner reads about as much as moving it under an owner near
+    /// the top.
+    @Test func movesOfSmallTreesDoNotReadTheDepthOfTheOwner() throws {
         let fixture = try Fixture()
         let depth = 20_000
         let staged = try fixture.stage((0..<depth).map { ($0, "\($0)") }, under: ObjectID(1))

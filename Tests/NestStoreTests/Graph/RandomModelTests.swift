@@ -5,7 +5,8 @@ import Testing
 import NestSchema
 
 @Suite struct RandomModelTests {
-    /// What the generator makes is sound, survives its bytes, can be laid out, and has everything in it.
+    /// Generated models are valid, are equal after encoding and decoding, have a layout, and together have every
+    /// feature.
     @Test func randomModelsAreSound() throws {
         var seen: Set<String> = []
         for seed in Seeds.range(0..<400) {

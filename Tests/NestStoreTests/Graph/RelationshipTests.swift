@@ -22,7 +22,7 @@ import NestSchema
 
     // MARK: One-to-one
 
-    @Test func aPartnerIsTakenFromWhoeverHadIt() throws {
+    @Test func joiningAPartnerSeparatesItFromItsOldPartner() throws {
         let store = try self.people()
         let ids = try (0..<4).map { _ in try store.insert("Person") }
         try store.update(ids[0], ["teacher": .id(ids[1])])
@@ -32,13 +32,13 @@ import NestSchema
         #expect(try store.related(ids[2], "pupil") == [ids[0]])
         #expect(try store.related(ids[1], "pupil").isEmpty)
         #expect(try store.related(ids[3], "teacher").isEmpty)
-        // An insert takes one too.
+        // An insert joins a partner too.
         let new = try store.insert("Person", ["pupil": .id(ids[0])])
         #expect(try store.related(ids[0], "teacher") == [new])
         #expect(try store.related(ids[2], "pupil").isEmpty)
     }
 
-    /// A one-to-one relationship that is its own inverse, also of an object with itself.
+    /// A one-to-one relationship that is its own inverse, also between an object and itself.
     @Test func partnersAreMutual() throws {
         let store = try self.people()
         let ids = try (0..<4).map { _ in try store.insert("Person") }
@@ -54,8 +54,8 @@ import NestSchema
         #expect(try ids.map { try store.related($0, "partner") } == [[], [], [], []])
     }
 
-    /// One step that sets both ends of a chain to what excludes each other: the later one holds.
-    @Test func assignmentsOfOneStepHoldInTheirOrder() throws {
+    /// One step sets both ends of a chain to values that exclude each other: the later one applies.
+    @Test func assignmentsOfOneStepApplyInOrder() throws {
         let store = try self.people()
         let ids = try (0..<2).map { _ in try store.insert("Person") }
         try store.update(ids[0], ["teacher": .id(ids[0]), "pupil": .id(ids[1])])
@@ -67,7 +67,7 @@ import NestSchema
 
     // MARK: Many-to-many
 
-    @Test func friendsAreFriendsBothWays() throws {
+    @Test func symmetricRelationshipsHoldInBothDirections() throws {
         let store = try self.people()
         let ids = try (0..<3).map { _ in try store.insert("Person") }
         try store.relate(ids[0], "friends", ids[1])
@@ -76,7 +76,7 @@ import NestSchema
         #expect(try ids.map { try store.related($0, "friends") } == [ids, [ids[0]], [ids[0]]])
         let head = store.head
         try store.relate(ids[1], "friends", ids[0])
-        #expect(store.head == head, "it is so already")
+        #expect(store.head == head, "they are friends already")
         try store.unrelate(ids[1], "friends", ids[0])
         try store.unrelate(ids[0], "friends", ids[0])
         #expect(try ids.map { try store.related($0, "friends") } == [[ids[2]], [], [ids[0]]])
@@ -85,7 +85,7 @@ import NestSchema
     }
 
     /// Each side of an ordered many-to-many relationship has its own order.
-    @Test func bothSidesHaveTheirOrder() throws {
+    @Test func bothSidesAreOrderedIndependently() throws {
         let store = try self.people()
         let ids = try (0..<4).map { _ in try store.insert("Person") }
         for id in ids[1...] { try store.relate(ids[0], "liked", id, .first) }
@@ -109,7 +109,7 @@ import NestSchema
 
     // MARK: Setting a whole list
 
-    @Test func setRelatedMovesNoMoreThanItMust() throws {
+    @Test func setRelatedMovesAsFewObjectsAsPossible() throws {
         let store = try self.people()
         let owner = try store.insert("Person")
         let ids = try (0..<8).map { _ in try store.insert("Person") }
@@ -129,10 +129,10 @@ import NestSchema
         #expect(try store.related(owner, "liked").isEmpty)
     }
 
-    // MARK: Circles
+    // MARK: Cycles
 
-    /// Only where one is above another: one-to-many inside one table.
-    @Test func aCircleIsRefusedOnlyInAHierarchy() throws {
+    /// A cycle is refused only in a hierarchy: a one-to-many relationship inside one table.
+    @Test func cyclesAreRefusedOnlyInHierarchies() throws {
         let store = try NamedStore(
             EntityDraft(
                 "Part",
@@ -162,7 +162,7 @@ import NestSchema
         try store.relate(b, "fits", a)
         try store.relate(c, "fits", c)
         #expect(try store.related(a, "next") == [b] && store.related(b, "next") == [a])
-        // A circle on the way of a batch is one, too.
+        // A cycle between the steps of a batch is refused too.
         expectRefusal(.cycle) {
             try store.perform(
                 store.edit(.object(a), "Part", ["whole": .id(c)]),

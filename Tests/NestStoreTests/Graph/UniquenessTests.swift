@@ -16,7 +16,7 @@ import Testing
         )
     }
 
-    @Test func valuesAreUniqueAmongAllBelowTheEntityThatSaysIt() throws {
+    @Test func uniquenessAppliesToAllSubentities() throws {
         let store = try self.store()
         let book = try store.insert("Book", ["code": "a", "name": "n", "shelf": 1])
         expectRefusal(.notUnique) { _ = try store.insert("Film", ["code": "a"]) }
@@ -35,19 +35,19 @@ import Testing
         try store.update(novel, ["code": "e\u{301}"])
     }
 
-    @Test func uniqueValuesAreSwappedInOneBatch() throws {
+    @Test func uniqueValuesCanBeSwappedInOneBatch() throws {
         let store = try self.store()
         let a = try store.insert("Book", ["code": "a"])
         let b = try store.insert("Film", ["code": "b"])
         expectRefusal(.notUnique) { try store.update(a, ["code": "b"]) }
         try store.perform(store.edit(.object(a), "Book", ["code": "b"]), store.edit(.object(b), "Film", ["code": "a"]))
         #expect(try store.value(a, "code") == .string("b") && store.value(b, "code") == .string("a"))
-        // The swap is taken back as one.
+        // The swap is undone as one entry.
         try store.fixture.revert(store.head)
         #expect(try store.value(a, "code") == .string("a") && store.value(b, "code") == .string("b"))
     }
 
-    @Test func twoNewObjectsWithTheSameAreToldOnce() throws {
+    @Test func duplicatesWithinARequestAreReportedOnce() throws {
         let store = try self.store()
         #expect(
             try store.faults(store.insertion("Book", ["code": "x"]), store.insertion("Film", ["code": "x"]))
@@ -55,8 +55,8 @@ import Testing
         )
     }
 
-    /// Something else has taken the value since: the undo of a deletion is refused, and changes nothing.
-    @Test func anUndoRestoresNoValueTwice() throws {
+    /// Another object has taken the value since: the undo of the deletion is refused and changes nothing.
+    @Test func undoIsRefusedIfAUniqueValueIsTaken() throws {
         let store = try self.store()
         let book = try store.insert("Book", ["code": "a"])
         try store.delete(book)

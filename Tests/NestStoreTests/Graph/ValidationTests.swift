@@ -7,8 +7,8 @@ import Testing
         PropertyAssignment(PropertyNumber(property), .value(value))
     }
 
-    /// A refusal names everything that is wrong, and nothing is written.
-    @Test func everyFaultIsNamed() throws {
+    /// A refusal names every fault, and nothing is written.
+    @Test func refusalsNameEveryFault() throws {
         let fixture = try Fixture()
         do {
             try fixture.perform(
@@ -54,8 +54,8 @@ import Testing
         expectRefusal(.invalid) { try fixture.perform(.update(.inserted(1), values: [])) }
     }
 
-    /// All strings and data together, in one step or one after the other.
-    @Test func anObjectHoldsAsMuchAsAFrameTakes() throws {
+    /// The limit applies to all strings and data of an object together.
+    @Test func objectBytesAreLimited() throws {
         let count = Limits.objectBytesMax / Limits.valueBytesMax
         var draft = EntityDraft(name: "Page")
         draft.attributes = (0...count).map { AttributeDraft(name: "a\($0)", type: .string) }
@@ -76,8 +76,8 @@ import Testing
         expectRefusal(.valueTooLarge) { try insert(Limits.objectBytesMax + 1) }
     }
 
-    /// Byte-exact: two forms of the same letter are two values; "" satisfies required.
-    @Test func stringsAreBytes() throws {
+    /// Strings are compared by bytes: two forms of the same letter are two values. "" satisfies required.
+    @Test func stringsAreComparedByBytes() throws {
         let fixture = try Fixture()
         let id = try fixture.perform(Fixture.insert("\u{e9}"))[0]
         let head = fixture.store.head
@@ -87,7 +87,7 @@ import Testing
         #expect(fixture.store.head == head.next.next)
     }
 
-    /// A step of a batch fails: nothing of the batch is there.
+    /// If one step of a batch fails, no step has an effect.
     @Test func aBatchIsAllOrNothing() throws {
         let fixture = try Fixture()
         expectRefusal(.notFound) {
@@ -118,7 +118,7 @@ import Testing
         }
         try edit("b", since: seen)
         expectRefusal(.conflict) { try edit("c", since: seen) }
-        // Adding a child does not touch its parent.
+        // Adding a child does not change its parent.
         try fixture.perform(Fixture.insert("child", under: .object(id)))
         try edit("d", since: seen.next)
     }

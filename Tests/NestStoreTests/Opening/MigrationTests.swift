@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// A store is opened with another version of its model.
+/// Opens a store with another version of its model.
 @Suite struct MigrationTests {
     private let directory = TemporaryDirectory()
     private var path: String { self.directory.path + "/nest.sqlite" }
@@ -110,9 +110,9 @@ import NestSchema
         return users + phones
     }
 
-    // MARK: What is migrated
+    // MARK: Successful migrations
 
-    @Test func whatIsNewOrWiderIsMigrated() throws {
+    @Test func additionsAndWiderTypesAreMigrated() throws {
         let ids = try self.populate()
         var draft = Self.first
         draft.entities[0].attributes[1].type = .integer
@@ -144,7 +144,7 @@ import NestSchema
         #expect(try Self.value(store, ids[0], "createdAt") != .null)
         #expect(try Self.value(store, ids[3], "cost") == .double(0.5))
         #expect(try Self.value(store, ids[3], "user") == .reference(ids[0]))
-        // The new order is that of the ids, and takes places.
+        // The new order is the order of the ids, and objects can be placed in it.
         let user = try #require(store.layout.model.entity(named: "User"))
         let phones = try #require(user.propertyNumber(named: "phones"))
         _ = try Self.perform(store, [.relate(.object(ids[0]), phones, .object(ids[3]), .first)])
@@ -167,7 +167,7 @@ import NestSchema
             _ = try Self.perform(store, [Self.insert(store, "Phone", ["number": .string("1")])])
         }
         try store.close()
-        // Nothing to do the second time.
+        // The second time there is nothing to migrate.
         let again = try self.open(draft)
         #expect(again.migration == nil)
         try again.close()
@@ -195,7 +195,7 @@ import NestSchema
         try again.close()
     }
 
-    @Test func namesMayBeExchanged() throws {
+    @Test func propertyNamesCanBeSwapped() throws {
         let ids = try self.populate()
         var draft = Self.first
         draft.entities[1].attributes.append(Self.attribute("label", .string, isOptional: true))
@@ -226,7 +226,7 @@ import NestSchema
         try store.close()
     }
 
-    @Test func theJournalOfBeforeIsStillGood() throws {
+    @Test func undoWorksAcrossAMigration() throws {
         let ids = try self.populate()
         var store = try self.open(Self.first)
         _ = try Self.perform(store, [.delete(.object(ids[0]))])
@@ -251,7 +251,7 @@ import NestSchema
         try store.close()
     }
 
-    @Test func theStoreOfBeforeLiesBesideIt() throws {
+    @Test func migrationKeepsACopyOfTheOldStore() throws {
         let ids = try self.populate()
         var draft = Self.first
         draft.entities[0].attributes.append(Self.attribute("note", .string, isOptional: true))
@@ -270,7 +270,7 @@ import NestSchema
         try store.close()
     }
 
-    /// Takes back what one revision did.
+    /// Reverts one revision.
     private static func revert(_ store: Store, _ revision: Revision) throws {
         try store.access {
             let entry = try #require(try store.pastTransaction(revision))
@@ -289,7 +289,7 @@ import NestSchema
         }
     }
 
-    @Test func undoReachesBackToBeforeAnOrder() throws {
+    @Test func undoWorksAcrossAMigrationThatAddsAnOrder() throws {
         let ids = try self.populate()
         var store = try self.open(Self.first)
         let insertion = store.head
@@ -319,13 +319,13 @@ import NestSchema
             #expect(row.places[0] != .none)
         }
         #expect(Set(positions).count == 2)
-        // The insertion itself, of which nothing is known but the owner.
+        // The insertion itself, of which only the owner is known.
         try Self.revert(store, insertion)
         #expect(try store.access { try store.detail(ids[2]) } == nil)
         try store.close()
     }
 
-    @Test func undoFillsADateThatIsNow() throws {
+    @Test func undoFillsANewDateWithTheCurrentTime() throws {
         let ids = try self.populate()
         var store = try self.open(Self.first)
         _ = try Self.perform(store, [.delete(.object(ids[1]))])
@@ -339,7 +339,7 @@ import NestSchema
         try store.close()
     }
 
-    @Test func undoBringsBackNothingAbstract() throws {
+    @Test func undoRestoresNoObjectOfAnAbstractEntity() throws {
         let ids = try self.populate()
         var store = try self.open(Self.first)
         _ = try Self.perform(store, ids.map { .delete(.object($0)) }.suffix(2))
@@ -353,14 +353,14 @@ import NestSchema
         try store.close()
     }
 
-    @Test func noCopyTakesThePlaceOfAnother() throws {
+    @Test func migrationCopiesAreNotOverwritten() throws {
         _ = try self.populate()
         var draft = Self.first
         draft.entities[0].attributes.append(Self.attribute("note", .string, isOptional: true))
         var store = try self.open(draft)
         let first = try #require(store.migration).copyPath
         try store.close()
-        // At the same revision: one that is refused leaves the copy alone, one that succeeds makes another.
+        // At the same revision: a refused migration leaves the copy alone, a successful one makes another copy.
         var refused = draft
         refused.entities[0].isAbstract = true
         #expect(throws: StoreError.self) { try self.open(refused).close() }
@@ -376,7 +376,7 @@ import NestSchema
         try copy.close()
     }
 
-    // MARK: What is refused
+    // MARK: Refused migrations
 
     private func refusal(_ draft: ModelDraft) throws -> [String] {
         var differences: [String] = []
@@ -396,7 +396,7 @@ import NestSchema
         return differences
     }
 
-    @Test func everyLossIsListed() throws {
+    @Test func refusedMigrationsListEveryLoss() throws {
         _ = try self.populate()
         var draft = Self.first
         draft.entities[0].attributes.remove(at: 1)
@@ -420,7 +420,7 @@ import NestSchema
         #expect(try self.refusal(turned).contains { $0.contains("parent") })
     }
 
-    @Test func objectsThatStandAgainstItAreCounted() throws {
+    @Test func refusedMigrationsCountConflictingObjects() throws {
         _ = try self.populate()
         var draft = Self.first
         draft.entities[0].attributes.append(Self.attribute("email", .string))
@@ -431,7 +431,7 @@ import NestSchema
         draft = Self.first
         draft.entities[0].isAbstract = true
         #expect(try self.refusal(draft).contains { $0.contains("abstract") })
-        // With no objects of the entity nothing stands against it.
+        // The migration succeeds if the entity has no objects.
         draft = Self.first
         var tag = EntityDraft(name: "Tag")
         tag.attributes = [Self.attribute("title", .string, isOptional: true)]

@@ -15,7 +15,7 @@ import Testing
         try Store(.init(location: .file(path), model: model), newHistoryID: Identifier128(high: 1, low: 1))
     }
 
-    @Test func filesThatAreNoStoreAreRefusedAndLeftAlone() throws {
+    @Test func filesThatAreNotStoresAreRefusedUnchanged() throws {
         let directory = TemporaryDirectory()
         let path = directory.path + "/x.sqlite"
         for bytes in [
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Not even an SQLite file without anything in it becomes a store: a store is there as a whole or not at all.
+    /// An SQLite file without any content does not become a store: a store exists completely or not at all.
     @Test func aBlankDatabaseIsRefused() throws {
         let fixture = try Fixture()
         try fixture.store.close()
@@ -46,9 +46,10 @@ import Testing
         #expect(FileBytes.read(fixture.path) == page)
     }
 
-    /// A token made by root before the first start must not keep the service, which is not root, from its own store.
-    @Test(.enabled(if: geteuid() == 0, "only root has files of others"))
-    func whatRootMakesBelongsToWhomTheDirectoryDoes() throws {
+    /// If root creates a token before the first start, the service, which is not root, must still be able to open its
+    /// store.
+    @Test(.enabled(if: geteuid() == 0, "only root can create files of other users"))
+    func filesThatRootCreatesGetTheDirectorysOwner() throws {
         let directory = TemporaryDirectory()
         let path = directory.path + "/x.sqlite"
         let owner: uid_t = 65_534
@@ -62,7 +63,7 @@ import Testing
         try store.close()
     }
 
-    @Test func theLockIsNotFollowedThroughALink() throws {
+    @Test func aLockThatIsASymbolicLinkIsRefused() throws {
         let directory = TemporaryDirectory()
         let other = directory.path + "/other"
         self.write(Array("precious".utf8), to: other)
@@ -71,7 +72,7 @@ import Testing
         #expect(FileBytes.read(other) == Array("precious".utf8))
     }
 
-    @Test func aSecondOpenerIsToldThePid() throws {
+    @Test func openingALockedStoreReportsItsProcess() throws {
         let fixture = try Fixture()
         // Under another name of the same file, too.
         let link = fixture.directory.path + "/link.sqlite"
@@ -110,7 +111,7 @@ import Testing
         try store.close()
     }
 
-    /// What was committed is there after closing and after opening again, as are the ids that have been given.
+    /// Committed changes and assigned ids are kept when the store is closed and opened again.
     @Test func stateSurvivesReopening() throws {
         let fixture = try Fixture()
         let ids = try fixture.perform(Fixture.insert("a"), Fixture.insert("b"))
@@ -121,7 +122,7 @@ import Testing
         #expect(try fixture.perform(Fixture.insert("c")) == [ObjectID(ids[1].rawValue + 1)])
     }
 
-    /// The journal forgets the oldest when it is over a bound, and keeps the newest whatever the bound.
+    /// The journal drops its oldest rows when it exceeds a limit, and keeps the newest row whatever the limit.
     @Test func theJournalIsBounded() throws {
         let fixture = try Fixture()
         for number in 0..<20 { try fixture.perform(Fixture.insert("\(number)")) }

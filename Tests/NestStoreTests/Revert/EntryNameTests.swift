@@ -3,12 +3,12 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// What an undo entry is called.
+/// The names of undo entries.
 @Suite struct EntryNameTests {
     private let directory = TemporaryDirectory()
 
-    /// What is deleted in bulk goes to blocks of the journal as it is met; its name is known all the same.
-    @Test func aLargeDeletionIsCalledByItsObject() throws {
+    /// A bulk deletion streams its objects to blocks of the journal; its name still has the label of the first object.
+    @Test func largeDeletionsAreNamedAfterTheirObject() throws {
         var entity = EntityDraft(name: "Note")
         entity.attributes = [AttributeDraft(name: "title", type: .string)]
         var up = RelationshipDraft(name: "up", destination: "Note", inverse: "down")

@@ -3,8 +3,8 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Undo of what relationships other than the outline's can do; with limits of a server, and with all that is deleted or
-/// comes back streamed.
+/// Undo of changes of relationships other than the outline's; with the limits of a server, and with all deleted and
+/// restored objects streamed.
 @Suite struct RelationshipRevertTests {
     private func store(_ isStreamed: Bool, _ rule: DeleteRule = .nullify) throws -> NamedStore {
         try NamedStore(
@@ -49,9 +49,9 @@ import Testing
         }
     }
 
-    /// Taking an insert back takes nothing else: its delete rules reach what was there before.
+    /// The undo of an insert deletes nothing else: following the delete rules would reach older objects.
     @Test(arguments: [false, true], DeleteRule.allCases)
-    func theUndoOfAnInsertFollowsNoRule(_ isStreamed: Bool, _ rule: DeleteRule) throws {
+    func undoOfAnInsertFollowsNoDeleteRules(_ isStreamed: Bool, _ rule: DeleteRule) throws {
         let store = try self.store(isStreamed, rule)
         let (folder, tag) = (try store.insert("Folder"), try store.insert("Tag"))
         let before = try store.graph()
@@ -63,8 +63,9 @@ import Testing
         try self.expectIdentity(store, before)
     }
 
-    /// Objects that a request put into what it made go back; those that others have put there stand in the way.
-    @Test(arguments: [false, true]) func whatWasMovedIntoANewObjectGoesBack(_ isStreamed: Bool) throws {
+    /// Objects that a request moved into a new object are moved back. Objects that others have put there since prevent
+    /// the undo.
+    @Test(arguments: [false, true]) func objectsMovedIntoANewObjectAreMovedBack(_ isStreamed: Bool) throws {
         let store = try self.store(isStreamed)
         let folder = try store.insert("Folder")
         let note = try store.insert("Note", ["folder": .id(folder)])
@@ -78,8 +79,9 @@ import Testing
         #expect(try store.related(new, "pinned") == [other])
     }
 
-    /// The neighbours that an object goes back to are those it had before the request, not those its steps gave it.
-    @Test(arguments: [false, true]) func listsReorderedInOneRequestGoBack(_ isStreamed: Bool) throws {
+    /// An object goes back to the neighbours that it had before the request, not to those that the request's steps gave
+    /// it.
+    @Test(arguments: [false, true]) func undoRestoresListsReorderedInOneRequest(_ isStreamed: Bool) throws {
         let store = try self.store(isStreamed)
         let folder = try store.insert("Folder")
         let notes = try (0..<5).map { _ in try store.insert("Note", ["pinnedTo": .id(folder)]) }
@@ -95,9 +97,8 @@ import Testing
         try self.expectIdentity(store, before)
     }
 
-    /// An object comes back under two owners, of which one was deleted with it; what was next to it there goes back
-    /// next to it.
-    @Test(arguments: [false, true]) func whatComesBackUnderTwoOwnersIsThereForItsNeighbours(_ isStreamed: Bool) throws {
+    /// An object is restored under two owners, of which one was deleted with it; its old neighbours go back next to it.
+    @Test(arguments: [false, true]) func objectsWithTwoOwnersAreRestoredFirst(_ isStreamed: Bool) throws {
         let store = try NamedStore(
             EntityDraft("Shelf", [], [RelationshipDraft("books", .ordered, "Book", inverse: "shelf")]),
             EntityDraft("Author", [], [RelationshipDraft("books", .ordered, "Book", inverse: "author")]),
@@ -120,8 +121,8 @@ import Testing
         try self.expectIdentity(store, before)
     }
 
-    /// Two new objects, each in a list of the other: none of them is at the top.
-    @Test(arguments: [false, true]) func newObjectsUnderEachOtherAreTakenBack(_ isStreamed: Bool) throws {
+    /// Two new objects, each in a list of the other: neither of them is at the top.
+    @Test(arguments: [false, true]) func undoDeletesNewObjectsUnderEachOther(_ isStreamed: Bool) throws {
         let store = try NamedStore(
             EntityDraft(
                 "Part",
@@ -145,7 +146,7 @@ import Testing
         try self.expectIdentity(store, before)
     }
 
-    @Test(arguments: [false, true]) func whatAReferenceLedToIsGone(_ isStreamed: Bool) throws {
+    @Test(arguments: [false, true]) func undoOfAReferenceToADeletedObjectIsRefused(_ isStreamed: Bool) throws {
         let store = try self.store(isStreamed)
         let (a, b) = (try store.insert("Folder"), try store.insert("Folder"))
         let note = try store.insert("Note", ["folder": .id(a)])
@@ -159,8 +160,8 @@ import Testing
         #expect(try store.related(a, "notes") == [note])
     }
 
-    /// In an unordered hierarchy too, an undo closes no circle.
-    @Test(arguments: [false, true]) func anUndoClosesNoCircle(_ isStreamed: Bool) throws {
+    /// An undo makes no cycle in an unordered hierarchy either.
+    @Test(arguments: [false, true]) func undoMakesNoCycle(_ isStreamed: Bool) throws {
         let store = try self.store(isStreamed)
         let (a, b) = (try store.insert("Folder"), try store.insert("Folder"))
         let c = try store.insert("Folder", ["above": .id(a)])
@@ -171,15 +172,15 @@ import Testing
         let before = try store.graph()
         expectRefusal(.cycle) { try store.fixture.revert(change) }
         #expect(try store.graph() == before)
-        // One that comes back under what is inside it by now.
+        // An object that is restored under an object that is now inside it.
         try store.delete(a)
         let deletion = store.head
         try store.fixture.revert(deletion)
         #expect(try store.graph() == before)
     }
 
-    /// A pair that was taken apart and made again in one request is there before it and after it.
-    @Test(arguments: [false, true]) func aPairMadeAnewIsTakenBackToTheOld(_ isStreamed: Bool) throws {
+    /// A pair that one request removed and added again exists before and after it.
+    @Test(arguments: [false, true]) func undoRestoresRecreatedPairs(_ isStreamed: Bool) throws {
         let store = try self.store(isStreamed)
         let note = try store.insert("Note")
         let tags = try (0..<3).map { _ in try store.insert("Tag") }
@@ -193,9 +194,8 @@ import Testing
         try self.expectIdentity(store, before)
     }
 
-    /// Pairs come back at their places on both sides, whether one of their objects was deleted or they were taken
-    /// apart.
-    @Test(arguments: [false, true]) func pairsComeBackAtTheirPlacesOnBothSides(_ isStreamed: Bool) throws {
+    /// Pairs are restored at their positions on both sides, whether one of their objects was deleted or the pair alone.
+    @Test(arguments: [false, true]) func pairsAreRestoredAtTheirPositionsOnBothSides(_ isStreamed: Bool) throws {
         let store = try self.store(isStreamed)
         let notes = try (0..<4).map { _ in try store.insert("Note") }
         let tags = try (0..<4).map { _ in try store.insert("Tag") }
@@ -208,7 +208,7 @@ import Testing
         try store.fixture.revert(store.head)
         try store.delete(tags[1], notes[2])
         try self.expectIdentity(store, before)
-        // Others' pairs in between stay where they are.
+        // Pairs of other transactions in between stay where they are.
         try store.fixture.revert(store.head)
         try store.unrelate(notes[0], "tags", tags[2])
         let change = store.head
@@ -218,8 +218,8 @@ import Testing
         #expect(try store.related(tags[2], "notes") == notes)
     }
 
-    /// Counts are judged of what comes back too, streamed or not.
-    @Test(arguments: [false, true]) func anUndoKeepsCounts(_ isStreamed: Bool) throws {
+    /// Counts are also checked for restored objects, streamed or not.
+    @Test(arguments: [false, true]) func undoRespectsTheBoundsOfRelationships(_ isStreamed: Bool) throws {
         let store = try self.store(isStreamed)
         let tag = try store.insert("Tag")
         let notes = try (0..<6).map { _ in try store.insert("Note") }

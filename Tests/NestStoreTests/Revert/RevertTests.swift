@@ -8,9 +8,9 @@ import NestSchema
         try fixture.export(ObjectID(1)).dropFirst().map { $0.values[0] }
     }
 
-    /// Adjacent rows deleted in one transaction come back in their order, between neighbours that have changed
-    /// meanwhile.
-    @Test func adjacentRowsComeBackBetweenWhatIsLeft() throws {
+    /// Adjacent rows that one transaction deleted are restored in their order, between neighbours that have changed
+    /// since then.
+    @Test func adjacentRowsAreRestoredBetweenRemainingRows() throws {
         let fixture = try Fixture()
         let ids = try fixture.perform(
             Fixture.insert("a"),
@@ -29,8 +29,8 @@ import NestSchema
         #expect(try self.titles(fixture) == ["a", "b", "c", "d", "x", "e"].map { .string($0) })
     }
 
-    /// The left neighbour has gone elsewhere: the right one decides; both have: the recorded position.
-    @Test func aLostNeighbourIsMadeUpForByTheOther() throws {
+    /// If the left neighbour has moved elsewhere, the right one decides; if both have, the recorded position.
+    @Test func aMissingNeighbourIsReplacedByTheOther() throws {
         let fixture = try Fixture()
         let ids = try fixture.perform(
             Fixture.insert("a"),
@@ -51,8 +51,8 @@ import NestSchema
         #expect(try self.titles(fixture) == ["b", "c", "d"].map { .string($0) })
     }
 
-    /// A folder made, filled by a move and deleted again with its undo: one transaction each.
-    @Test func aMoveIntoANewFolderIsTakenBackWhole() throws {
+    /// A transaction that creates a folder and moves an object into it is undone and redone.
+    @Test func movesIntoANewFolderAreUndoneCompletely() throws {
         let fixture = try Fixture()
         let ids = try fixture.perform(Fixture.insert("a"), Fixture.insert("b"))
         let change = try #require(
@@ -75,7 +75,7 @@ import NestSchema
         #expect(try fixture.export(ObjectID(1)) == after)
     }
 
-    @Test func whatStandsInTheWayIsToldAndNothingIsChanged() throws {
+    @Test func conflictingUndosAreRefusedAndChangeNothing() throws {
         let fixture = try Fixture()
         let folder = try fixture.perform(Fixture.insert("folder"))[0]
         let added = fixture.store.head
@@ -106,9 +106,9 @@ import NestSchema
         #expect(try self.titles(fixture) == ["folder", "colleague's"].map { .string($0) })
     }
 
-    /// A colleague has put the deleted folder's owner under what would go back into the folder: a circle, away from the
-    /// root.
-    @Test func anUndoClosesNoCircle() throws {
+    /// Another transaction has put the deleted folder's owner under an object that would go back into the folder: a
+    /// cycle away from the root.
+    @Test func undoMakesNoCycle() throws {
         let fixture = try Fixture()
         let folder = try fixture.perform(Fixture.insert("folder"))[0]
         let owner = try fixture.perform(Fixture.insert("owner"))[0]
@@ -127,8 +127,8 @@ import NestSchema
         #expect(try fixture.export(ObjectID(1)) == before)
     }
 
-    /// Two objects changed places, one above the other: on the way back each is for a moment inside the other.
-    @Test func anExchangeOfLevelsIsTakenBack() throws {
+    /// Two objects swapped their levels: during the undo each is inside the other for a moment.
+    @Test func undoSwapsLevelsBack() throws {
         let fixture = try Fixture()
         let ids = try fixture.perform(Fixture.insert("upper"), Fixture.insert("top"))
         let (upper, top) = (ids[0], ids[1])

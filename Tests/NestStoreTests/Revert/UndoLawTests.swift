@@ -4,9 +4,10 @@ import Testing
 
 @testable import NestStore
 
-/// The laws of section 7 on random models and histories.
+/// The laws of undo, on random models and histories.
 @Suite struct UndoLawTests {
-    /// Undo of everything, redo of everything, and again, alone: each step is the state that was, orders included.
+    /// Undoes everything, redoes everything, and undoes it again, without other changes: each step restores the earlier
+    /// state, including orders.
     @Test func undoAndRedoOfAllIsTheIdentity() throws {
         var undone = 0
         for seed in Seeds.range(0..<36) {
@@ -28,7 +29,7 @@ import Testing
         if Seeds.isUsual { #expect(undone > 300) }
     }
 
-    /// Takes back what was done last, or what has been restored to where it was last.
+    /// Reverts the entry that was made last, or that has become the last one because the later ones were reverted.
     private func take(_ entry: ModelHistory.Entry, back history: ModelHistory) throws -> ModelHistory.Entry? {
         switch try history.revert(entry.revision) {
         case .success(let undo?):
@@ -39,7 +40,7 @@ import Testing
             }
             return undo
         case .success(nil):
-            // What changed nothing that can be seen may be taken back by nothing.
+            // The undo of an entry without a visible change may change nothing.
             guard entry.before == entry.after else {
                 Issue.record("\(history.what): the undo of \(entry.revision) does nothing")
                 return nil
@@ -51,9 +52,9 @@ import Testing
         }
     }
 
-    /// Any earlier transaction is taken back among those of others: what an undo changes is its own, what stands in the
-    /// way is a refusal that changes nothing.
-    @Test func anUndoAmongOthersChangesOnlyItsOwn() throws {
+    /// Reverts any earlier transaction after changes of others: an undo changes only what its transaction changed. If
+    /// later changes prevent it, it is refused and changes nothing.
+    @Test func undoChangesOnlyWhatItsTransactionChanged() throws {
         var taken = 0
         var refused: [ErrorCode: Int] = [:]
         for seed in Seeds.range(100..<148) {
@@ -67,7 +68,7 @@ import Testing
                     switch try history.revert(entry.revision) {
                     case .success(let undo):
                         taken += 1
-                        // One that does nothing finds everything as it was before.
+                        // An undo that changes nothing leaves everything as it was.
                         let nothing = ModelHistory.Entry(
                             revision: entry.revision,
                             before: history.graph,
@@ -83,7 +84,7 @@ import Testing
                     case .failure(let error):
                         refused[error.code, default: 0] += 1
                         let codes: Set<ErrorCode> = [.undoConflict, .cycle, .notUnique, .validationFailed]
-                        let isJustified = error.code != .undoConflict || history.isTouchedSince(entry)
+                        let isJustified = error.code != .undoConflict || history.hasChangesSince(entry)
                         history.expect(
                             codes.contains(error.code) && isJustified,
                             "the undo of \(entry.revision) is refused: \(error)"
@@ -95,14 +96,14 @@ import Testing
         if Seeds.isUsual {
             #expect(taken > 200 && refused[.undoConflict, default: 0] > 100)
         } else {
-            print("taken back \(taken), refused \(refused)")
+            print("reverted \(taken), refused \(refused)")
         }
     }
 }
 
 extension ModelHistory {
-    /// Whether anything that a transaction changed has changed again since.
-    fileprivate func isTouchedSince(_ entry: Entry) -> Bool {
+    /// Whether an object that a transaction changed has changed again since.
+    fileprivate func hasChangesSince(_ entry: Entry) -> Bool {
         let ids = Set(entry.before.objects.keys).union(entry.after.objects.keys)
             .filter { entry.before.objects[$0] != entry.after.objects[$0] }
         return entry.isAnew
@@ -112,7 +113,7 @@ extension ModelHistory {
             }
     }
 
-    /// Mostly one of the last.
+    /// Returns a random entry, usually one of the last four.
     fileprivate func anyEntry() -> Entry? {
         guard !self.log.isEmpty else { return nil }
         let back = self.random.oneIn(3) ? self.random.below(self.log.count) : self.random.below(min(self.log.count, 4))

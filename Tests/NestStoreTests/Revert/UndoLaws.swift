@@ -1,8 +1,8 @@
 import NestModel
 import NestTestSupport
 
-/// What an undo may do and must do, judged by four graphs: before and after the transaction that is taken back, before
-/// and after the undo.
+/// The laws of what an undo may and must do, checked with four graphs: before and after the reverted transaction,
+/// before and after the undo.
 struct UndoLaws {
     let before: NaiveGraph
     let after: NaiveGraph
@@ -16,46 +16,47 @@ struct UndoLaws {
         self.left = undo.after
     }
 
-    /// What was broken, in words.
+    /// Descriptions of the broken laws.
     var broken: [String] {
         var broken: [String] = []
         let ids = [self.before, self.after, self.found, self.left].reduce(into: Set<ObjectID>()) {
             $0.formUnion($1.objects.keys)
         }
         for id in ids.sorted() {
-            self.judgePresence(id, &broken)
-            self.judgeValues(id, &broken)
-            self.judgeMembers(id, &broken)
+            self.checkPresence(id, &broken)
+            self.checkValues(id, &broken)
+            self.checkMembers(id, &broken)
         }
         return broken
     }
 
-    /// It deletes what the transaction inserted and nothing else, as it was; what it brings back is what was deleted.
-    private func judgePresence(_ id: ObjectID, _ broken: inout [String]) {
+    /// It deletes only objects that the transaction inserted, if they are unchanged. It restores only objects that the
+    /// transaction deleted.
+    private func checkPresence(_ id: ObjectID, _ broken: inout [String]) {
         let (before, after) = (self.before.objects[id] != nil, self.after.objects[id] != nil)
         let (found, left) = (self.found.objects[id] != nil, self.left.objects[id] != nil)
         if found != left, found != after || left != before {
-            broken.append("\(id) is \(left ? "" : "not ")there, not by the law")
+            broken.append("\(id) is \(left ? "" : "not ")there, against the law")
         }
-        if before != after, left != before { broken.append("\(id) is not taken back") }
+        if before != after, left != before { broken.append("\(id) is not reverted") }
         if found, !left, after {
             let strangers = self.found.entity(of: id).relationships.filter { relationship in
                 let related = self.found.related(id, relationship.number)
                 return !Set(related).isSubset(of: self.after.related(id, relationship.number))
             }
-            for stranger in strangers { broken.append("\(id) is gone with new \(stranger.name)") }
+            for stranger in strangers { broken.append("\(id) was deleted with new \(stranger.name)") }
             if self.found.objects[id]!.values != self.after.objects[id]!.values {
-                broken.append("\(id) is gone, edited since")
+                broken.append("\(id) was deleted, but edited since")
             }
         }
         if left, !found, before, self.left.objects[id]!.values != self.before.objects[id]!.values {
-            broken.append("\(id) is not back as it was")
+            broken.append("\(id) is not restored as it was")
         }
     }
 
-    /// A value that it changes is that of the transaction, and becomes what it was before; none that the transaction
-    /// changed is left as it is.
-    private func judgeValues(_ id: ObjectID, _ broken: inout [String]) {
+    /// It changes only values that the transaction set and that have not changed since, to their values from before. It
+    /// leaves none of the values that the transaction changed.
+    private func checkValues(_ id: ObjectID, _ broken: inout [String]) {
         guard let object = self.left.objects[id] else { return }
         for property in self.left.entity(object.entity).storedProperties {
             func value(_ graph: NaiveGraph) -> AttributeValue? {
@@ -64,17 +65,17 @@ struct UndoLaws {
             let (before, after) = (value(self.before), value(self.after))
             let (found, left) = (value(self.found), value(self.left))
             if let found, found != left, found != after || left != before {
-                broken.append("\(id).\(property.rawValue) was \(found), is \(left!): another's")
+                broken.append("\(id).\(property.rawValue) was \(found), is \(left!): changed by another")
             }
-            if found == nil, left != before { broken.append("\(id).\(property.rawValue) is back as \(left!)") }
+            if found == nil, left != before { broken.append("\(id).\(property.rawValue) is restored as \(left!)") }
             if before != nil, after != nil, before != after, left != before {
-                broken.append("\(id).\(property.rawValue) is \(left!), not taken back")
+                broken.append("\(id).\(property.rawValue) is \(left!), not reverted")
             }
         }
     }
 
-    /// The same for the members of many-to-many relationships; and the order of others' lists stays.
-    private func judgeMembers(_ id: ObjectID, _ broken: inout [String]) {
+    /// The same for the members of many-to-many relationships. The order of other objects in a list stays.
+    private func checkMembers(_ id: ObjectID, _ broken: inout [String]) {
         guard let object = self.left.objects[id] else { return }
         for relationship in self.left.entity(object.entity).relationships where relationship.isToMany {
             let name = "\(id).\(relationship.name)"
@@ -94,7 +95,7 @@ struct UndoLaws {
                 broken.append("\(name) still has \(other)")
             }
             guard relationship.isOrdered else { continue }
-            // What the transaction had no hand in stands among itself as it stood.
+            // Objects that the transaction did not move keep their relative order.
             let moved = Self.movedBetween(lists[0], lists[1])
             let others = lists[2].filter { sets[3].contains($0) && !moved.contains($0) }
             if others != lists[3].filter({ sets[2].contains($0) && !moved.contains($0) }) {
@@ -103,7 +104,7 @@ struct UndoLaws {
         }
     }
 
-    /// All but the objects before the first and behind the last difference: any of them may have been placed anew.
+    /// Returns all objects from the first difference to the last: any of them may have been placed again.
     private static func movedBetween(_ a: [ObjectID], _ b: [ObjectID]) -> Set<ObjectID> {
         let head = zip(a, b).prefix { $0 == $1 }.count
         let tail = min(zip(a.reversed(), b.reversed()).prefix { $0 == $1 }.count, min(a.count, b.count) - head)

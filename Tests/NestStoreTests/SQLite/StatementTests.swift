@@ -25,7 +25,7 @@ import Testing
         AttributeValue.string(String(repeating: "x", count: Self.lengthMax + 1)),
         .data([UInt8](repeating: 1, count: Self.lengthMax + 1)),
     ])
-    func aValueThatSQLiteDoesNotTakeIsAnErrorOfTheNextStep(_ value: AttributeValue) throws {
+    func aFailedBindIsReportedByTheNextStep(_ value: AttributeValue) throws {
         let directory = TemporaryDirectory(inMemory: true)
         let connection = try Connection(path: directory.path + "/a.sqlite", role: .copy)
         try connection.access { try self.insert(value, connection) }
@@ -51,8 +51,8 @@ import Testing
         rows.reset()
     }
 
-    /// The request is rolled back, and the store goes on.
-    @Test func aRequestWithAValueThatSQLiteDoesNotTakeChangesNothing() throws {
+    /// The request is rolled back, and the store can still be used.
+    @Test func aRequestWithAFailedBindChangesNothing() throws {
         let fixture = try Fixture(inMemory: true)
         try fixture.perform(Fixture.insert("before"))
         let head = fixture.store.head

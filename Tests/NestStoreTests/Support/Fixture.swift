@@ -9,7 +9,7 @@ import NestSchema
 final class Fixture {
     let directory: TemporaryDirectory
     private(set) var store: Store
-    /// Of the last request, in microseconds.
+    /// The time of the last request, in microseconds.
     private(set) var time: Int64 = 1
     private let configuration: Store.Configuration
 
@@ -19,7 +19,7 @@ final class Fixture {
 
     var path: String { self.directory.path + "/nest.sqlite" }
 
-    /// `tune`: changes limits, or the place of the store.
+    /// `tune`: changes limits, or the location of the store.
     init(
         _ model: ManagedObjectModel = .nestedList,
         inMemory: Bool = false,
@@ -143,7 +143,7 @@ final class Fixture {
         return ids
     }
 
-    /// The whole sub-tree as the stream of `fetchSubtree` has it.
+    /// Returns the whole sub-tree as `fetchSubtree` sends it.
     func export(_ root: ObjectID) throws -> [SubtreeRow] {
         let request = SubtreeRequest(root: root, relationship: PropertyNumber(6), properties: [Self.title])
         let export = try self.store.reader.exportSubtree(
@@ -191,7 +191,7 @@ func expectRefusal(_ code: ErrorCode, _ body: () throws -> Void) {
 }
 
 extension ObjectGraph {
-    /// One transaction alone.
+    /// Reverts one transaction alone.
     func revert(_ past: PastTransaction, _ options: UndoOptions, _ layout: ModelLayout) throws {
         let context = UndoContext(options)
         try self.revert(past, context)

@@ -5,7 +5,7 @@ import NestSchema
 
 @testable import NestStore
 
-/// A store of any model for directed tests, in which everything is said by name.
+/// A store of any model for directed tests, which use names instead of numbers.
 final class NamedStore {
     let fixture: Fixture
     let model: ManagedObjectModel
@@ -43,7 +43,7 @@ final class NamedStore {
         return .insert(entity: entity.number, values: self.assignments(values, entity), placements: [])
     }
 
-    /// `entity`: that of the object.
+    /// `entity`: the entity of the object.
     func edit(_ object: ObjectReference, _ entity: String, _ values: Values) -> Mutation {
         .update(object, values: self.assignments(values, self.entity(entity)))
     }
@@ -117,7 +117,7 @@ final class NamedStore {
         }
     }
 
-    // MARK: Looking
+    // MARK: Reading
 
     func graph() throws -> NaiveGraph { try StoredState(self.fixture.store).graph }
 
@@ -150,7 +150,7 @@ extension MutationValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
     public init(nilLiteral: ()) { self = .value(.null) }
 
     static func id(_ id: ObjectID) -> MutationValue { .value(.reference(id)) }
-    /// What the step of this number, counted from 1, inserted or found.
+    /// The object that the step of this number, counted from 1, inserted or found.
     static func result(_ number: Int) -> MutationValue { .reference(.inserted(number)) }
 }
 

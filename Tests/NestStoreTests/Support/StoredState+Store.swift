@@ -4,7 +4,7 @@ import NestSchema
 
 @testable import NestStore
 
-/// What is in the middle of a transaction is seen by the store's own connection only.
+/// Only the store's own connection sees an open transaction.
 extension Store: StoredTables {
     package func forEachRow(_ sql: String, _ body: (StoredRow) throws -> Bool) throws {
         try self.access {
@@ -22,8 +22,8 @@ extension StoredState {
         try self.init(store.layout, store)
     }
 
-    /// The state after a change set, which must tell every difference; `nil` with what it has wrong of the state
-    /// before.
+    /// Returns the state after a change set, which must contain every difference. `faults`: the errors of the change
+    /// set about the state before.
     func applying(_ changes: ChangeSet, of store: Store) throws -> (state: StoredState, faults: [String]) {
         var state = self
         var faults: [String] = []
@@ -31,7 +31,7 @@ extension StoredState {
         try store.access {
             try store.forEachChangedObject(changes) { object in
                 let index = self.layout.index(of: object.entity)!
-                if !seen.insert(object.id).inserted { faults.append("\(object.id) is touched twice") }
+                if !seen.insert(object.id).inserted { faults.append("\(object.id) is in the change set twice") }
                 if state.tables[index][object.id] != object.before {
                     faults.append(
                         "\(object.id) was \(String(describing: state.tables[index][object.id])), not "

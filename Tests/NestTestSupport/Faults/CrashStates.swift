@@ -1,37 +1,38 @@
-/// What a disk may hold after a crash, made of what was done to it: replays a `FaultyDisk`'s events up to a cut.
+/// The possible contents of a disk after a crash, computed by replaying the events of a `FaultyDisk` up to a cut.
 ///
-/// A killed process leaves all that it has done. A power loss leaves, of what was not synced, any part: of each sector the
-/// newest content or an older one, or, where it is torn, neither; of files that were made or deleted, either.
+/// After a kill of the process, all operations are on the disk. After a power loss, any part of the unsynced operations
+/// is: each sector has its newest content, an older one, or garbage if it is torn, and an unsynced creation or deletion
+/// of a file may or may not have happened.
 public struct CrashStates {
-    /// The bytes that a disk writes whole.
+    /// The number of bytes that a disk writes atomically.
     private static let sectorBytes = 512
 
     private struct File {
-        /// On the disk.
+        /// The synced bytes.
         var bytes: [UInt8] = []
-        /// What has been done since.
+        /// The operations since the last sync.
         var pending: [FaultyDisk.Event] = []
     }
 
     private let events: [FaultyDisk.Event]
-    /// How many of them have been replayed.
+    /// The number of replayed events.
     public private(set) var position = 0
     private var files: [String: File] = [:]
-    /// Files that may not be there although they have been made, and those that may be although they were deleted.
+    /// Files whose creation is not synced, and deleted files whose deletion is not synced.
     private var made: Set<String> = []
     private var deleted: [String: File] = [:]
 
-    /// `isSynced`: whether a sync does what it says.
+    /// `isSynced`: whether a sync really syncs.
     private let isSynced: Bool
 
-    /// `on`: files that were there before, on the disk.
+    /// `on`: files that were on the disk before.
     public init(_ events: [FaultyDisk.Event], on files: [String: [UInt8]] = [:], isSynced: Bool = true) {
         self.events = events
         self.files = files.mapValues { File(bytes: $0) }
         self.isSynced = isSynced
     }
 
-    /// Goes on to a cut, which may not be before the last one.
+    /// Replays events up to a cut, which must not be before the previous cut.
     public mutating func advance(to cut: Int) {
         while self.position < min(cut, self.events.count) {
             self.replay(self.events[self.position])
@@ -87,7 +88,7 @@ public struct CrashStates {
 
     // MARK: States
 
-    /// What is there when only the process has ended.
+    /// Returns the files after a kill of the process.
     public func killed() -> [String: [UInt8]] {
         self.files.mapValues { file in
             var bytes = file.bytes
@@ -96,12 +97,12 @@ public struct CrashStates {
         }
     }
 
-    /// What is on the disk for certain, as if nothing else had reached it.
+    /// Returns only the synced files and bytes.
     public func durable() -> [String: [UInt8]] {
         self.files.filter { !self.made.contains($0.key) }.mapValues(\.bytes)
     }
 
-    /// What may be there when the power was lost.
+    /// Returns random possible files after a power loss.
     public func powerLost(_ random: inout SeededRandom) -> [String: [UInt8]] {
         var state: [String: [UInt8]] = [:]
         let kept = random.below(101)
@@ -116,7 +117,7 @@ public struct CrashStates {
         return state
     }
 
-    /// `kept`: how much of a hundred reached the disk.
+    /// Returns the remaining bytes of a file. `kept`: the percentage of unsynced operations that reached the disk.
     private static func remains(_ file: File, kept: Int, tears: Bool, _ random: inout SeededRandom) -> [UInt8] {
         var bytes = file.bytes
         for event in file.pending {
@@ -126,7 +127,7 @@ public struct CrashStates {
             }
             var start = 0
             while start < new.count {
-                // Sectors are where the disk has them, not where the write begins.
+                // Sectors are aligned to the disk, not to the write.
                 let end = min(new.count, ((offset + start) / self.sectorBytes + 1) * self.sectorBytes - offset)
                 switch random.below(100) {
                 case ..<kept: self.put(new[start..<end], at: offset + start, in: &bytes)

@@ -4,24 +4,24 @@ import Synchronization
 import Glibc
 #endif
 
-/// The disk under the SQLite files of one directory, as tests watch and break it: it writes down everything that is done to
-/// the files, and can let the n-th operation fail. The files themselves are real.
+/// Records all operations on the SQLite files of one directory and can make the n-th operation fail. The files
+/// themselves are real.
 ///
-/// It sees what SQLite does, through `FaultyFileSystem`; not what others do to the directory.
+/// It sees only SQLite's operations, through `FaultyFileSystem`, not those of others on the directory.
 public final class FaultyDisk: Sendable {
-    /// What was done to a file. Files have the name that they have in the directory.
+    /// An operation on a file, which is named by its name in the directory.
     public enum Event: Sendable {
         case create(String)
         case write(String, offset: Int, [UInt8])
         case truncate(String, size: Int)
-        /// What was done to the file before is on the disk.
+        /// All earlier operations on the file are on the disk.
         case sync(String)
-        /// What files are there, and under which names, is on the disk.
+        /// All earlier creations, deletions and renamings are on the disk.
         case syncDirectory
         case delete(String)
-        /// Seen when the file is opened under its new name.
+        /// Recorded when the file is opened under its new name.
         case rename(String, to: String)
-        /// A file that others made: whole and on the disk.
+        /// A complete, synced file that another program made.
         case adopt(String, [UInt8])
     }
 
@@ -29,20 +29,20 @@ public final class FaultyDisk: Sendable {
         case open, read, write, truncate, sync, delete, sharedMemory
     }
 
-    /// Which operation fails, and how.
+    /// The operation that fails and the kind of failure.
     public struct Fault: Sendable {
         public enum Effect: Sendable {
-            /// ENOSPC: what is written is written by half.
+            /// ENOSPC, after half of the bytes are written.
             case full
             /// EIO.
             case inputOutput
         }
 
         public var operations: Set<Operation>
-        /// The first is 1.
+        /// The number of the failing operation, counted from 1.
         public var number: Int
         public var effect: Effect
-        /// Whether those after it fail too, until the fault is taken away.
+        /// Whether later operations fail too, until the fault is removed.
         public var isLasting: Bool
 
         public init(_ operations: Set<Operation>, number: Int, _ effect: Effect, isLasting: Bool) {
@@ -56,10 +56,10 @@ public final class FaultyDisk: Sendable {
     private struct State {
         var events: [Event] = []
         var fault: Fault?
-        /// Operations of the fault's kinds since it was set.
+        /// The number of operations of the fault's kinds since it was set.
         var count = 0
         var hits = 0
-        /// The files that are known, by inode.
+        /// The names of known files by inode.
         var names: [UInt64: String] = [:]
         var isRecording = true
     }
@@ -67,7 +67,7 @@ public final class FaultyDisk: Sendable {
     public let directory: String
     private let state = Mutex(State())
 
-    /// `directory`: without symbolic links. Until the value goes.
+    /// Watches a directory until deinit. `directory`: a path without symbolic links.
     public init(watching directory: String, isRecording: Bool = true) {
         self.directory = directory
         self.state.withLock { $0.isRecording = isRecording }
@@ -81,10 +81,10 @@ public final class FaultyDisk: Sendable {
     public var events: [Event] { self.state.withLock { $0.events } }
     public var eventCount: Int { self.state.withLock { $0.events.count } }
 
-    /// How often the fault has struck.
+    /// The number of failed operations.
     public var hits: Int { self.state.withLock { $0.hits } }
 
-    /// Sets the fault, or takes it away, and begins to count anew.
+    /// Sets or removes the fault and resets the counters.
     public func set(_ fault: Fault?) {
         self.state.withLock {
             $0.fault = fault
@@ -99,7 +99,7 @@ public final class FaultyDisk: Sendable {
         self.state.withLock { if $0.isRecording { $0.events.append(event) } }
     }
 
-    /// What has become of an operation that is to be done now: `nil` when it may be done.
+    /// Returns the failure of the next operation, or `nil` if it may succeed.
     func strike(_ operation: Operation) -> Fault.Effect? {
         self.state.withLock { state in
             guard let fault = state.fault, fault.operations.contains(operation) else { return nil }
@@ -110,7 +110,7 @@ public final class FaultyDisk: Sendable {
         }
     }
 
-    /// A file has been opened under this name.
+    /// Records that a file was opened under this name.
     func opened(_ name: String) {
         let path = "\(self.directory)/\(name)"
         var status = stat()
@@ -130,7 +130,7 @@ public final class FaultyDisk: Sendable {
         }
     }
 
-    /// Inodes are used again.
+    /// Records a deletion and forgets the inode, which may be reused.
     func deleted(_ name: String) {
         self.state.withLock { state in
             state.names = state.names.filter { $0.value != name }
@@ -139,7 +139,7 @@ public final class FaultyDisk: Sendable {
     }
 }
 
-/// Whole files at once.
+/// Reads and writes whole files.
 public enum FileBytes {
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
@@ -155,8 +155,8 @@ public enum FileBytes {
     }
 
     public static func write(_ bytes: [UInt8], to path: String) {
-        guard let file = fopen(path, "wb") else { preconditionFailure("\(path) can be written") }
+        guard let file = fopen(path, "wb") else { preconditionFailure("cannot write \(path)") }
         defer { fclose(file) }
-        precondition(fwrite(bytes, 1, bytes.count, file) == bytes.count, "\(path) has room")
+        precondition(fwrite(bytes, 1, bytes.count, file) == bytes.count, "cannot write all bytes of \(path)")
     }
 }

@@ -5,8 +5,8 @@ import Synchronization
 import Glibc
 #endif
 
-/// An SQLite file system (VFS) before the usual one: operations on files that a `FaultyDisk` watches pass it by, all others go
-/// straight on. It is the default of the process as soon as somebody watches.
+/// An SQLite file system (VFS) in front of the default one. It passes operations on files watched by a `FaultyDisk` to
+/// that disk and forwards all others. It becomes the process's default VFS when the first disk watches a directory.
 enum FaultyFileSystem {
     private struct Watched {
         weak var disk: FaultyDisk?
@@ -15,7 +15,7 @@ enum FaultyFileSystem {
     private static let disks = Mutex<[String: Watched]>([:])
 
     static func watch(_ directory: String, _ disk: FaultyDisk) {
-        precondition(self.isRegistered, "SQLite takes a file system")
+        precondition(self.isRegistered, "SQLite refused the file system")
         self.disks.withLock { $0[directory] = Watched(disk: disk) }
     }
 
@@ -32,7 +32,7 @@ enum FaultyFileSystem {
 
     // MARK: The file system
 
-    /// The usual file system. Set once, before the other is registered.
+    /// The default file system, read once before this one is registered.
     nonisolated(unsafe) private static let real: UnsafeMutablePointer<sqlite3_vfs> = sqlite3_vfs_find(nil)
 
     private static let isRegistered: Bool = {
@@ -62,7 +62,7 @@ enum FaultyFileSystem {
         let result = self.real.pointee.xOpen(self.real, name, inner, flags, out)
         guard result == SQLITE_OK else { return result }
         disk.opened(fileName)
-        // As the usual file system does: the first sync of a log that may be new syncs the directory too.
+        // As in the default file system, the first sync of a possibly new log also syncs the directory.
         let isLog = flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL) != 0
         let watched = WatchedFile(disk, fileName, syncsDirectory: isLog && flags & SQLITE_OPEN_CREATE != 0)
         WatchedFile.attach(watched, to: file)
@@ -83,7 +83,7 @@ enum FaultyFileSystem {
     }
 }
 
-/// Extended result codes, which are macros that Swift does not see.
+/// Extended result codes, which are macros that Swift does not import.
 enum SQLiteFailure {
     static let read = SQLITE_IOERR | 1 << 8
     static let write = SQLITE_IOERR | 3 << 8

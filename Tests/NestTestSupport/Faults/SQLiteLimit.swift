@@ -1,8 +1,8 @@
 import GRDBSQLite
 
-/// Limits of one SQLite connection, lowered so that a test need not be as large as they are.
+/// Lowers limits of one SQLite connection, so that a test can reach them with little data.
 public enum SQLiteLimit {
-    /// Lowers `SQLITE_LIMIT_LENGTH`: no text, blob or row may have more bytes.
+    /// Lowers `SQLITE_LIMIT_LENGTH`, the maximum bytes of a text, blob or row.
     public static func lowerLength(_ connection: OpaquePointer?, to bytes: Int32) {
         sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, bytes)
     }

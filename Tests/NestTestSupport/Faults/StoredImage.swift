@@ -1,6 +1,6 @@
 import NestModel
 
-/// All that is in all tables, as one number: equal for equal contents, within one process.
+/// A hash of the contents of all tables. Equal contents have equal hashes within one process.
 package enum StoredImage {
     package static func of(_ stored: some StoredTables) throws -> Int {
         var tables: [String] = []
@@ -24,7 +24,7 @@ package enum StoredImage {
         return hasher.finalize()
     }
 
-    /// What `PRAGMA integrity_check` finds; empty when all is well.
+    /// Returns the faults that `PRAGMA integrity_check` finds.
     package static func damage(_ stored: some StoredTables) throws -> [String] {
         var lines: [String] = []
         try stored.forEachRow("PRAGMA integrity_check") { row in

@@ -1,11 +1,11 @@
 import GRDBSQLite
 
-/// An open file that a `FaultyDisk` watches. In SQLite's memory for a file it is a pointer, before the file of the usual file
-/// system.
+/// An open file watched by a `FaultyDisk`. SQLite's memory for a file holds a pointer to it, followed by the file of
+/// the default file system.
 final class WatchedFile {
     private let disk: FaultyDisk
     private let name: String
-    /// The next sync syncs the directory too.
+    /// Whether the next sync also syncs the directory.
     private var syncsDirectory: Bool
 
     init(_ disk: FaultyDisk, _ name: String, syncsDirectory: Bool) {
@@ -43,7 +43,7 @@ final class WatchedFile {
         self.header(file).pointee.watched.takeUnretainedValue()
     }
 
-    /// The file of the usual file system, and what it can do.
+    /// Returns the file of the default file system and its methods.
     private static func real(_ file: File?) -> (file: File, methods: sqlite3_io_methods) {
         let inner = self.inner(file!)
         return (inner, inner.pointee.pMethods.pointee)
@@ -51,7 +51,7 @@ final class WatchedFile {
 
     // MARK: Methods
 
-    /// Written once, then only read.
+    /// The methods, written once and then only read.
     nonisolated(unsafe) private static let methods: UnsafeMutablePointer<sqlite3_io_methods> = {
         let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
         methods.initialize(to: sqlite3_io_methods())

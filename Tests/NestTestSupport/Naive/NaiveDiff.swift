@@ -1,9 +1,9 @@
 import NestModel
 
-/// The obvious slow way to find and to apply a difference, written from the rules of `protocol.md`. The oracle for the
-/// applier here and for the differ of the live queries.
+/// A naive implementation of computing and applying diffs, written from the rules of `protocol.md`. It is the oracle
+/// for the client's applier and for the diffs of live queries.
 public enum NaiveDiff {
-    /// What takes `old` to `new`, with as few moves as can be, counting every row as touched.
+    /// Returns the diff from `old` to `new` with the minimum number of moves, if every row may move.
     public static func difference(from old: SectionedSnapshot, to new: SectionedSnapshot) -> ResultsDiff {
         var diff = ResultsDiff(from: old.revision, to: new.revision, total: new.total, digest: new.digest)
         let oldKeys = old.sections.map(\.key)
@@ -12,8 +12,8 @@ public enum NaiveDiff {
         diff.insertedSections = newKeys.indices.filter { !oldKeys.contains(newKeys[$0]) }
             .map { .init(index: $0, key: newKeys[$0]) }
 
-        let before = Self.places(old)
-        let after = Self.places(new)
+        let before = Self.positions(old)
+        let after = Self.positions(new)
         for (path, row) in Self.rows(old) where after[row.id] == nil {
             diff.deletedRows.append(.init(path: path, id: row.id, reason: .deleted))
         }
@@ -21,7 +21,7 @@ public enum NaiveDiff {
             diff.insertedRows.append(.init(path: path, row: row))
         }
         for (index, section) in new.sections.enumerated() {
-            // Rows that were in the section before; the longest run of them still in order stays where it is.
+            // Of the rows that were in the section before, the longest increasing subsequence stays.
             let staying = section.rows.filter { row in
                 before[row.id].map { oldKeys[$0.section] == section.key } ?? false
             }
@@ -41,7 +41,7 @@ public enum NaiveDiff {
         return diff
     }
 
-    /// The state after `diff`, one step after the other; `nil` when a step does not fit.
+    /// Applies `diff` step by step and returns the new state, or `nil` if a step is invalid.
     public static func apply(_ diff: ResultsDiff, to old: SectionedSnapshot) -> SectionedSnapshot? {
         let isAtOnce = diff.from == diff.to && diff.to == old.revision
         guard isAtOnce || diff.from <= old.revision && old.revision < diff.to else { return nil }
@@ -101,11 +101,11 @@ public enum NaiveDiff {
         }
     }
 
-    private static func places(_ state: SectionedSnapshot) -> [ObjectID: RowPosition] {
+    private static func positions(_ state: SectionedSnapshot) -> [ObjectID: RowPosition] {
         Dictionary(uniqueKeysWithValues: Self.rows(state).map { ($1.id, $0) })
     }
 
-    /// Indexes of a longest increasing sub-sequence, in O(n^2).
+    /// Returns the indexes of a longest increasing subsequence, in O(n^2).
     private static func longestIncreasing(_ numbers: [Int]) -> [Int] {
         var length = [Int](repeating: 1, count: numbers.count)
         var previous = [Int?](repeating: nil, count: numbers.count)

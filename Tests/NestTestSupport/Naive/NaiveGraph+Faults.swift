@@ -1,6 +1,6 @@
 import NestModel
 
-/// One thing that is wrong, without its words.
+/// A validation fault without its message.
 package struct NaiveFault: Hashable, CustomStringConvertible {
     package var entity: EntityNumber
     package var property: PropertyNumber?
@@ -16,7 +16,7 @@ package struct NaiveFault: Hashable, CustomStringConvertible {
 }
 
 extension NaiveGraph {
-    /// Everything that is wrong with the whole graph: what is required, counts, uniqueness.
+    /// All faults of the graph: required values, counts, uniqueness.
     package var faults: Set<NaiveFault> {
         var faults: Set<NaiveFault> = []
         for (id, object) in self.objects {
@@ -45,7 +45,7 @@ extension NaiveGraph {
                 for id in self.ids(of: entity.number) {
                     let values = constraint.map { self.value(id, $0) }
                     if values.contains(.null) { continue }
-                    // Which of the two objects is told is open: the fault is that of the tree.
+                    // Either of the two objects may be reported, so the fault names the top entity.
                     if !seen.insert(values).inserted {
                         faults.insert(NaiveFault(self.top(entity.number), constraint[0], .notUnique))
                     }
@@ -55,7 +55,7 @@ extension NaiveGraph {
         return faults
     }
 
-    /// Whether both sides of every relationship agree, lead to objects of the right entity, once each.
+    /// Descriptions of relationships whose sides disagree, or that lead to an object twice or to a wrong entity.
     package var inverseFaults: [String] {
         var faults: [String] = []
         for (id, object) in self.objects {
@@ -66,7 +66,7 @@ extension NaiveGraph {
                 if !relationship.isToMany, list.count > 1 { faults.append("\(name) leads to several: \(list)") }
                 for other in list {
                     guard let target = self.objects[other] else {
-                        faults.append("\(name) leads to \(other), which is not there")
+                        faults.append("\(name) leads to \(other), which does not exist")
                         continue
                     }
                     if !self.isKind(target.entity, of: relationship.destination) {
@@ -80,7 +80,7 @@ extension NaiveGraph {
         return faults.sorted()
     }
 
-    /// What differs from another graph, in words, for the messages of tests.
+    /// Returns the differences from another graph, for the messages of tests.
     package func differences(from other: NaiveGraph) -> [String] {
         var differences: [String] = []
         for id in Set(self.objects.keys).union(other.objects.keys).sorted() {

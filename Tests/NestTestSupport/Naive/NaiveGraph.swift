@@ -1,12 +1,13 @@
 import NestModel
 
-/// An object graph kept the obvious slow way: every object with its values, and both sides of every relationship as lists
-/// of ids. Written from the contract; what the store holds must be equal to it.
+/// A naive object graph: every object with its values, and both sides of every relationship as lists of ids. It is
+/// written from the contract, and the store's contents must equal it.
 package struct NaiveGraph {
     package struct Object: Equatable {
         package var entity: EntityNumber
         package var values: [PropertyNumber: AttributeValue] = [:]
-        /// By relationship, to-one ones too; in order when the relationship is ordered, otherwise ascending.
+        /// The related objects by relationship, also for to-one relationships. In order if the relationship is ordered,
+        /// otherwise ascending.
         package var related: [PropertyNumber: [ObjectID]] = [:]
 
         package init(entity: EntityNumber) {
@@ -21,14 +22,14 @@ package struct NaiveGraph {
         self.model = model
     }
 
-    /// A new store: the root objects, with the defaults of their attributes.
+    /// Creates the graph of a new store, with the root objects and the defaults of their attributes.
     package init(newStoreOf model: ManagedObjectModel) {
         self.model = model
         for entity in model.entities {
             guard let root = entity.root else { continue }
             var object = self.blank(entity, time: 0)
             for attribute in entity.attributes {
-                // It is there from the beginning of time.
+                // The root's creation time is 0.
                 if attribute.defaultsToNow { object.values[attribute.number] = attribute.isOptional ? .null : .date(0) }
                 if object.values[attribute.number] == .null, !attribute.isOptional, attribute.type == .string {
                     object.values[attribute.number] = .string("")
@@ -63,7 +64,7 @@ package struct NaiveGraph {
         self.entity(relationship.destination).relationship(relationship.inverse)!
     }
 
-    /// Ids of the objects of an entity and those below it, ascending.
+    /// Returns the ids of the objects of an entity and its subentities, ascending.
     package func ids(of entity: EntityNumber) -> [ObjectID] {
         self.objects.filter { self.isKind($0.value.entity, of: entity) }.map(\.key).sorted()
     }
@@ -76,7 +77,7 @@ package struct NaiveGraph {
         if case .kept(let kept) = NaiveValue(attribute, value) { kept } else { value }
     }
 
-    /// An object with its defaults and no relations.
+    /// Returns an object with its defaults and without related objects.
     func blank(_ entity: EntityDescription, time: Int64) -> Object {
         var object = Object(entity: entity.number)
         for attribute in entity.attributes {
@@ -91,7 +92,7 @@ package struct NaiveGraph {
         self.objects[id]?.related[property] ?? []
     }
 
-    /// An attribute, or what a to-one relationship leads to.
+    /// Returns the value of an attribute or the target of a to-one relationship.
     package func value(_ id: ObjectID, _ property: PropertyNumber) -> AttributeValue {
         if let value = self.objects[id]!.values[property] { return value }
         return self.related(id, property).first.map { .reference($0) } ?? .null
@@ -99,8 +100,8 @@ package struct NaiveGraph {
 
     // MARK: Relating
 
-    /// Joins two objects on both sides: takes them away from whoever a to-one side led to before. The object goes to an
-    /// index of the owner's list (`nil`: the end), the owner to the end of the object's.
+    /// Relates two objects on both sides. A to-one side loses its previous object. The object is inserted at an index
+    /// of the owner's list (`nil`: at the end), the owner at the end of the object's list.
     package mutating func link(
         _ owner: ObjectID,
         _ relationship: RelationshipDescription,
@@ -110,7 +111,7 @@ package struct NaiveGraph {
         let inverse = self.inverse(relationship)
         let isThere = self.related(owner, relationship.number).contains(object)
         if isThere, !relationship.isOrdered {
-            // Placed again on the other side only when that is what holds the order of a to-one.
+            // Move the owner in the ordered list of the inverse only if this side is to-one.
             if inverse.isOrdered, !relationship.isToMany { self.place(owner, among: object, inverse, at: nil) }
             return
         }
@@ -152,30 +153,30 @@ package struct NaiveGraph {
         case root
     }
 
-    /// Applies the cascades until nothing more is reached, then judges denials on what is left.
+    /// Applies the cascades completely and then checks the deny rules against the remaining objects.
     package mutating func delete(_ id: ObjectID) -> Deletion {
-        var doomed: Set<ObjectID> = [id]
+        var cascade: Set<ObjectID> = [id]
         var isGrowing = true
         while isGrowing {
-            let before = doomed.count
-            for object in doomed {
+            let before = cascade.count
+            for object in cascade {
                 for relationship in self.entity(of: object).relationships where relationship.deleteRule == .cascade {
-                    doomed.formUnion(self.related(object, relationship.number))
+                    cascade.formUnion(self.related(object, relationship.number))
                 }
             }
-            isGrowing = doomed.count > before
+            isGrowing = cascade.count > before
         }
-        if !doomed.isDisjoint(with: self.roots) { return .root }
-        for object in doomed {
+        if !cascade.isDisjoint(with: self.roots) { return .root }
+        for object in cascade {
             for relationship in self.entity(of: object).relationships where relationship.deleteRule == .deny {
-                if !Set(self.related(object, relationship.number)).isSubset(of: doomed) { return .denied }
+                if !Set(self.related(object, relationship.number)).isSubset(of: cascade) { return .denied }
             }
         }
-        for object in doomed { self.remove(object) }
-        return .deleted(doomed)
+        for object in cascade { self.remove(object) }
+        return .deleted(cascade)
     }
 
-    /// Takes an object out of every list it is in.
+    /// Removes an object and all references to it.
     package mutating func remove(_ id: ObjectID) {
         for relationship in self.entity(of: id).relationships {
             for other in self.related(id, relationship.number) { self.unlink(id, relationship, other) }
@@ -185,7 +186,7 @@ package struct NaiveGraph {
 
     // MARK: Renaming
 
-    /// The same graph with other ids; the order of ids must stay what it is.
+    /// Returns the graph with other ids, whose order must be the same.
     package func renamed(_ ids: [ObjectID: ObjectID]) -> NaiveGraph {
         var renamed = NaiveGraph(model: self.model)
         for (id, object) in self.objects {

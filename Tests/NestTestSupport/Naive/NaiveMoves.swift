@@ -1,6 +1,6 @@
 import NestModel
 
-/// How many moves a diff needs, by trying all.
+/// The minimum number of moves of a diff, found by trying all subsets.
 package enum NaiveMoves {
     package typealias Placed = (section: AttributeValue, id: ObjectID)
 
@@ -8,8 +8,8 @@ package enum NaiveMoves {
         sections.flatMap { section in section.rows.map { (section.key, $0.id) } }
     }
 
-    /// The fewest rows to take out so that the rest, all that nobody placed included, is in the same order and the same
-    /// sections; `nil` when there are too many ways to try.
+    /// Returns the minimum number of rows to move so that all other rows, including all rows that were not placed, keep
+    /// their order and sections. Returns `nil` if there are too many combinations.
     package static func fewest(from old: [Placed], to new: [Placed], placed: Set<ObjectID>, triesMax: Int = 10) -> Int?
     {
         let before = Dictionary(uniqueKeysWithValues: old.map { ($0.id, $0.section) })

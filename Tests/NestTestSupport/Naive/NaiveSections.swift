@@ -1,6 +1,6 @@
 import NestModel
 
-/// What sections are called, from the contract: a function of a value as the first sort key compares it.
+/// Section names by the contract: a function of the value as the first sort key compares it.
 package enum NaiveSections {
     package static func name(
         _ function: SectionKey.Function,
@@ -24,7 +24,7 @@ package enum NaiveSections {
         }
     }
 
-    /// Year, month and day, counted off one by one within four centuries.
+    /// Returns year, month and day by counting years and months within a 400-year cycle.
     private static func calendar(_ microseconds: Int64) -> [String] {
         let perDay: Int64 = 86_400_000_000
         var days = microseconds / perDay

@@ -6,20 +6,20 @@ extension NaiveTransaction {
         case .insert(let number, let values, let placements):
             let entity = try self.known(number)
             guard !entity.isAbstract else { throw .code(.invalid) }
-            let wanted = try self.judge(entity, for: .insert, values, placements)
+            let wanted = try self.check(entity, for: .insert, values, placements)
             self.results.append(Result(id: try self.insert(entity, wanted), isFound: false))
         case .update(let object, let values):
             let id = try self.resolve(object)
             try self.require(id)
             let entity = self.graph.entity(of: id)
-            let wanted = try self.judge(entity, for: .update(id), values, [])
+            let wanted = try self.check(entity, for: .update(id), values, [])
             for (attribute, value) in wanted.values { self.graph.objects[id]!.values[attribute] = value }
             for relation in wanted.relations { try self.relate(id, relation) }
         case .move(let object, let placement):
             let id = try self.resolve(object)
             try self.require(id)
             let entity = self.graph.entity(of: id)
-            let wanted = try self.judge(entity, for: .update(id), [], [placement])
+            let wanted = try self.check(entity, for: .update(id), [], [placement])
             for relation in wanted.relations { try self.relate(id, relation) }
         case .delete(let object):
             let id = try self.resolve(object)
@@ -60,7 +60,7 @@ extension NaiveTransaction {
                 throw .faults([NaiveFault(entity.number, root.relationship, .required)])
             }
         }
-        // A place is judged before the object is there.
+        // Placements are checked before the object is inserted.
         for relation in wanted.relations {
             guard let target = relation.target else { continue }
             _ = try self.index(relation.place, among: target, self.graph.inverse(relation.relationship), moving: nil)
@@ -79,8 +79,8 @@ extension NaiveTransaction {
         _ placements: [Placement]
     ) throws(NaiveRefusal) {
         guard !match.isEmpty else { throw .code(.invalid) }
-        let all = try self.judge(entity, for: .findOrCreate, match + values, placements)
-        let wanted = try self.judge(entity, for: .findOrCreate, match, [])
+        let all = try self.check(entity, for: .findOrCreate, match + values, placements)
+        let wanted = try self.check(entity, for: .findOrCreate, match, [])
         let found = self.graph.ids(of: entity.number).first { id in
             wanted.values.allSatisfy { self.graph.value(id, $0.key) == $0.value }
                 && wanted.relations.allSatisfy {
@@ -107,7 +107,7 @@ extension NaiveTransaction {
         try self.adopt(target, inverse, id, relation.place)
     }
 
-    /// Puts an object among those of the to-many side of a one-to-many relationship.
+    /// Puts an object into the to-many side of a one-to-many relationship.
     private mutating func adopt(
         _ owner: ObjectID,
         _ relationship: RelationshipDescription,
@@ -129,13 +129,13 @@ extension NaiveTransaction {
         if relationship.isOrdered { self.placed.insert(object) }
     }
 
-    /// Whether the relationship is the one in which the object has nobody above it.
+    /// Whether the object is the root of this relationship's hierarchy.
     private func isRoot(_ id: ObjectID, _ relationship: RelationshipDescription) -> Bool {
         let root = self.graph.entity(of: id).root
         return root?.object == id && root?.relationship == relationship.number
     }
 
-    /// The index that a place means when the moving object is taken out; `nil`: the end.
+    /// Returns the index of a placement in the list without the moving object; `nil`: the end.
     private func index(
         _ place: Place,
         among owner: ObjectID,
@@ -161,7 +161,7 @@ extension NaiveTransaction {
         }
     }
 
-    /// The to-many relationship, and the faults of objects that cannot be in it.
+    /// Returns the to-many relationship, after checking that the objects may be in it.
     private func toMany(_ owner: ObjectID, _ property: PropertyNumber, _ objects: [ObjectID])
         throws(NaiveRefusal) -> RelationshipDescription
     {
@@ -200,7 +200,7 @@ extension NaiveTransaction {
         self.graph.unlink(owner, relationship, object)
     }
 
-    /// Objects that are taken from an owner they need.
+    /// Throws if objects are removed from an owner that they require.
     private func release(_ objects: [ObjectID], from relationship: RelationshipDescription) throws(NaiveRefusal) {
         let inverse = self.graph.inverse(relationship)
         guard !inverse.isToMany else { return }
@@ -223,7 +223,7 @@ extension NaiveTransaction {
         for object in gone { self.graph.unlink(owner, relationship, object) }
         let isOneToMany = !self.graph.inverse(relationship).isToMany
         for (index, object) in objects.enumerated() {
-            // What is there already keeps its place on the other side.
+            // Objects that are already related keep their position on the other side.
             if isOneToMany {
                 try self.adopt(owner, relationship, object, relationship.isOrdered ? .at(index) : .last)
             } else {

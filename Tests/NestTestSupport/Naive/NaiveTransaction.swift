@@ -1,12 +1,12 @@
 import NestModel
 
-/// Why a transaction is refused.
+/// The reason for refusing a transaction.
 package enum NaiveRefusal: Error, Equatable {
     case code(ErrorCode)
-    /// Everything that is wrong, when each step could be judged.
+    /// All faults, if every mutation could be checked.
     case faults(Set<NaiveFault>)
 
-    /// The code that a client is answered.
+    /// The error code that the client receives.
     package var code: ErrorCode {
         switch self {
         case .code(let code): return code
@@ -24,12 +24,12 @@ package enum NaiveRefusal: Error, Equatable {
     }
 }
 
-/// One transaction on a copy of a graph, step by step, by the contract of `Mutation`.
+/// A transaction on a copy of a graph, mutation by mutation, by the contract of `Mutation`.
 ///
-/// A step that has faults does nothing; others that refer to its result are passed over. All faults are told at the end; an
-/// error that is none ends the transaction, and is told when nothing was wrong before.
+/// A mutation with faults does nothing, and mutations that refer to its result are skipped. All faults are reported at
+/// the end. Any other error ends the transaction and is reported if there were no faults before.
 package struct NaiveTransaction {
-    /// What an insert or find-or-create made or found.
+    /// The object that an insert or find-or-create created or found.
     package struct Result: Equatable {
         package var id: ObjectID
         package var isFound: Bool
@@ -40,17 +40,17 @@ package struct NaiveTransaction {
         }
     }
 
-    /// New objects have ids from here, in the order in which they were made.
+    /// The id of the first new object. Later objects have ascending ids.
     package static let firstNewID: Int64 = 1 << 40
 
     package internal(set) var graph: NaiveGraph
     package let isBatch: Bool
     /// The time of the transaction.
     package let time: Int64
-    /// `nil` for a step that was refused.
+    /// The results; `nil` for a refused mutation.
     package internal(set) var results: [Result?] = []
     package internal(set) var faults: Set<NaiveFault> = []
-    /// Objects that a step has put somewhere: they may count as changed though they stand where they stood.
+    /// Objects that a mutation placed. They may count as changed even if their position is the same.
     package internal(set) var placed: Set<ObjectID> = []
     private var newCount: Int64 = 0
 
@@ -60,7 +60,7 @@ package struct NaiveTransaction {
         self.time = time
     }
 
-    /// The whole of a transaction; preconditions are the caller's.
+    /// Runs a transaction. The caller checks the preconditions.
     package static func run(
         _ transaction: WriteTransaction,
         on graph: NaiveGraph,
@@ -92,7 +92,7 @@ package struct NaiveTransaction {
         }
     }
 
-    /// Judges what is left.
+    /// Checks the faults of the final graph.
     package mutating func finish() throws(NaiveRefusal) {
         self.faults.formUnion(self.graph.faults)
         guard self.faults.isEmpty else { throw .faults(self.faults) }
@@ -114,7 +114,7 @@ package struct NaiveTransaction {
         return result.id
     }
 
-    /// Whether no reference is to the result of a step that was refused.
+    /// Whether no reference is to the result of a refused mutation.
     private func isResolved(_ mutation: Mutation) throws(NaiveRefusal) -> Bool {
         guard !self.faults.isEmpty else { return true }
         var isResolved = true
@@ -139,7 +139,7 @@ extension Mutation {
         }
     }
 
-    /// Every object that the step names.
+    /// All objects that the mutation names.
     package var references: [ObjectReference] {
         func of(_ values: [PropertyAssignment]) -> [ObjectReference] {
             values.compactMap { if case .reference(let reference) = $0.value { reference } else { nil } }

@@ -1,6 +1,6 @@
 import NestModel
 
-/// What the contract says of one value of an attribute, the plain way: how it is kept, or why it is refused.
+/// A naive check of an attribute value by the contract: its stored form, or the reason for its refusal.
 package enum NaiveValue {
     case kept(AttributeValue)
     case refused(ValidationFault.Reason)
@@ -61,7 +61,7 @@ package enum NaiveValue {
         return .kept(.integer(number))
     }
 
-    /// A bound has the precision of the attribute, so that the bound itself is within.
+    /// Bounds are rounded to the attribute's precision, so that the bound itself is valid.
     private static func real(
         _ attribute: AttributeDescription,
         _ number: Double,
@@ -89,7 +89,7 @@ package enum NaiveValue {
     }
 }
 
-/// A decimal number written out: every digit before and after the point.
+/// A decimal number as its digits before and after the point.
 private struct NaiveDecimal {
     private var isNegative = false
     private var whole: [Character] = []

@@ -1,4 +1,4 @@
-/// Wakes a test on the main actor after every change of what it looks at.
+/// Wakes a test on the main actor after every change of the observed state.
 @MainActor package struct ChangeSignal {
     private let changes: AsyncStream<Void>
     private let changed: AsyncStream<Void>.Continuation
@@ -9,11 +9,11 @@
 
     package func send() { self.changed.yield() }
 
-    /// No change comes any more.
+    /// Ends the changes.
     package func end() { self.changed.finish() }
 
-    /// Waits until a condition holds after some change; fails when the last has come before, or the test has taken too
-    /// long.
+    /// Waits until a condition holds after some change. Fails if the changes end before, or if the test is cancelled by
+    /// its time limit.
     package func wait(until condition: () -> Bool) async throws {
         var changes = self.changes.makeAsyncIterator()
         while !condition() {

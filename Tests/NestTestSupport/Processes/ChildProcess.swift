@@ -4,10 +4,10 @@ import Foundation
 import Glibc
 #endif
 
-/// A program under test. What it writes goes to files, so it never waits for its reader; it is killed when the value
-/// goes, so that a test that fails leaves nothing behind.
+/// A program under test. It writes its output to files, so it never blocks on a reader. It is killed on deinit, so that
+/// a failed test leaves no process.
 public actor ChildProcess {
-    /// How a process ended.
+    /// The end of a process.
     public enum End: Equatable, Sendable {
         case exit(Int32)
         case signal(Int32)
@@ -15,11 +15,11 @@ public actor ChildProcess {
 
     public nonisolated let name: String
     public nonisolated let pid: pid_t
-    /// Owns the files of input and output.
+    /// The directory of the input and output files.
     private let files: TemporaryDirectory
     private var end: End?
 
-    /// Starts a program. `environment` is added to that of the tests; `input` is its standard input.
+    /// Starts a program. `environment` is added to the tests' environment; `input` is the standard input.
     public init(_ path: String, _ arguments: [String], environment: [String: String] = [:], input: [UInt8] = []) throws
     {
         self.name = "\(path.split(separator: "/").last ?? "") \(arguments.joined(separator: " "))"
@@ -53,9 +53,9 @@ public actor ChildProcess {
 
     // MARK: Output
 
-    /// What it has written to standard output.
+    /// The text on standard output so far.
     public nonisolated var output: String { Self.text("\(self.files.path)/output") }
-    /// What it has written to standard error.
+    /// The text on standard error so far.
     public nonisolated var errors: String { Self.text("\(self.files.path)/errors") }
 
     public nonisolated var outputBytes: [UInt8] { Self.bytes("\(self.files.path)/output") }
@@ -67,7 +67,7 @@ public actor ChildProcess {
         return lines
     }
 
-    /// Waits until so many lines have been written. Fails when the process ends before.
+    /// Waits until standard output has `count` lines. Fails if the process ends before.
     public func lines(atLeast count: Int) async throws -> [String] {
         try await self.wait(for: "\(count) lines") {
             let isOver = self.poll() != nil
@@ -78,10 +78,10 @@ public actor ChildProcess {
         }
     }
 
-    /// Waits until this has been written. Fails when the process ends before.
+    /// Waits until standard output contains `text`. Fails if the process ends before.
     public func waitForOutput(_ text: String) async throws { try await self.wait(for: text, in: { self.output }) }
 
-    /// The same of standard error.
+    /// Waits until standard error contains `text`. Fails if the process ends before.
     public func waitForErrors(_ text: String) async throws { try await self.wait(for: text, in: { self.errors }) }
 
     private func wait(for text: String, in written: () -> String) async throws {
@@ -101,24 +101,24 @@ public actor ChildProcess {
         try await self.wait(for: "the end") { self.poll() }
     }
 
-    /// Waits until the process has ended, and fails with what it wrote when it ended another way.
+    /// Waits for the end of the process, and fails with its output if it ended differently.
     public func wait(forEnd expected: End) async throws {
         let end = try await self.waitForEnd()
         guard end == expected else { throw ProcessFailure("ended with \(end), not \(expected)\(self.report)") }
     }
 
     public func send(signal: Int32) {
-        // A process that was waited for has given its number back.
+        // After the process was waited for, its id may belong to another process.
         if self.poll() == nil { kill(self.pid, signal) }
     }
 
-    /// `kill -9`, and waits until nothing is left of it.
+    /// Sends SIGKILL and waits for the end of the process.
     public func killNow() async throws {
         self.send(signal: SIGKILL)
         try await self.waitForEnd()
     }
 
-    /// How it ended; `nil` while it runs.
+    /// Returns the end of the process, or `nil` while it runs.
     public func poll() -> End? {
         if let end { return end }
         var status: Int32 = 0
@@ -132,7 +132,7 @@ public actor ChildProcess {
         try await waitFor("\(what) of '\(self.name)'\(self.report)", look)
     }
 
-    /// The end and the output, for the message of a failed test.
+    /// The end and the output, for failure messages.
     public var report: String {
         let end = self.poll().map { "\($0)" } ?? "running"
         return
@@ -147,7 +147,7 @@ public actor ChildProcess {
     private static func text(_ path: String) -> String { String(decoding: self.bytes(path), as: UTF8.self) }
 }
 
-/// A process did not do what the test needs of it.
+/// The error for a process that did not behave as the test requires.
 public struct ProcessFailure: Error, CustomStringConvertible {
     public let description: String
 
@@ -156,14 +156,15 @@ public struct ProcessFailure: Error, CustomStringConvertible {
     }
 }
 
-/// The programs that were built together with the tests.
+/// The programs built with the tests.
 public enum Program {
     public static let nestd = Program.path("nestd")
     public static let nestc = Program.path("nestc")
     public static let nestbench = Program.path("nestbench")
+    public static let nestexamples = Program.path("nestexamples")
 
     private static func path(_ name: String) -> String {
-        // The tests are a program in the same directory.
+        // The test program is in the same directory.
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let directory = URL(filePath: tests).deletingLastPathComponent().path()
         return "\(directory)/\(name)".replacing("//", with: "/")

@@ -2,14 +2,14 @@
 import Glibc
 #endif
 
-/// A datagram socket that a test listens on, as systemd does.
+/// A datagram socket that receives notifications, as systemd's does.
 public final class DatagramSocket: Sendable {
-    /// As `NOTIFY_SOCKET` names it.
+    /// The name in the form of `NOTIFY_SOCKET`.
     public let name: String
     private let descriptor: Int32
     private let directory: TemporaryDirectory?
 
-    /// In the abstract space, or as a file in a directory of its own.
+    /// Creates a socket in the abstract namespace, or as a file in its own directory.
     public init(isAbstract: Bool) throws {
         let directory = isAbstract ? nil : TemporaryDirectory()
         self.directory = directory
@@ -35,14 +35,14 @@ public final class DatagramSocket: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// The next datagram; `nil` when none comes within the patience of the tests.
+    /// Returns the next datagram, or `nil` if none arrives within `testPatience`.
     public func next() -> String? {
         var waiting = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&waiting, 1, Int32(Duration.testPatience.components.seconds * 1_000)) == 1 else { return nil }
         return self.nextAtOnce()
     }
 
-    /// The datagram that is there; `nil` when there is none.
+    /// Returns the waiting datagram, or `nil` if there is none.
     public func nextAtOnce() -> String? {
         var bytes = [UInt8](repeating: 0, count: 4_096)
         let count = recv(self.descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))

@@ -4,16 +4,16 @@ import Foundation
 import Glibc
 #endif
 
-/// One HTTP request by hand, so that a test sees the bytes of the answer.
+/// A minimal HTTP client that returns the exact response.
 public enum PlainHTTP {
     public struct Answer: Sendable {
         public var status: Int
-        /// Names in lower case.
+        /// The header fields by lowercase name.
         public var headers: [String: String]
         public var body: String
     }
 
-    /// Asks a server on this machine, and reads until it closes. Blocks its thread.
+    /// Sends a request to a server on this machine and reads until it closes. Blocks its thread.
     public static func get(_ path: String, port: Int, method: String = "GET") throws -> Answer {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -27,14 +27,14 @@ public enum PlainHTTP {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard connected == 0 else { throw ProcessFailure("nobody listens on \(port)") }
+        guard connected == 0 else { throw ProcessFailure("no server listens on port \(port)") }
         let request = Array("\(method) \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".utf8)
-        guard write(descriptor, request, request.count) == request.count else { throw ProcessFailure("cannot ask") }
+        guard write(descriptor, request, request.count) == request.count else { throw ProcessFailure("cannot send") }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = read(descriptor, &piece, piece.count)
-            guard count >= 0 else { throw ProcessFailure("cannot read the answer") }
+            guard count >= 0 else { throw ProcessFailure("cannot read the response") }
             if count == 0 { break }
             bytes += piece.prefix(count)
         }
@@ -43,7 +43,7 @@ public enum PlainHTTP {
         let lines = parts[0].split(separator: "\r\n")
         guard parts.count == 2, let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
         else {
-            throw ProcessFailure("no answer: \(text)")
+            throw ProcessFailure("invalid response: \(text)")
         }
         let headers = lines.dropFirst().map { line in
             let field = line.split(separator: ":", maxSplits: 1)

@@ -1,24 +1,24 @@
-/// Reads the text form of metrics, version 0.0.4, as strictly as its description says it: every line is used or refused.
+/// A strict parser of the Prometheus text format 0.0.4. It refuses every line that it does not understand.
 public struct ScrapedMetrics: Sendable {
     public struct Fault: Error, CustomStringConvertible {
         public let description: String
     }
 
-    /// By the metric's name.
+    /// The kinds by metric name.
     public private(set) var kinds: [String: String] = [:]
     public private(set) var helps: [String: String] = [:]
-    /// By name and labels as they are written.
+    /// The values by name and labels as written.
     public private(set) var values: [String: Double] = [:]
 
     public init(_ text: String) throws {
-        guard text.hasSuffix("\n") else { throw Fault(description: "the last line does not end") }
+        guard text.hasSuffix("\n") else { throw Fault(description: "the last line has no newline") }
         var finished: Set<String> = []
         var current = ""
         for line in text.dropLast().split(separator: "\n", omittingEmptySubsequences: false) {
             func fault(_ what: String) -> Fault { Fault(description: "\(what): \(line)") }
             if let match = line.wholeMatch(of: /# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)/) {
                 let name = String(match.1)
-                guard finished.insert(name).inserted else { throw fault("the metric comes twice") }
+                guard finished.insert(name).inserted else { throw fault("duplicate metric") }
                 self.helps[name] = String(match.2)
                 current = name
             } else if let match = line.wholeMatch(
@@ -36,17 +36,17 @@ public struct ScrapedMetrics: Sendable {
                     ? ["_bucket", "_sum", "_count"] : kind == "summary" ? ["_sum", "_count"] : [""]
                 guard suffixes.contains(where: { match.1 == current + $0 }) else { throw fault("not of \(current)") }
                 let text = match.5.replacing("Inf", with: "infinity")
-                guard let value = Double(text) else { throw fault("no number") }
+                guard let value = Double(text) else { throw fault("not a number") }
                 let key = "\(match.1)\(match.2 ?? "")"
-                guard self.values.updateValue(value, forKey: key) == nil else { throw fault("the sample comes twice") }
+                guard self.values.updateValue(value, forKey: key) == nil else { throw fault("duplicate sample") }
             } else {
-                throw fault("not understood")
+                throw fault("invalid line")
             }
         }
         try self.checkHistograms()
     }
 
-    /// What may only grow: counters, and the counts and sums of histograms.
+    /// The values that may only grow: counters, and the buckets, counts and sums of histograms.
     public var growing: [String: Double] {
         self.values.filter { key, _ in
             let name = key.prefix { $0 != "{" }
@@ -55,7 +55,7 @@ public struct ScrapedMetrics: Sendable {
         }
     }
 
-    /// Buckets count up to that of infinity, which is the count.
+    /// Checks that buckets are cumulative and that the +Inf bucket equals the count.
     private func checkHistograms() throws {
         for (name, kind) in self.kinds where kind == "histogram" {
             let buckets = self.values.compactMap { key, value -> (Double, Double)? in

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 #endif
 
-/// A program that draws on the whole terminal, run by tmux: a test reads the screen and presses keys.
+/// A full-screen terminal program that runs in tmux. A test reads the screen and sends keys.
 public final class Screen: Sendable {
     public static let columns = 80
     public static let isAvailable = FileManager.default.isExecutableFile(atPath: Screen.tmux)
@@ -13,7 +13,7 @@ public final class Screen: Sendable {
     private let name: String
     private let environment: [String: String]
 
-    /// Starts a command of the shell.
+    /// Starts a shell command.
     public init(_ command: String, rows: Int, directory: String, environment: [String: String]) async throws {
         self.name = "nest-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
         self.environment = environment
@@ -28,12 +28,12 @@ public final class Screen: Sendable {
         _ = try? ChildProcess(Self.tmux, ["-L", self.name, "kill-server"])
     }
 
-    /// Presses keys, by tmux's names: `Down`, `PPage`, `Space`, `q`.
+    /// Sends keys by tmux's names, for example `Down`, `PPage`, `Space`, `q`.
     public func press(_ keys: [String]) async throws {
         try await self.tmux(["send-keys"] + keys)
     }
 
-    /// The lines of the screen, without the empty ones at its end.
+    /// Returns the lines of the screen without trailing empty lines.
     public func lines() async throws -> [String] {
         let text = try await self.tmux(["capture-pane", "-p"])
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs a body on a thread whose stack is small, and waits for it: what recurses as deep as its data goes traps.
+/// Runs `body` on a thread with a small stack and waits for it. Code that recurses once per level of deep data traps.
 package func onSmallStack<Value>(bytes: Int = 256 << 10, _ body: @escaping () throws -> Value) throws -> Value {
     nonisolated(unsafe) let body = body
     nonisolated(unsafe) var result: Result<Value, any Error>?

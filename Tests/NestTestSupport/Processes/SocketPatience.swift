@@ -2,7 +2,7 @@
 import Glibc
 #endif
 
-/// Lets what blocks on a socket fail after the tests' patience: what never comes, and a peer that does not read.
+/// Limits blocking reads and writes of a socket to `testPatience`.
 package func limitWaits(onSocket descriptor: Int32) {
     var patience = timeval(tv_sec: Int(Duration.testPatience.components.seconds), tv_usec: 0)
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {

@@ -2,15 +2,15 @@
 import Glibc
 #endif
 
-/// A directory of its own for a test; removed with everything in it when the value goes.
+/// A temporary directory, removed with its contents on deinit.
 public final class TemporaryDirectory: Sendable {
     public let path: String
 
-    /// `inMemory`: where a sync costs nothing, when the machine has such a place.
+    /// `inMemory`: use a RAM disk, where syncs are cheap, if the machine has one.
     public init(inMemory: Bool = false) {
         let parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
         var template = Array("\(parent)/nest-test-XXXXXX".utf8CString)
-        precondition(mkdtemp(&template) != nil, "a temporary directory can be made")
+        precondition(mkdtemp(&template) != nil, "cannot create a temporary directory")
         self.path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 

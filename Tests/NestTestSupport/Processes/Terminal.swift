@@ -4,32 +4,32 @@ import Foundation
 import Glibc
 #endif
 
-/// A shell on a terminal of its own, as a person has it: commands see a terminal, and keep the directory, the variables
-/// and the background jobs of the commands before them. Everything that it started is killed when the value goes.
+/// A shell on its own pseudoterminal. Commands see a terminal and keep the directory, the variables and the background
+/// jobs of earlier commands. All its processes are killed on deinit.
 public actor Terminal {
     public static let columns = 100
     public static let rows = 40
 
-    /// Runs commands that the test writes to descriptor 9, each ended by a zero byte. After each it prints a line with
-    /// `separator` and the status.
+    /// A shell loop that runs commands from descriptor 9, each ended by a zero byte. After each command it prints a
+    /// line with `separator` and the exit status.
     private static let loop = """
         cd "$1" && stty -echo -onlcr
         while IFS= read -r -d '' command <&9; do eval "$command" 9<&-; printf '\\036%d\\n' $?; done
         """
-    // Linux's numbers of what Glibc's module does not have: TIOCSPTLCK, TIOCGPTN, POSIX_SPAWN_SETSID.
+    // Linux constants that the Glibc module does not import: TIOCSPTLCK, TIOCGPTN, POSIX_SPAWN_SETSID.
     private static let setLock: UInt = 0x4004_5431
     private static let getNumber: UInt = 0x8004_5430
     private static let newSession: Int16 = 0x80
     private static let separator: Character = "\u{1e}"
 
-    /// The shell leads a session, so this is its process group too.
+    /// The shell's process id. The shell leads a session, so this is also its process group.
     private let pid: pid_t
-    /// The test's side of the terminal, and of the pipe for commands.
+    /// The test's ends of the terminal and of the command pipe.
     private let screen: Int32
     private let commands: Int32
     private var bytes: [UInt8] = []
 
-    /// `environment` is added to that of the tests.
+    /// `environment` is added to the tests' environment.
     public init(directory: String, environment: [String: String]) throws {
         let screen = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var (locked, number): (Int32, Int32) = (0, 0)
@@ -47,7 +47,7 @@ public actor Terminal {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // The first terminal that a session's leader opens becomes the session's.
+        // The first terminal that a session leader opens becomes the controlling terminal.
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/pts/\(number)", O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
@@ -77,7 +77,7 @@ public actor Terminal {
         close(self.commands)
     }
 
-    /// Runs a command to its end, and returns the lines that it printed, as they can be read on the screen.
+    /// Runs a command to its end and returns its printed lines as shown on the screen.
     public func run(_ command: String) async throws -> [String] {
         self.bytes = []
         try self.start(command)
@@ -92,15 +92,15 @@ public actor Terminal {
         return Self.lines(output)
     }
 
-    /// Starts a command that goes on.
+    /// Starts a command without waiting for its end.
     public func start(_ command: String) throws {
         let bytes = Array(command.utf8) + [0]
         guard write(self.commands, bytes, bytes.count) == bytes.count else {
-            throw ProcessFailure("the shell does not take '\(command)'")
+            throw ProcessFailure("the shell does not accept '\(command)'")
         }
     }
 
-    /// Waits until the command that goes on has printed so many lines, and returns them and later ones.
+    /// Waits until the running command has printed `count` lines, and returns all its lines.
     public func lines(atLeast count: Int) async throws -> [String] {
         try await waitFor("\(count) lines\n\(self.text)") {
             self.read()
@@ -120,7 +120,8 @@ public actor Terminal {
         }
     }
 
-    /// The complete lines of a text, without control sequences; of a line that was drawn several times the last.
+    /// Returns the complete lines of a text without control sequences. For a line that was redrawn, returns the last
+    /// version.
     private static func lines(_ text: String) -> [String] {
         var lines = text.replacing(/\u{1b}\[[0-9;?]*[A-Za-z]/, with: "").split(
             separator: /\n/,

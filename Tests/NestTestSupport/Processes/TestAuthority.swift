@@ -3,9 +3,9 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// An authority that vouches for certificates, made for one test: nothing that expires lies in the repository.
+/// A certificate authority created for one test, so that the repository contains no expiring certificates.
 public struct TestAuthority {
-    /// Of a server, or of a client.
+    /// The certificate and key of a server or client.
     public struct Identity {
         public let certificateFile: String
         public let keyFile: String
@@ -14,7 +14,7 @@ public struct TestAuthority {
     private let certificate: Certificate
     private let key: Certificate.PrivateKey
     private let directory: TemporaryDirectory
-    /// The authority's own certificate, in PEM.
+    /// The path of the authority's own certificate, in PEM.
     public let file: String
 
     public init(_ name: String, in directory: TemporaryDirectory) throws {
@@ -40,8 +40,8 @@ public struct TestAuthority {
         try Self.write(try self.certificate.serializeAsPEM().pemString, to: self.file)
     }
 
-    /// Makes a certificate for `localhost`, for 127.0.0.1, or for another name. `validIn`: when it begins and ceases to be
-    /// good, in seconds from now.
+    /// Creates a certificate for `localhost`, 127.0.0.1 or another name. `validIn`: the period of validity, in seconds
+    /// from now.
     public func identity(
         _ name: String,
         host: String? = "localhost",

@@ -1,4 +1,4 @@
-/// A test has waited too long.
+/// The error for a wait that exceeded its limit.
 public struct WaitTimeout: Error, CustomStringConvertible {
     public let description: String
 
@@ -6,12 +6,12 @@ public struct WaitTimeout: Error, CustomStringConvertible {
 }
 
 extension Duration {
-    /// The limit of every wait in the tests: longer than anything takes on a busy machine, so only what hangs reaches
-    /// it.
+    /// The default limit of waits in tests. It is longer than any step takes on a busy machine, so that only a hang
+    /// reaches it.
     public static let testPatience = Duration.seconds(60)
 }
 
-/// Looks again and again until `look` finds something, and throws after `limit` with what it waited for.
+/// Calls `look` repeatedly until it returns a value. Throws after `limit`; the error names `what`.
 public func waitFor<Value>(
     _ what: @autoclosure () -> String,
     within limit: Duration = .testPatience,
@@ -26,7 +26,7 @@ public func waitFor<Value>(
     }
 }
 
-/// Waits until a condition holds, and throws after `limit` with what it waited for.
+/// Waits until a condition holds. Throws after `limit`; the error names `what`.
 public func waitUntil(
     _ what: @autoclosure () -> String,
     within limit: Duration = .testPatience,

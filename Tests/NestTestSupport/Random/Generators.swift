@@ -1,6 +1,6 @@
 import NestModel
 
-/// Random values of the model, all from the caller's seed.
+/// Random model values from the caller's seed.
 extension SeededRandom {
     public mutating func pick<Element>(_ elements: [Element]) -> Element {
         elements[self.below(elements.count)]
@@ -10,7 +10,7 @@ extension SeededRandom {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: self.next()) }
     }
 
-    /// Text with scalars of one to four bytes.
+    /// Returns a text with scalars of one to four bytes.
     public mutating func text(max: Int = 20) -> String {
         let scalars: [Unicode.Scalar] = ["a", "Z", " ", "\u{e9}", "e", "\u{301}", "\u{4e16}", "\u{1f600}", "\n", "\""]
         var text = String.UnicodeScalarView()
@@ -18,7 +18,7 @@ extension SeededRandom {
         return String(text)
     }
 
-    /// A whole number of any size: small ones are as likely as huge ones.
+    /// Returns an integer of random magnitude: small and huge ones are equally likely.
     public mutating func integer() -> Int64 {
         Int64(bitPattern: self.next()) >> Int64(self.below(64))
     }
@@ -49,7 +49,8 @@ extension SeededRandom {
         Revision(self.next() >> UInt64(2 + self.below(62)))
     }
 
-    /// A state of up to `rows` objects in sections with ascending keys, or in the one section of an unsectioned result.
+    /// Returns a state of up to `rows` objects in sections with ascending keys, or in the single section of an
+    /// unsectioned result.
     public mutating func snapshot(rows: Int, sections: Int, revision: Revision) -> SectionedSnapshot {
         var snapshot = SectionedSnapshot(
             revision: revision,
@@ -74,14 +75,15 @@ extension SeededRandom {
         Row(id: id, values: [.string(self.text(max: 2)), .boolean(self.oneIn(2))])
     }
 
-    /// The same state after `count` random edits: rows come, go, move, change. Sections follow their rows.
+    /// Returns the state after `count` random edits that insert, delete, move and update rows. Sections follow their
+    /// rows.
     public mutating func edited(_ old: SectionedSnapshot, edits count: Int, rows: Int, sections: Int)
         -> SectionedSnapshot
     {
         var members = sections == 1 ? [0: old.sections[0].rows] : [:]
         if sections > 1 {
             for section in old.sections {
-                guard case .integer(let key) = section.key else { preconditionFailure("sections are numbered here") }
+                guard case .integer(let key) = section.key else { preconditionFailure("not an integer key") }
                 members[Int(key)] = section.rows
             }
         }
@@ -89,7 +91,7 @@ extension SeededRandom {
             let id = ObjectID(Int64(1 + self.below(rows + 5)))
             let home = members.first { $0.value.contains { $0.id == id } }?.key
             let held = home.flatMap { members[$0]!.first { $0.id == id } }
-            // A row that moves keeps its values, but for one in three.
+            // One in three moved rows also changes its values.
             let row = self.oneIn(3) ? self.row(id) : held ?? self.row(id)
             if let home {
                 let at = members[home]!.firstIndex { $0.id == id }!

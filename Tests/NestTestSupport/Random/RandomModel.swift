@@ -1,6 +1,6 @@
 import NestModel
 
-/// Random models that are sound: every kind of attribute, relationship, rule and bound, inheritance on the way.
+/// Random valid models with every kind of attribute, relationship, rule and bound, and with inheritance.
 extension SeededRandom {
     package mutating func smallModelDraft() -> ModelDraft {
         var builder = RandomModelBuilder(random: self)
@@ -13,7 +13,7 @@ extension SeededRandom {
 private struct RandomModelBuilder {
     var random: SeededRandom
     private var entities: [EntityDraft] = []
-    /// By entity: the one it is a kind of.
+    /// The parent of each entity.
     private var parents: [Int?] = []
     private var relationshipCount = 0
 
@@ -54,7 +54,7 @@ private struct RandomModelBuilder {
         return index
     }
 
-    /// The entity and those above it.
+    /// Returns the entity and its ancestors.
     private func lineage(_ index: Int) -> [Int] {
         var lineage = [index]
         while let parent = self.parents[lineage.last!] { lineage.append(parent) }
@@ -67,7 +67,8 @@ private struct RandomModelBuilder {
         let letters = ["a", "b", "c", "d"]
         for number in 0..<self.random.below(5) {
             var name = "\(self.entities[index].name.lowercased())_\(letters[number])"
-            // Two entities below one may have different properties of one name; `id` is also the name of the key.
+            // Two subentities may have different properties with the same name; `id` is also the name of the key
+            // column.
             if number == 0, self.parents[index] != nil, !self.parents.contains(index) { name = "same" }
             if number == 0, self.parents[index] == nil, self.random.oneIn(4) { name = "id" }
             self.entities[index].attributes.append(self.attribute(name))
@@ -86,7 +87,7 @@ private struct RandomModelBuilder {
         return draft
     }
 
-    /// Wide enough for some of the values that are tried, and narrow enough to refuse others.
+    /// Returns bounds that accept some of the random values and refuse others.
     private mutating func bounds(_ type: AttributeType) -> (AttributeValue, AttributeValue) {
         let low = Int64(self.random.below(4))
         let high = low + 2 + Int64(self.random.below(8))
@@ -137,7 +138,8 @@ private struct RandomModelBuilder {
         far.deleteRule = self.deleteRule()
         self.bound(&near)
         self.bound(&far)
-        // A to-one is required in one direction between trees only, so that there can be a first object.
+        // A to-one relationship is required in only one direction between entity trees, so that a first object can
+        // exist.
         if !far.isToMany, self.top(a) < self.top(b), self.random.oneIn(3) { far.isOptional = false }
         self.entities[a].relationships.append(near)
         self.entities[b].relationships.append(far)
@@ -170,7 +172,7 @@ private struct RandomModelBuilder {
         if self.random.oneIn(4) { self.entities[index].indexes.append(Array(names.suffix(1 + self.random.below(2)))) }
     }
 
-    /// One entity hangs under a root object, as in the built-in model. What is required of a root is there by default.
+    /// Gives one entity a root object, as in the built-in model. The root has only optional values or defaults.
     private mutating func addRoot() {
         let alone = self.entities.indices.filter { self.parents[$0] == nil && !self.parents.contains($0) }
         guard let index = alone.randomElement(using: &self.random) else { return }
@@ -194,7 +196,7 @@ private struct RandomModelBuilder {
 }
 
 extension AttributeDraft {
-    /// The attribute as a number in no model.
+    /// The description of the attribute outside a model.
     fileprivate var description: AttributeDescription {
         AttributeDescription(
             number: 1,

@@ -1,16 +1,16 @@
 import NestModel
 
-/// Random transactions on a naive graph: mostly right ones, wrong ones of every kind. Each step is tried on a copy of the
-/// graph, so that later steps work on what earlier ones have done.
+/// Random transactions on a naive graph: mostly valid, with every kind of fault. Each mutation is applied to a copy of
+/// the graph, so that later mutations use the results of earlier ones.
 package struct RandomTransaction {
     package var random: SeededRandom
     package private(set) var mutations: [Mutation] = []
     private var scratch: NaiveTransaction
     private var isOver = false
-    /// One in so many values and objects is wrong.
+    /// One of this many values and objects is wrong.
     private static let wrongOneIn = 40
 
-    /// `size`: about how many objects the graph should have.
+    /// Returns a random transaction. `size`: the approximate number of objects that the graph should have.
     package static func make(
         on graph: NaiveGraph,
         size: Int = 30,
@@ -65,7 +65,7 @@ package struct RandomTransaction {
         return self.graph.ids(of: entity).randomElement(using: &self.random)
     }
 
-    /// An id of no object; one that may be given next while nothing has been inserted, or that a pair may have.
+    /// Returns the id of no object. Before the first insert it may be one of the next ids, which a pair may have.
     private mutating func missingObject() -> ObjectID {
         guard self.mutations.isEmpty, self.random.oneIn(2), let last = self.graph.objects.keys.max() else {
             return ObjectID(9_999_999)
@@ -73,7 +73,7 @@ package struct RandomTransaction {
         return ObjectID(last.rawValue + 1 + Int64(self.random.below(3)))
     }
 
-    /// The object as a request names it.
+    /// Returns a reference to the object as a request names it.
     private mutating func reference(_ id: ObjectID) -> ObjectReference {
         if self.random.oneIn(300) { return .inserted(self.scratch.results.count + 1 + self.random.below(2)) }
         let number = self.scratch.results.firstIndex { $0?.id == id }
@@ -130,7 +130,7 @@ package struct RandomTransaction {
         return PropertyAssignment(relationship.number, isPlain ? .value(.reference(target)) : .reference(reference))
     }
 
-    /// Values and placements of some of an entity's properties; of all that it needs for a new object.
+    /// Returns values and placements for some properties of an entity, and for all required ones of a new object.
     private mutating func assignments(
         _ entity: EntityDescription,
         isNew: Bool
@@ -173,7 +173,7 @@ package struct RandomTransaction {
         self.insert(entity, depth: 0)
     }
 
-    /// Inserts an object with those that it needs.
+    /// Inserts an object and the objects that it requires.
     private mutating func insert(_ entity: EntityDescription, depth: Int) {
         if depth < 3, !self.random.oneIn(10) {
             for relationship in entity.relationships where !relationship.isToMany && !relationship.isOptional {
@@ -274,7 +274,7 @@ package struct RandomTransaction {
             return self.addUpdate()
         }
         var (match, placements) = self.assignments(entity, isNew: true)
-        // Often what an object has.
+        // Often the values of an existing object.
         if self.random.oneIn(2), let id = self.graph.ids(of: entity.number).randomElement(using: &self.random) {
             match = self.ofObject(id, entity).shuffled(using: &self.random)
             placements = []
@@ -291,7 +291,7 @@ package struct RandomTransaction {
         )
     }
 
-    /// Everything that an object holds, as assignments.
+    /// Returns all values of an object as assignments.
     private mutating func ofObject(_ id: ObjectID, _ entity: EntityDescription) -> [PropertyAssignment] {
         var values = entity.attributes.map { PropertyAssignment($0.number, .value(self.graph.value(id, $0.number))) }
         for relationship in entity.relationships where !relationship.isToMany {
@@ -300,7 +300,7 @@ package struct RandomTransaction {
         return values
     }
 
-    /// Several objects of one ordered list come, go and change places.
+    /// Adds mutations that insert, delete and move several objects of one ordered list.
     private mutating func addReordering() -> Bool {
         var lists: [(owner: ObjectID, relationship: RelationshipDescription)] = []
         for owner in self.graph.objects.keys.sorted() {
@@ -327,7 +327,7 @@ package struct RandomTransaction {
         return !self.mutations.isEmpty
     }
 
-    /// Two objects exchange their unique values in one batch.
+    /// Adds mutations by which two objects exchange their unique values.
     private mutating func addSwap() -> Bool {
         for entity in self.graph.model.entities.shuffled(using: &self.random) {
             guard let constraint = entity.uniquenessConstraints.randomElement(using: &self.random) else { continue }

@@ -1,18 +1,18 @@
 import NestModel
 
-/// Values for attributes: few different ones, so that they meet, in all the forms in which they may be said.
+/// Random attribute values: few different ones, so that equal values are frequent, in all valid notations.
 extension SeededRandom {
-    /// A value that the attribute takes and keeps; null at times when it is optional.
+    /// Returns a valid value; sometimes null if the attribute is optional.
     package mutating func soundValue(of attribute: AttributeDescription) -> AttributeValue {
         if attribute.isOptional, self.oneIn(6) { return .null }
         for _ in 0..<200 {
             let value = self.triedValue(of: attribute.type)
             if case .kept = NaiveValue(attribute, value) { return value }
         }
-        preconditionFailure("\(attribute.name): no value is sound")
+        preconditionFailure("\(attribute.name): no valid value found")
     }
 
-    /// A value of the right kind, mostly a sound one.
+    /// Returns a value of the right type, mostly a valid one.
     package mutating func triedValue(of type: AttributeType) -> AttributeValue {
         let small = Int64(self.below(14)) - 1
         switch type {
@@ -31,7 +31,7 @@ extension SeededRandom {
         }
     }
 
-    /// The same number in different ways.
+    /// Returns one of several notations of a number.
     private mutating func decimal(_ number: Int64) -> String {
         self.pick([
             "\(number)", "\(number).0", number < 0 ? "\(number)" : "+00\(number)", "\(number)0e-1", "\(number).50",
@@ -40,7 +40,7 @@ extension SeededRandom {
         ])
     }
 
-    /// A value that the attribute does not take, for one reason or another.
+    /// Returns a value that the attribute refuses, for a random reason.
     package mutating func wrongValue(of attribute: AttributeDescription) -> AttributeValue {
         let candidates: [AttributeValue] = [
             .null, .boolean(true), .integer(40_000), .integer(3_000_000_000), .integer(99), .integer(-99),

@@ -1,26 +1,26 @@
-/// A random generator that repeats itself from its seed: SplitMix64 (Steele, Lea, Flood, 2014).
+/// A deterministic random generator: SplitMix64 (Steele, Lea, Flood, 2014).
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
-    /// What the next choices are made by; behind them the seed goes on alone.
+    /// Bytes that decide the next choices. After them the seed decides.
     private var bytes: ArraySlice<UInt8>?
 
     public init(seed: UInt64) {
-        // Mixed, so that neighbours are not the same numbers one after the other.
+        // Mix the seed, so that neighbouring seeds do not give shifted sequences.
         self.state = seed
         self.state = self.next()
     }
 
-    /// Each byte decides one choice: a change of the one changes the other, which is what a fuzzer learns from.
+    /// Creates a generator in which each byte decides one choice, so that a fuzzer can change single choices.
     public init(bytes: [UInt8]) {
         self.init(seed: 0)
         self.bytes = bytes[...]
     }
 
-    /// All bytes have been used; never true of a seed.
+    /// Whether all bytes have been used; always `false` without bytes.
     public var isSpent: Bool { self.bytes?.isEmpty ?? false }
 
     public mutating func next() -> UInt64 {
-        // Numbers below a bound are made of the highest bits.
+        // `below` uses the highest bits.
         if let byte = self.bytes?.popFirst() { return UInt64(byte) << 56 | self.number() >> 8 }
         return self.number()
     }
@@ -33,12 +33,12 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         return z ^ (z >> 31)
     }
 
-    /// 0 ..< bound.
+    /// Returns a number in `0..<bound`.
     public mutating func below(_ bound: Int) -> Int {
         Int.random(in: 0..<bound, using: &self)
     }
 
-    /// True once in `n` on average.
+    /// Returns `true` with probability 1/n.
     public mutating func oneIn(_ n: Int) -> Bool {
         self.below(n) == 0
     }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The seeds of property tests. `NEST_SEED` runs one seed, `NEST_SEEDS=a..b` a range of them, `NEST_STEPS` as many
-/// steps each.
+/// The seeds of property tests. `NEST_SEED` runs one seed, `NEST_SEEDS=a..b` a range of seeds; `NEST_STEPS` sets the
+/// number of steps.
 package enum Seeds {
     private static let environment = ProcessInfo.processInfo.environment
 
@@ -13,6 +13,6 @@ package enum Seeds {
 
     package static func steps(_ usual: Int) -> Int { self.environment["NEST_STEPS"].flatMap { Int($0) } ?? usual }
 
-    /// Whether the usual seeds run, whose totals are known.
+    /// Whether the default seeds run, for which totals can be checked.
     package static var isUsual: Bool { self.environment["NEST_SEED"] == nil && self.environment["NEST_SEEDS"] == nil }
 }

@@ -1,8 +1,8 @@
 import NestModel
 import NestSchema
 
-/// Which placement every object and pair owes its place to: what tells "placed again" from "still where it was put", which a
-/// graph does not show.
+/// The placement stamps of all objects and pairs. They distinguish an object that was placed again at the same position
+/// from one that was not, which a graph does not show.
 package struct PlacementMarks: Equatable {
     /// One side of a pair of a many-to-many relationship: the object in the list of its owner.
     package struct Side: Hashable, Comparable {
@@ -22,15 +22,15 @@ package struct PlacementMarks: Equatable {
     }
 
     package struct PairMark: Equatable {
-        /// Another when the pair has been parted and made anew.
+        /// The pair's identity, which changes if the pair is removed and added again.
         package var identity: Int64
-        /// 0 where there is no order.
+        /// The placement stamp, or 0 without an order.
         package var stamp: UInt64
     }
 
-    /// Of objects that are in an ordered list, by their to-one relationship.
+    /// The stamps of objects in ordered lists, by their to-one relationship.
     package var places: [ObjectID: [PropertyNumber: UInt64]] = [:]
-    /// By each side of a pair.
+    /// The marks by side of a pair.
     package var pairs: [Side: PairMark] = [:]
 
     package init() {}

@@ -1,13 +1,14 @@
 import NestModel
 
-/// What is lost is named, and only by consent: the law of every undo, judged by the graphs before and after it and by the
-/// transactions that it took back.
+/// Laws about data of other sessions: an undo removes it only if it is forced, and then reports it. They are checked
+/// with the graphs before and after the undo and with the reverted transactions.
 ///
-/// An object is the entry's own when the entry inserted it and nothing of it has changed since; a value, when it is the one that
-/// the entry gave. An undo may take what is its own. What is another's it takes only when forced, and then each object, value
-/// and pair is among the conflicts, or counted when they are more than are listed.
+/// An object belongs to the entry if the entry inserted it and it has not changed since; a value belongs to the entry
+/// if the entry set it. An undo may remove its own objects and values. It removes objects, values and pairs of other
+/// sessions only if it is forced, and then each is among the listed conflicts, or counted if there are more than can be
+/// listed.
 package struct UndoLossLaws {
-    /// Ascending.
+    /// The reverted transactions, ascending.
     package let records: [UndoRecord]
     package let options: UndoOptions
     package let found: (graph: NaiveGraph, marks: PlacementMarks)
@@ -30,27 +31,27 @@ package struct UndoLossLaws {
         self.inserted = Set(records.flatMap(\.inserted)).intersection(found.graph.objects.keys)
     }
 
-    /// What was broken, in words.
+    /// Descriptions of the violated laws.
     package var broken: [String] {
         let losses = self.losses
         var broken: [String] = []
         if self.options.policy == .force {
             let unnamed = losses.filter { !$0.isNamed }.map(\.text)
             if unnamed.count > self.conflicts.count - self.conflicts.listed.count {
-                broken += unnamed.map { "\($0), and it is not told" }
+                broken += unnamed.map { "\($0), and it is not reported" }
             }
         } else {
-            broken += losses.map { "\($0.text), and nobody forced it" }
+            broken += losses.map { "\($0.text), although the undo was not forced" }
         }
-        self.judgeReach(&broken)
+        self.checkReach(&broken)
         for conflict in self.conflicts.listed where [.lost, .overwritten].contains(conflict.reason) {
-            if self.options.policy != .force { broken.append("not forced, it tells of \(conflict.brief)") }
-            if !self.isTrue(conflict) { broken.append("it tells of \(conflict.brief), which it has not done") }
+            if self.options.policy != .force { broken.append("not forced, but reports \(conflict.brief)") }
+            if !self.isTrue(conflict) { broken.append("reports \(conflict.brief), which did not happen") }
         }
         return broken
     }
 
-    /// How much of others' it took.
+    /// The number of removed objects, values and pairs of other sessions.
     package var lossCount: Int { self.losses.count }
 
     private typealias Loss = (text: String, isNamed: Bool)
@@ -60,15 +61,15 @@ package struct UndoLossLaws {
         for (id, object) in self.found.graph.objects.sorted(by: { $0.key < $1.key }) {
             let properties = self.found.graph.entity(object.entity).storedProperties
             guard self.left.graph.lives(id) else {
-                // Of one that the entry inserted it is enough to tell what others have set.
+                // For an object that the entry inserted, only the values set by others must be reported.
                 let others = properties.filter { !self.isGiven(id, $0) }
                 let isOwn = self.inserted.contains(id)
                 let isNamed = isOwn ? others.allSatisfy { self.isNamed(id, $0) } : self.isNamed(id, nil)
-                if !isOwn || !others.isEmpty { losses.append(("\(id) is gone, another's", isNamed)) }
+                if !isOwn || !others.isEmpty { losses.append(("\(id) of another session is deleted", isNamed)) }
                 continue
             }
             for property in properties where self.isChanged(id, property) && !self.isGiven(id, property) {
-                let text = "\(id).\(property.rawValue) was \(self.found.graph.value(id, property)), another's"
+                let text = "\(id).\(property.rawValue) was \(self.found.graph.value(id, property)), another session's"
                 losses.append((text, self.isNamed(id, property)))
             }
         }
@@ -81,20 +82,20 @@ package struct UndoLossLaws {
         for side in self.found.graph.pairs.sorted() {
             let other = self.found.graph.other(side)
             if left.contains(side) {
-                for side in [side, other] where !self.isPlaceKept(side) {
-                    losses.append(("the place of \(side), another's", self.isNamed(side)))
+                for side in [side, other] where !self.isPositionKept(side) {
+                    losses.append(("the position of \(side) of another session", self.isNamed(side)))
                 }
                 continue
             }
             let isGiven = self.records.contains { $0.after.pairs.contains(side) && !$0.before.pairs.contains(side) }
-            if !isGiven { losses.append(("\(side) are parted, another's", self.isNamed(side))) }
+            if !isGiven { losses.append(("the pair \(side) of another session is removed", self.isNamed(side))) }
         }
         return losses
     }
 
-    /// It deletes nothing that the delete rules do not reach from what the entry inserted, over the graph as it found it: what it
-    /// puts back itself it does not delete.
-    private func judgeReach(_ broken: inout [String]) {
+    /// The undo deletes only objects that the cascades reach from the inserted objects in the graph before the undo. It
+    /// does not delete objects that it restores.
+    private func checkReach(_ broken: inout [String]) {
         var reached = self.inserted
         var open = Array(reached)
         while let id = open.popLast() {
@@ -106,13 +107,13 @@ package struct UndoLossLaws {
             }
         }
         for id in self.found.graph.objects.keys.sorted() where !self.left.graph.lives(id) && !reached.contains(id) {
-            broken.append("\(id) is gone, and was not inside what the entry inserted")
+            broken.append("\(id) is deleted, but no cascade from the inserted objects reaches it")
         }
     }
 
-    // MARK: Whose it is
+    // MARK: Ownership
 
-    /// Whether a property holds what the entry gave it, in the place that the entry put it.
+    /// Whether a property has the value and placement that the entry set.
     private func isGiven(_ id: ObjectID, _ property: PropertyNumber) -> Bool {
         let value = self.found.graph.value(id, property)
         let stamp = self.found.marks.stamp(id, property)
@@ -130,16 +131,16 @@ package struct UndoLossLaws {
             || self.found.marks.stamp(id, property) != self.left.marks.stamp(id, property)
     }
 
-    /// Whether a side of a pair stands where it stood, or where the entry put it.
-    private func isPlaceKept(_ side: PlacementMarks.Side) -> Bool {
+    /// Whether a side of a pair keeps its placement, or had the placement that the entry set.
+    private func isPositionKept(_ side: PlacementMarks.Side) -> Bool {
         let mark = self.found.marks.pairs[side]
         return mark == self.left.marks.pairs[side]
             || self.records.contains { $0.marksAfter.pairs[side] == mark && $0.marksBefore.pairs[side] != mark }
     }
 
-    // MARK: What is told
+    // MARK: Reported conflicts
 
-    /// By the property, or as a whole.
+    /// Whether a conflict names the property or the whole object.
     private func isNamed(_ id: ObjectID, _ property: PropertyNumber?) -> Bool {
         self.conflicts.listed.contains { $0.object == id && ($0.property == nil || $0.property == property) }
     }
@@ -149,7 +150,8 @@ package struct UndoLossLaws {
         return self.isNamed(side.owner, side.property) || self.isNamed(side.object, inverse)
     }
 
-    /// Whether a conflict tells what has happened. What one transaction of an entry brings back an older one may take again.
+    /// Whether a reported conflict happened. With several transactions, an older one may delete an object that a newer
+    /// one restored.
     private func isTrue(_ conflict: UndoConflict) -> Bool {
         let id = conflict.object
         guard self.records.count == 1 else { return true }

@@ -1,8 +1,8 @@
 import NestModel
 
 extension ModelDraft {
-    /// One of everything that an undo can meet: a hierarchy that ends at the top, owners with and without an order, a
-    /// partner of its own kind and one of another, pairs with an order on both sides, what is required, unique, denied.
+    /// A model with every case that matters for undo: an optional hierarchy, ordered and unordered owners, a partner of
+    /// the same and of another entity, pairs ordered on both sides, required and unique values, and a deny rule.
     package static let orchard: ModelDraft = {
         var node = EntityDraft(name: "Node")
         node.attributes = [.named("title", isOptional: false), .named("note"), .named("code")]

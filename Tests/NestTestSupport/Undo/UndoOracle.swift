@@ -1,17 +1,17 @@
 import NestModel
 
-/// A store with undo kept the obvious slow way: for every committed transaction the whole graph before and after it, who wrote
-/// it, and the stacks of each session as plain arrays. Written from the contract.
+/// A naive store with undo, written from the contract: for every committed transaction the complete graphs before and
+/// after it and its session, and the stacks of each session as plain arrays.
 package struct UndoOracle {
     package private(set) var graph: NaiveGraph
     package private(set) var marks: PlacementMarks
-    /// Ascending by revision, without a gap.
+    /// The transactions, ascending by revision without gaps.
     package private(set) var records: [UndoRecord] = []
-    /// Of each session.
+    /// The stacks by session.
     package var stacks: [Int: NaiveUndoStacks] = [:]
-    /// What is held is likely, and not what the contract says: until the store has been looked at.
+    /// Whether the state is only probable until the store is read, because the contract leaves it open.
     package private(set) var isUncertain = false
-    /// The marks are likely ones, until the store has been looked at.
+    /// Whether the marks are only probable until the store is read.
     private var areMarksVague = false
 
     package init(graph: NaiveGraph, marks: PlacementMarks) {
@@ -27,7 +27,7 @@ package struct UndoOracle {
 
     // MARK: Transactions
 
-    /// A write that changed something became the next revision.
+    /// Appends a write that changed something as the next revision.
     package mutating func append(
         _ graph: NaiveGraph,
         _ marks: PlacementMarks,
@@ -53,7 +53,7 @@ package struct UndoOracle {
         self.marks = marks
     }
 
-    /// What the store really holds, of which the order of lists and the marks may have been guesses since a revision.
+    /// Sets the actual contents of the store. Since `base`, the order of lists and the marks may have been guesses.
     package mutating func see(_ graph: NaiveGraph, _ marks: PlacementMarks, since base: Revision) {
         for index in self.records.indices where self.records[index].revision > base {
             self.records[index].marksBefore.settle(by: marks)
@@ -69,7 +69,8 @@ package struct UndoOracle {
         self.areMarksVague = false
     }
 
-    /// A transaction of which only the store knows what it did. Of the last one that comes to light when the store is looked at.
+    /// Appends a transaction whose changes are unknown. The changes of the last one become known when the store is
+    /// read.
     package mutating func appendUnknown(session: UInt64, kind: HistoryEntry.Kind, name: String) {
         if !self.records.isEmpty, self.isUncertain { self.records[self.records.count - 1].isUnknown = true }
         self.append(self.graph, self.marks, session: session, kind: kind, name: name, isVague: false)
@@ -77,18 +78,18 @@ package struct UndoOracle {
         self.isUncertain = true
     }
 
-    // MARK: Taking back
+    // MARK: Undo
 
-    /// Under whom an object was when it was deleted last.
+    /// Returns the owner of an object at its last deletion.
     private func lastOwner(_ id: ObjectID, _ property: PropertyNumber) -> ObjectID? {
         let death = self.records.last { $0.before.lives(id) && !$0.after.lives(id) }
         return death?.before.related(id, property).first
     }
 
-    /// One transaction after the other is taken back, the newest first; each with what it would leave.
+    /// Predicts the undo of transactions one by one, newest first.
     package func predict(_ revisions: [Revision], _ options: UndoOptions) -> EntryPrediction {
         var prediction = EntryPrediction(graph: self.graph, marks: self.marks)
-        if self.areMarksVague { prediction.opening = "what stands where it stood may have been placed in this batch" }
+        if self.areMarksVague { prediction.opening = "this batch may have placed objects at their old positions" }
         var left: Set<UndoSlot> = []
         for revision in revisions.reversed() {
             guard let record = self.record(revision) else {
@@ -110,13 +111,13 @@ package struct UndoOracle {
     }
 }
 
-/// What taking an entry back does, transaction by transaction.
+/// The prediction for the undo of an entry, transaction by transaction.
 package struct EntryPrediction {
     package struct Step {
         package var revision: Revision
-        /// `nil`: the transaction is not known.
+        /// The prediction, or `nil` if the transaction is unknown.
         package var prediction: UndoPrediction?
-        /// It takes a revision: `nil` when it may or may not.
+        /// Whether the step makes a revision; `nil` if it may or may not.
         package var isChange: Bool? = false
     }
 
@@ -133,7 +134,7 @@ package struct EntryPrediction {
         self.marks = marks
     }
 
-    /// A conflict over a slot that an older transaction changed too may be none in all.
+    /// Makes conflicts optional if an older transaction changed the same slot: in total there may be no conflict.
     fileprivate mutating func relax(_ prediction: UndoPrediction) {
         for law in prediction.conflicts where !law.isRequired {
             for step in self.steps.indices {
@@ -164,20 +165,20 @@ package struct EntryPrediction {
 
     package var openings: [String] {
         (self.opening.map { [$0] } ?? []) + self.predictions.flatMap(\.openings)
-            + (self.predictions.count < self.steps.count ? ["not known"] : [])
+            + (self.predictions.count < self.steps.count ? ["an unknown transaction"] : [])
     }
     package var isOpen: Bool { !self.openings.isEmpty }
 
-    /// What the first step that is refused is refused with: later ones may be too.
+    /// The codes of the refused steps.
     package var refusals: Set<ErrorCode> { self.predictions.reduce(into: []) { $0.formUnion($1.refusals) } }
     package var possibleRefusals: Set<ErrorCode> {
         self.predictions.reduce(into: []) { $0.formUnion($1.possibleRefusals) }
     }
 
-    /// How many revisions it may take: what changes little is taken back together.
+    /// The possible numbers of revisions. Small changes are undone in one revision.
     package var changeCounts: ClosedRange<Int> {
         let sure = self.steps.count { $0.isChange == true }
-        // What one does and the next takes back may be nothing in all.
+        // The changes of one step and the reverts of the next may cancel out.
         let isSure = self.steps.count == 1 ? sure == 1 : sure > 0 && !self.graph.isLike(self.found)
         return (isSure ? 1 : 0)...(sure + self.steps.count { $0.isChange == nil })
     }
@@ -193,7 +194,7 @@ package struct EntryPrediction {
 }
 
 extension NaiveGraph {
-    /// The same but for the order of lists.
+    /// Whether the graphs are equal except for the order of lists.
     package func isLike(_ other: NaiveGraph) -> Bool { self.unordered.objects == other.unordered.objects }
 
     package var unordered: NaiveGraph {
@@ -206,7 +207,7 @@ extension NaiveGraph {
 }
 
 extension PlacementMarks {
-    /// Placements that were new get the stamp that they have now.
+    /// Replaces the stamps of new placements by their actual stamps.
     fileprivate mutating func settle(by marks: PlacementMarks) {
         for (id, places) in self.places {
             for (property, stamp) in places where stamp == UndoPredictor.newStamp {

@@ -1,13 +1,13 @@
 import NestModel
 
-/// What a conflict that is told may look like. Where one thing can be seen from two sides, or be called one or the other,
-/// the contract leaves the choice.
+/// The allowed forms of a reported conflict. Where a conflict can be reported for either of two objects or with one of
+/// several reasons, the contract leaves the choice.
 package struct ConflictLaw: CustomStringConvertible {
     package var reasons: Set<UndoConflict.Reason>
     package var objects: Set<ObjectID>
-    /// `nil`: any, or the whole object.
+    /// The allowed properties; `nil`: any property or the whole object.
     package var properties: Set<PropertyNumber>?
-    /// It must be told; otherwise it may.
+    /// Whether the conflict must be reported. Otherwise it may be.
     package var isRequired: Bool
 
     package func allows(_ conflict: UndoConflict) -> Bool {
@@ -28,23 +28,25 @@ package struct UndoSlot: Hashable {
     package var property: PropertyNumber
 }
 
-/// What the contract says that an undo does, now.
+/// The result of an undo by the contract.
 package struct UndoPrediction {
-    /// Afterwards. The places in ordered lists are likely ones: `placed` says which objects the laws of order are for.
+    /// The graph after the undo. Positions in ordered lists are only probable; the order laws apply to the objects in
+    /// `placed`.
     package var graph: NaiveGraph
     package var marks: PlacementMarks
     package var conflicts: [ConflictLaw] = []
-    /// Not empty: it is refused with one of these.
+    /// If not empty, the undo is refused with one of these codes.
     package var refusals: Set<ErrorCode> = []
-    /// It may be refused with one of these.
+    /// The undo may be refused with one of these codes.
     package var possibleRefusals: Set<ErrorCode> = []
-    /// What the contract leaves open: then only the laws hold that hold for every undo.
+    /// The reasons why the contract leaves the result open. Only the general laws then apply.
     package var openings: [String] = []
     /// Objects that the undo puts into ordered lists.
     package var placed: Set<PlacementMarks.Side> = []
-    /// Slots that hold something else than the transaction gave them: of an entry of several, older ones leave them too.
+    /// Slots whose value is not the one that the transaction set. Older transactions of the entry do not revert them
+    /// either.
     package var left: Set<UndoSlot> = []
-    /// Those of them that come last, under another owner.
+    /// The placed objects that are appended to the list of another owner.
     package var rehomed: Set<PlacementMarks.Side> = []
 
     package init(graph: NaiveGraph, marks: PlacementMarks) {
@@ -54,16 +56,16 @@ package struct UndoPrediction {
 
     package var isOpen: Bool { !self.openings.isEmpty }
 
-    /// What may be told, and all that must be: in words what is wrong with what was told.
+    /// Returns descriptions of reported conflicts that are not allowed, and of required conflicts that are missing.
     package func faults(of conflicts: UndoConflicts) -> [String] {
         guard !self.isOpen else { return [] }
         var faults: [String] = []
         for conflict in conflicts.listed where !self.conflicts.contains(where: { $0.allows(conflict) }) {
-            faults.append("told of \(conflict.brief)")
+            faults.append("unexpected conflict: \(conflict.brief)")
         }
         if conflicts.listed.count == conflicts.count {
             for law in self.conflicts where law.isRequired && !conflicts.listed.contains(where: { law.allows($0) }) {
-                faults.append("not told of \(law)")
+                faults.append("missing conflict: \(law)")
             }
         }
         return faults

@@ -1,9 +1,9 @@
 import NestModel
 
 extension UndoPredictor {
-    // MARK: What it changed
+    // MARK: Updates
 
-    mutating func changeBack() {
+    mutating func revertUpdates() {
         for id in self.record.kept {
             let (before, after) = (self.record.before.objects[id]!, self.record.after.objects[id]!)
             let entity = self.record.before.entity(before.entity)
@@ -19,7 +19,7 @@ extension UndoPredictor {
                 let old = before.values[attribute.number]
                 let slot = UndoSlot(id: id, property: attribute.number)
                 if self.result.left.contains(slot) {
-                    self.leaveAgain(slot, [.edited])
+                    self.skipSlot(slot, [.edited])
                     continue
                 }
                 if now != after.values[attribute.number], !self.isForced { self.result.left.insert(slot) }
@@ -33,17 +33,17 @@ extension UndoPredictor {
             }
             for relationship in relationships {
                 if self.found.isPartner(relationship) {
-                    self.changePartnerBack(id, relationship)
+                    self.revertPartner(id, relationship)
                 } else {
-                    self.moveBack(id, relationship)
+                    self.revertMove(id, relationship)
                 }
             }
         }
     }
 
-    /// A newer transaction of the entry has left the slot. What is told of it goes by what it was before all of them, and is no
-    /// conflict when that is what it is now.
-    private mutating func leaveAgain(_ slot: UndoSlot, _ reasons: Set<UndoConflict.Reason>) {
+    /// Skips a slot that a newer transaction of the entry did not revert. The reported conflict depends on the value
+    /// before all transactions of the entry; there is none if the slot has that value now.
+    private mutating func skipSlot(_ slot: UndoSlot, _ reasons: Set<UndoConflict.Reason>) {
         self.conflict(reasons, [slot.id], [slot.property], isRequired: false)
     }
 
@@ -53,7 +53,7 @@ extension UndoPredictor {
                 != self.record.marksAfter.stamp(id, relationship.number)
     }
 
-    private mutating func moveBack(_ id: ObjectID, _ relationship: RelationshipDescription) {
+    private mutating func revertMove(_ id: ObjectID, _ relationship: RelationshipDescription) {
         let owners = [self.record.before, self.record.after, self.found].map {
             $0.related(id, relationship.number).first
         }
@@ -63,14 +63,15 @@ extension UndoPredictor {
         let isOrdered = self.found.inverse(relationship).isOrdered
         let isWhereItWasPut = owners[2] == owners[1] && marks[2] == marks[1]
         let slot = UndoSlot(id: id, property: relationship.number)
-        if self.result.left.contains(slot) { return self.leaveAgain(slot, [.moved, .edited]) }
+        if self.result.left.contains(slot) { return self.skipSlot(slot, [.moved, .edited]) }
         if !isWhereItWasPut, !self.isForced { self.result.left.insert(slot) }
         if !isWhereItWasPut {
             if owners[2] == owners[0], !isOrdered || marks[2] == marks[0] { return }
             if owners[2] == owners[0], owners[0] != owners[1] {
-                // Under whom it was, but somebody else has put it there: whether that is "as it would become" is open.
+                // Another session has moved the object under its old owner. The contract leaves open whether this is
+                // the target state.
                 self.conflict([.moved], [id], [relationship.number], isRequired: false)
-                if self.options.policy != .keep { self.open("\(id) is under its old owner at another's place") }
+                if self.options.policy != .keep { self.open("\(id) was moved back by another session") }
                 return
             }
             if !self.isForced {
@@ -79,19 +80,19 @@ extension UndoPredictor {
             self.overwrite([id], [relationship.number], isRequired: owners[2] != owners[1])
         }
         if let owner = owners[0] {
-            self.ownerBack(id, relationship, owner)
+            self.restoreOwner(id, relationship, owner)
         } else {
             self.release(id, relationship)
         }
     }
 
-    private mutating func changePartnerBack(_ id: ObjectID, _ relationship: RelationshipDescription) {
+    private mutating func revertPartner(_ id: ObjectID, _ relationship: RelationshipDescription) {
         let partners = [self.record.before, self.record.after, self.found].map {
             $0.related(id, relationship.number).first
         }
         let slot = UndoSlot(id: id, property: relationship.number)
-        if self.result.left.contains(slot) { return self.leaveAgain(slot, [.edited, .ownerGone]) }
-        // Of two that are joined both are left, or none.
+        if self.result.left.contains(slot) { return self.skipSlot(slot, [.edited, .ownerGone]) }
+        // Either both partners are skipped or none.
         let end = partners[2].map { UndoSlot(id: $0, property: self.found.inverse(relationship).number) }
         let isLeft = partners[2] != partners[1] || end.map { self.result.left.contains($0) } ?? false
         if isLeft, !self.isForced { self.result.left.insert(slot) }
@@ -107,11 +108,11 @@ extension UndoPredictor {
         if isLeft {
             let inverse = self.found.inverse(relationship).number
             self.overwrite([id], [relationship.number])
-            // The other's partner, unless that is the entry's own doing.
+            // Report the other partner too, unless the entry itself set it.
             if let other = partners[2] { self.overwrite([other], [inverse], isRequired: false) }
         }
         if let partner = partners[0] {
-            self.partnerBack(id, relationship, partner)
+            self.restorePartner(id, relationship, partner)
         } else if self.graph.related(id, relationship.number).first == partners[2] {
             self.release(id, relationship)
         }
@@ -119,7 +120,7 @@ extension UndoPredictor {
 
     // MARK: Pairs
 
-    mutating func pairBack() {
+    mutating func revertPairs() {
         let (before, after, found) = (self.record.before.pairs, self.record.after.pairs, self.found.pairs)
         for side in before.subtracting(after).sorted() {
             let other = self.record.before.other(side)
@@ -134,7 +135,7 @@ extension UndoPredictor {
             }
             if !self.present.isDisjoint(with: [side.owner, other.owner]) {
                 self.conflict([.edited, .present], [side.owner, other.owner], isRequired: false)
-                self.open("a pair of an object that is there again")
+                self.open("a pair of an object that exists again")
             }
             self.pair(side)
         }
@@ -151,12 +152,12 @@ extension UndoPredictor {
             if made?.identity != now?.identity {
                 self.conflict([.edited, .moved], objects, isRequired: false)
                 self.result.possibleRefusals.insert(.undoConflict)
-                self.open("a pair has been made anew")
+                self.open("a pair was removed and added again")
             } else if made != now || madeThere != nowThere {
                 if isGoing {
                     self.conflict([.moved], objects, isRequired: false)
                     self.result.possibleRefusals.insert(.undoConflict)
-                    if !self.isForced { self.open("a pair of what goes was moved") }
+                    if !self.isForced { self.open("a pair of a deleted object was moved") }
                 } else if !self.isForced {
                     self.conflict([.moved], objects)
                     continue
@@ -165,16 +166,16 @@ extension UndoPredictor {
             }
             self.part(side)
         }
-        for side in before.intersection(after).sorted() { self.movePairBack(side) }
+        for side in before.intersection(after).sorted() { self.revertPairMove(side) }
     }
 
-    private mutating func movePairBack(_ side: PlacementMarks.Side) {
+    private mutating func revertPairMove(_ side: PlacementMarks.Side) {
         for side in [side, self.record.before.other(side)] {
             let marks = [self.record.marksBefore, self.record.marksAfter, self.foundMarks].map { $0.pairs[side] }
             if marks[0] == marks[1] { continue }
-            if marks[0]?.identity != marks[1]?.identity { self.open("a pair was made anew in one transaction") }
+            if marks[0]?.identity != marks[1]?.identity { self.open("a pair was removed and added in one transaction") }
             let objects: Set<ObjectID> = [side.owner, side.object]
-            // Gone; or gone and made anew.
+            // The pair was removed, or removed and added again.
             if marks[2]?.identity != marks[1]?.identity {
                 self.conflict([.edited, .moved, .ownerGone, .deleted], objects, isRequired: false)
             } else if marks[2] == marks[0] {
@@ -204,9 +205,9 @@ extension UndoPredictor {
         self.result.marks.pairs[self.record.after.other(side)] = nil
     }
 
-    // MARK: What it inserted
+    // MARK: Inserts
 
-    mutating func takeAway() {
+    mutating func deleteInsertedObjects() {
         var going: Set<ObjectID> = []
         for id in self.record.inserted {
             guard self.found.lives(id) else {
@@ -214,23 +215,23 @@ extension UndoPredictor {
                 continue
             }
             going.insert(id)
-            guard self.isTouched(id) else { continue }
+            guard self.hasLaterChanges(id) else { continue }
             guard self.isForced else {
                 self.refuse(.undoConflict)
                 continue
             }
-            self.judgeForced(id)
-            // What it holds is told by what goes with it.
-            self.lose(id, isRequired: self.record.after.objects[id]!.values != self.found.objects[id]!.values)
+            self.noteForcedDeleteRules(id)
+            // Objects that it contains are reported by the objects deleted with it.
+            self.reportLoss(id, isRequired: self.record.after.objects[id]!.values != self.found.objects[id]!.values)
         }
         guard !going.isEmpty else { return }
         let restored = self.graph
-        for id in going { self.takeLinksBack(id) }
-        let doomed = self.reached(from: going)
-        if self.isForced { self.tellLosses(doomed.subtracting(going), restored) }
-        for id in doomed {
+        for id in going { self.removeOwnLinks(id) }
+        let cascade = self.reached(from: going)
+        if self.isForced { self.reportLosses(cascade.subtracting(going), restored) }
+        for id in cascade {
             for relationship in self.graph.entity(of: id).relationships {
-                let staying = Set(self.graph.related(id, relationship.number)).subtracting(doomed)
+                let staying = Set(self.graph.related(id, relationship.number)).subtracting(cascade)
                 if staying.isEmpty { continue }
                 if relationship.deleteRule == .deny { self.refuse(.deleteDenied) }
                 if !self.isForced, relationship.isToMany, !self.graph.isPaired(relationship) {
@@ -238,9 +239,9 @@ extension UndoPredictor {
                 }
             }
         }
-        if !self.isForced, doomed != going { self.holdsOthers(going.min()!, doomed.subtracting(going)) }
-        if !doomed.isDisjoint(with: self.graph.roots) { self.refuse(.rootObject) }
-        for id in doomed {
+        if !self.isForced, cascade != going { self.holdsOthers(going.min()!, cascade.subtracting(going)) }
+        if !cascade.isDisjoint(with: self.graph.roots) { self.refuse(.rootObject) }
+        for id in cascade {
             for relationship in self.graph.entity(of: id).relationships {
                 for other in self.graph.related(id, relationship.number) {
                     self.result.marks.pairs[PlacementMarks.Side(id, relationship.number, other)] = nil
@@ -253,9 +254,9 @@ extension UndoPredictor {
         }
     }
 
-    /// Others go, and what leads to anything that goes leads there no more. What the undo has put back among them stays where
-    /// it was: where that is another's test.
-    private mutating func tellLosses(_ others: Set<ObjectID>, _ restored: NaiveGraph) {
+    /// Reports the other objects that the cascade deletes, and the references to them. Where the undo restores an
+    /// object into a deleted one, the result is open.
+    private mutating func reportLosses(_ others: Set<ObjectID>, _ restored: NaiveGraph) {
         for id in others.sorted() {
             let now = self.found.objects[id]
             let isPutBack = restored.entity(of: id).relationships.contains { relationship in
@@ -263,58 +264,58 @@ extension UndoPredictor {
             }
             if isPutBack {
                 self.result.possibleRefusals.insert(.ownerGone)
-                self.open("\(id) goes back into what goes")
+                self.open("\(id) is restored into a deleted object")
             }
-            if now != nil { self.lose(id) }
+            if now != nil { self.reportLoss(id) }
         }
         for id in self.found.objects.keys { self.overwrite([id], isRequired: false) }
     }
 
-    /// Whether its delete rules are judged with the owner that it was given, or without, is open.
-    private mutating func judgeForced(_ id: ObjectID) {
+    /// The contract leaves open whether delete rules are checked with or without the owner that another session set.
+    private mutating func noteForcedDeleteRules(_ id: ObjectID) {
         let relationships = self.found.entity(of: id).relationships.filter { relationship in
             !relationship.isToMany && relationship.deleteRule != .nullify
                 && !self.found.related(id, relationship.number).isEmpty
         }
         guard !relationships.isEmpty else { return }
         self.result.possibleRefusals.insert(.deleteDenied)
-        self.open("\(id) goes, and its delete rules lead to whom it is under")
+        self.open("\(id) is deleted, and its delete rules lead to its owner")
     }
 
-    /// The owners and partners that it was given go first: delete rules reach only what came since.
-    private mutating func takeLinksBack(_ id: ObjectID) {
+    /// Removes the owners and partners that the transaction set, so that delete rules reach only later relations.
+    private mutating func removeOwnLinks(_ id: ObjectID) {
         for relationship in self.graph.entity(of: id).relationships {
             let own = self.record.after.related(id, relationship.number)
             let now = self.graph.related(id, relationship.number)
             if !relationship.isToMany, now == own { self.release(id, relationship) }
             guard relationship.isToMany, !self.graph.isPaired(relationship) else { continue }
-            // What was there before came under it, and was left under it.
+            // Older objects that the transaction moved under it are still there.
             let left = now.filter { own.contains($0) && self.record.before.lives($0) }
             if !left.isEmpty { self.holdsOthers(id, Set(left)) }
         }
     }
 
     private func reached(from going: Set<ObjectID>) -> Set<ObjectID> {
-        var doomed = going
+        var cascade = going
         while true {
-            let count = doomed.count
-            for id in doomed {
+            let count = cascade.count
+            for id in cascade {
                 for relationship in self.graph.entity(of: id).relationships where relationship.deleteRule == .cascade {
-                    doomed.formUnion(self.graph.related(id, relationship.number))
+                    cascade.formUnion(self.graph.related(id, relationship.number))
                 }
             }
-            if doomed.count == count { return doomed }
+            if cascade.count == count { return cascade }
         }
     }
 
-    /// What was there before the transaction, and was left where it is, would go or lose its owner with what goes.
+    /// Notes that a deleted object contains older objects, which would be deleted with it or lose their owner.
     private mutating func holdsOthers(_ id: ObjectID, _ others: Set<ObjectID>) {
         self.result.possibleRefusals.formUnion([.undoConflict, .ownerGone, .deleteDenied, .validationFailed])
-        self.open("\(id) goes and holds \(others.sorted()), which stay")
+        self.open("\(id) is deleted and contains \(others.sorted()), which stay")
     }
 
-    /// Edited, moved, or holding what came since.
-    private func isTouched(_ id: ObjectID) -> Bool {
+    /// Whether the object was edited, moved or got related objects since.
+    private func hasLaterChanges(_ id: ObjectID) -> Bool {
         let (after, now) = (self.record.after.objects[id]!, self.found.objects[id]!)
         if after.values != now.values { return true }
         return self.found.entity(of: id).relationships.contains { relationship in

@@ -1,20 +1,20 @@
 import NestModel
 
-/// Takes one transaction back on a naive graph, by the table of conflicts of the protocol, row by row.
+/// Undoes one transaction on a naive graph, row by row according to the protocol's table of conflicts.
 package struct UndoPredictor {
     let record: UndoRecord
     let options: UndoOptions
     let found: NaiveGraph
     let foundMarks: PlacementMarks
-    /// Under whom an object that is gone was, as the journal knows it.
+    /// Returns the last owner of a deleted object, from the journal.
     let lastOwner: (ObjectID, PropertyNumber) -> ObjectID?
     var result: UndoPrediction
     var restored: Set<ObjectID> = []
-    /// Deleted by the transaction, and there again.
+    /// The objects that the transaction deleted and that exist again.
     var present: Set<ObjectID> = []
-    /// To-one relationships that lead to an owner again, with the placement they had; linked from left to right.
+    /// The to-one relationships to restore, with their old placement marks. They are linked from left to right.
     var returns: [(id: ObjectID, relationship: RelationshipDescription, owner: ObjectID, mark: UInt64?)] = []
-    /// Stands for a placement that nothing had before.
+    /// The stamp of a new placement.
     static let newStamp = UInt64.max
 
     private init(
@@ -42,22 +42,22 @@ package struct UndoPredictor {
     ) -> UndoPrediction {
         var predictor = UndoPredictor(record, options, graph, marks, lastOwner: lastOwner)
         predictor.result.left = left
-        if record.isUnknown { predictor.open("what the transaction did is not known") }
-        if record.isVague { predictor.open("the transaction may have placed what stood there") }
-        predictor.bringBack()
-        predictor.changeBack()
-        predictor.linkReturns()
-        predictor.pairBack()
-        predictor.takeAway()
-        predictor.judge()
+        if record.isUnknown { predictor.open("the changes of the transaction are not known") }
+        if record.isVague { predictor.open("the transaction may have placed objects at their old positions") }
+        predictor.restoreDeletedObjects()
+        predictor.revertUpdates()
+        predictor.linkRestoredOwners()
+        predictor.revertPairs()
+        predictor.deleteInsertedObjects()
+        predictor.validate()
         return predictor.result
     }
 
-    // MARK: What comes of it
+    // MARK: Results
 
     mutating func open(_ text: String) { self.result.openings.append(text) }
 
-    /// Something stands in the way, as the table says: strict refuses for it.
+    /// Adds a conflict of the table. A strict undo is refused because of it.
     mutating func conflict(
         _ reasons: Set<UndoConflict.Reason>,
         _ objects: Set<ObjectID>,
@@ -71,7 +71,7 @@ package struct UndoPredictor {
         if isRequired { self.refuse(.undoConflict) } else { self.result.possibleRefusals.insert(.undoConflict) }
     }
 
-    /// A forced undo takes another's value.
+    /// Reports that a forced undo overwrites a value of another session.
     mutating func overwrite(
         _ objects: Set<ObjectID>,
         _ properties: Set<PropertyNumber>? = nil,
@@ -84,8 +84,8 @@ package struct UndoPredictor {
         )
     }
 
-    /// A forced undo deletes another's object.
-    mutating func lose(_ id: ObjectID, isRequired: Bool = true) {
+    /// Reports that a forced undo deletes an object of another session.
+    mutating func reportLoss(_ id: ObjectID, isRequired: Bool = true) {
         self.result.conflicts.append(
             ConflictLaw(reasons: [.lost], objects: [id], properties: nil, isRequired: isRequired)
         )
@@ -100,10 +100,10 @@ package struct UndoPredictor {
 
     var isForced: Bool { self.options.policy == .force }
 
-    // MARK: What it deleted
+    // MARK: Deletions
 
-    /// Every object comes back with its id and values; relationships follow.
-    private mutating func bringBack() {
+    /// Restores every deleted object with its id and values, and then its relationships.
+    private mutating func restoreDeletedObjects() {
         for id in self.record.deleted {
             if self.found.lives(id) {
                 self.present.insert(id)
@@ -119,9 +119,9 @@ package struct UndoPredictor {
             for relationship in self.graph.entity(of: id).relationships where !relationship.isToMany {
                 guard let other = self.record.before.related(id, relationship.number).first else { continue }
                 if self.graph.isPartner(relationship) {
-                    self.partnerBack(id, relationship, other)
+                    self.restorePartner(id, relationship, other)
                 } else {
-                    self.ownerBack(id, relationship, other)
+                    self.restoreOwner(id, relationship, other)
                 }
             }
         }
@@ -129,7 +129,7 @@ package struct UndoPredictor {
 
     // MARK: Owners
 
-    mutating func ownerBack(_ id: ObjectID, _ relationship: RelationshipDescription, _ owner: ObjectID) {
+    mutating func restoreOwner(_ id: ObjectID, _ relationship: RelationshipDescription, _ owner: ObjectID) {
         let mark = self.record.marksBefore.stamp(id, relationship.number)
         if self.graph.lives(owner) { return self.returns.append((id, relationship, owner, mark)) }
         let isRestored = self.restored.contains(id)
@@ -142,7 +142,7 @@ package struct UndoPredictor {
             self.result.conflicts.append(
                 ConflictLaw(reasons: [.rehomed], objects: [id], properties: [relationship.number], isRequired: true)
             )
-            // Asked for, and yet not as it was.
+            // Rehoming was requested, but the result differs from the old state.
             if self.options.policy == .strict { self.result.possibleRefusals.insert(.undoConflict) }
             let inverse = self.graph.inverse(relationship).number
             self.result.rehomed.insert(PlacementMarks.Side(home, inverse, id))
@@ -150,7 +150,7 @@ package struct UndoPredictor {
             self.refuse(.ownerGone)
         } else {
             self.conflict([.ownerGone], [id], [relationship.number])
-            if !isRestored { self.open("\(id) came from under \(owner), above whom nobody lives") }
+            if !isRestored { self.open("\(id) had the owner \(owner), which has no living ancestor") }
         }
     }
 
@@ -166,8 +166,9 @@ package struct UndoPredictor {
         return nil
     }
 
-    /// From left to right: after the left neighbour of then, else before the right one, else about where it was.
-    mutating func linkReturns() {
+    /// Links the restored objects from left to right: after the old left neighbour, else before the old right
+    /// neighbour, else near the old index.
+    mutating func linkRestoredOwners() {
         func index(_ entry: (id: ObjectID, relationship: RelationshipDescription, owner: ObjectID, mark: UInt64?))
             -> Int
         {
@@ -210,18 +211,18 @@ package struct UndoPredictor {
 
     // MARK: One to one
 
-    /// The object becomes the partner again of one that it had before.
-    mutating func partnerBack(_ id: ObjectID, _ relationship: RelationshipDescription, _ partner: ObjectID) {
+    /// Restores the old partner of an object.
+    mutating func restorePartner(_ id: ObjectID, _ relationship: RelationshipDescription, _ partner: ObjectID) {
         let inverse = self.graph.inverse(relationship)
         let sites = (objects: Set([id, partner]), properties: Set([relationship.number, inverse.number]))
         guard self.graph.lives(partner) else {
             if !self.graph.related(id, relationship.number).isEmpty {
-                self.open("\(id) had \(partner), who is gone, and has another")
+                self.open("\(id) had the deleted partner \(partner) and has another one")
             }
             return self.conflict([.ownerGone, .edited], sites.objects, sites.properties)
         }
         if self.present.contains(partner) || self.present.contains(id) {
-            self.open("one of two partners is there again")
+            self.open("one of two partners exists again")
         }
         let now = self.found.related(partner, inverse.number).first
         let left = self.record.after.related(partner, inverse.number).first
@@ -241,7 +242,7 @@ package struct UndoPredictor {
 
     // MARK: The end
 
-    private mutating func judge() {
+    private mutating func validate() {
         if self.graph.hasCycle { self.refuse(.cycle) }
         let faults = self.graph.faults
         if !faults.isEmpty { self.refuse(NaiveRefusal.faults(faults).code) }

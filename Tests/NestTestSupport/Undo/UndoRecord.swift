@@ -1,6 +1,6 @@
 import NestModel
 
-/// All of one committed transaction: the whole graph before and after it.
+/// One committed transaction with the complete graphs before and after it.
 package struct UndoRecord {
     package var revision: Revision
     /// The public number of the session that wrote it.
@@ -11,9 +11,10 @@ package struct UndoRecord {
     package var after: NaiveGraph
     package var marksBefore: PlacementMarks
     package var marksAfter: PlacementMarks
-    /// It may have put something where it was before: only the marks would tell, and they are not known.
+    /// Whether the transaction may have placed objects at their old positions. Only the marks show this, and they are
+    /// not known.
     package var isVague = false
-    /// The graphs are not those of the store: what it did is not known.
+    /// Whether the changes are unknown, because the graphs are not those of the store.
     package var isUnknown = false
 
     package init(
@@ -38,14 +39,14 @@ package struct UndoRecord {
 
     package var inserted: [ObjectID] { self.after.objects.keys.filter { self.before.objects[$0] == nil }.sorted() }
     package var deleted: [ObjectID] { self.before.objects.keys.filter { self.after.objects[$0] == nil }.sorted() }
-    /// Objects that were there before and after.
+    /// The objects that exist before and after.
     package var kept: [ObjectID] { self.before.objects.keys.filter { self.after.objects[$0] != nil }.sorted() }
 }
 
 extension NaiveGraph {
     package func lives(_ id: ObjectID) -> Bool { self.objects[id] != nil }
 
-    /// A to-one relationship to an owner that has many.
+    /// Whether this is the to-one side of a one-to-many relationship.
     package func isOwned(_ relationship: RelationshipDescription) -> Bool {
         !relationship.isToMany && self.inverse(relationship).isToMany
     }
@@ -58,7 +59,7 @@ extension NaiveGraph {
         relationship.isToMany && self.inverse(relationship).isToMany
     }
 
-    /// Every pair of a many-to-many relationship once: by the side that comes first.
+    /// Every pair of the many-to-many relationships, once, as the lower of its two sides.
     package var pairs: Set<PlacementMarks.Side> {
         var pairs: Set<PlacementMarks.Side> = []
         for (id, object) in self.objects {
@@ -72,7 +73,7 @@ extension NaiveGraph {
         return pairs
     }
 
-    /// The same pair from its other side.
+    /// Returns the other side of a pair.
     package func other(_ side: PlacementMarks.Side) -> PlacementMarks.Side {
         PlacementMarks.Side(side.object, self.relationship(side).inverse, side.owner)
     }
@@ -81,7 +82,7 @@ extension NaiveGraph {
         self.entity(of: side.owner).relationship(side.property)!
     }
 
-    /// A hierarchy in which somebody is above himself.
+    /// Whether an object of a hierarchy is its own ancestor.
     package var hasCycle: Bool {
         for (id, object) in self.objects {
             for relationship in self.entity(object.entity).relationships where self.isOwned(relationship) {

@@ -1,9 +1,9 @@
 import NestModel
 import NestProtocol
 
-/// One or several transactions that are taken back together.
+/// One or several transactions that are undone together.
 package struct NaiveUndoEntry: Equatable {
-    /// Ascending.
+    /// The revisions of the transactions, ascending.
     package var revisions: [Revision]
     package var name: String
 
@@ -17,14 +17,14 @@ package struct NaiveUndoEntry: Equatable {
     }
 }
 
-/// The stacks of one session, newest last, and what is needed to know which writes belong together.
+/// The stacks of one session, newest last, and the state that decides which writes form one entry.
 package struct NaiveUndoStacks: Equatable {
     package struct Group: Equatable {
         package var number: UInt64
         package var opener: UInt64
         package var name: String?
         package var lastWrite: Int64
-        /// Its entry: the newest of its transactions, once there is one.
+        /// The newest transaction of the group's entry, once there is one.
         package var newest: Revision?
     }
 
@@ -38,9 +38,9 @@ package struct NaiveUndoStacks: Equatable {
     package var redo: [NaiveUndoEntry] = []
     package var blocked: [NaiveUndoEntry] = []
     package var groups: [Group] = []
-    /// By connection: the group that it is in.
+    /// The group of each connection.
     package var groupOf: [UInt64: UInt64] = [:]
-    /// The session's newest transaction of any kind.
+    /// The session's newest transaction, of any kind.
     package var newest: Newest?
 
     package init() {}
@@ -59,7 +59,7 @@ package struct NaiveUndoStacks: Equatable {
 
     // MARK: Writes
 
-    /// An ordinary write that changed something. `name`: its own; of the group when that has one.
+    /// Records a write that changed something. `name`: the group's name if it has one, otherwise the transaction's.
     package mutating func write(
         _ revision: Revision,
         name: String,
@@ -85,14 +85,14 @@ package struct NaiveUndoStacks: Equatable {
         guard let joined, self.undo[joined].revisions.count < Limits.undoEntryTransactionsMax else {
             return self.undo.append(NaiveUndoEntry(revisions: [revision], name: name))
         }
-        // What an entry's newest transaction is decides where it stands.
+        // Entries are ordered by their newest transaction.
         var entry = self.undo.remove(at: joined)
         entry.revisions.append(revision)
         entry.name = name
         self.undo.append(entry)
     }
 
-    /// An undo (a redo) of the newest entry, which became these transactions; none: it changed nothing.
+    /// Records an undo or redo of the newest entry, which made these revisions; none if it changed nothing.
     package mutating func takeBack(isUndo: Bool, _ revisions: [Revision], time: Int64) {
         guard let entry = isUndo ? self.undo.popLast() : self.redo.popLast() else { return }
         guard !revisions.isEmpty else { return self.blocked.append(entry) }
@@ -118,7 +118,7 @@ package struct NaiveUndoStacks: Equatable {
         self.groupOf[connection] = number
     }
 
-    /// Of the one who opened it: it is over for all. Of another: he leaves.
+    /// Removes a connection from its group. If the connection opened the group, the group ends.
     package mutating func leave(_ connection: UInt64) {
         guard let number = self.groupOf.removeValue(forKey: connection) else { return }
         guard self.groups.contains(where: { $0.number == number && $0.opener == connection }) else { return }
@@ -136,7 +136,7 @@ package struct NaiveUndoStacks: Equatable {
         self.groupOf = self.groupOf.filter { $0.value != number }
     }
 
-    /// The server has gone, and all connections with it. Typing goes on.
+    /// Records a restart, which ends all connections and groups. Undo coalescing continues.
     package mutating func restart() {
         self.groups = []
         self.groupOf = [:]

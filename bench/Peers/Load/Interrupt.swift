@@ -2,13 +2,13 @@ import CEpoll
 import Glibc
 import PeerWires
 
-/// Ctrl-C and SIGTERM as a descriptor to look at, so that whoever is waiting throws, and all servers and directories go on the
-/// way out.
+/// Ctrl-C, SIGTERM and SIGHUP as a descriptor to poll. A waiting function throws, so that all servers end and all
+/// directories are removed.
 struct Interrupt {
     let descriptor: Int32
 
-    /// Once, before anything is started: from then on the signals end nothing by themselves. Writing to a server that is gone
-    /// is an error like others.
+    /// Call once, before starting servers. From then on the signals do not end this program, and writing to a closed
+    /// connection is an error instead of a signal.
     init() throws {
         var signals = Self.signals
         sigprocmask(SIG_BLOCK, &signals, nil)
@@ -24,7 +24,7 @@ struct Interrupt {
         return signals
     }
 
-    /// Waits; throws when one of the signals comes or has come.
+    /// Waits. Throws if one of the signals arrives or has arrived.
     func pause(milliseconds: Int) throws {
         var poll = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
         if Glibc.poll(&poll, 1, Int32(milliseconds)) > 0 { throw Interrupted() }
@@ -35,7 +35,7 @@ struct Interrupted: Error, CustomStringConvertible {
     var description: String { "interrupted" }
 }
 
-/// A system call that failed, with the reason that it left.
+/// A failed system call, with the reason in `errno`.
 struct SystemFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -44,7 +44,7 @@ struct SystemFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Nanoseconds of a clock that only goes on.
+/// Returns the nanoseconds of a monotonic clock.
 func monotonicTime() -> UInt64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)

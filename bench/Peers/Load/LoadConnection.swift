@@ -1,19 +1,19 @@
 import Glibc
 import PeerWires
 
-/// One socket of the load client, and what its wire has counted.
+/// One socket of the load client, with its wire.
 final class LoadConnection {
     let descriptor: Int32
-    /// Its number among those of its kind.
+    /// The index among the connections of its kind.
     let index: Int
     let wire: any PeerWire
     fileprivate(set) var isReady = false
     fileprivate var isWaitingToWrite = false
     fileprivate var unsent: [UInt8]
-    /// How much of `unsent` is sent.
+    /// The number of bytes of `unsent` that were sent.
     fileprivate var sentBytes = 0
 
-    /// Connects without waiting, and has the wire's opening to send.
+    /// Starts to connect without waiting, and queues the wire's opening.
     init(port: Int, index: Int, wire: any PeerWire) throws {
         self.index = index
         self.wire = wire
@@ -39,7 +39,7 @@ final class LoadConnection {
         }
     }
 
-    /// Sends what can be sent now. Answers whether the socket must be asked when there is room.
+    /// Sends as many bytes as the socket accepts. Returns whether to wait for room in the socket.
     fileprivate func flush() throws -> Bool {
         while self.sentBytes < self.unsent.count {
             let count = self.unsent.withUnsafeBytes {
@@ -52,7 +52,7 @@ final class LoadConnection {
             }
             if count < 0 {
                 if errno == EINTR { continue }
-                // Not connected yet is no room either.
+                // A socket that is not connected yet has no room either.
                 if errno == EAGAIN || errno == ENOTCONN { return true }
                 throw SystemFailure("send")
             }
@@ -65,7 +65,7 @@ final class LoadConnection {
 }
 
 extension LoadLoop {
-    /// Sends what is waiting, and asks to be told of room when there is not enough.
+    /// Sends the queued bytes, and watches for room if the socket does not accept all of them.
     func flush(_ connection: LoadConnection) throws {
         let waits = try connection.flush()
         guard waits != connection.isWaitingToWrite else { return }
@@ -73,13 +73,13 @@ extension LoadLoop {
         try self.watch(connection, writing: waits)
     }
 
-    /// Sends what `body` appends.
+    /// Sends the bytes that `body` appends.
     func send(_ connection: LoadConnection, _ body: (inout [UInt8]) -> Void) throws {
         body(&connection.unsent)
         if !connection.isWaitingToWrite { try self.flush(connection) }
     }
 
-    /// Counts what one read brought; sends what the wire has to say to it.
+    /// Counts the bytes of one read and sends the wire's reply to them.
     func take(_ connection: LoadConnection, _ bytes: UnsafeRawBufferPointer) throws -> Received {
         let before = connection.unsent.count
         let received = try connection.wire.take(bytes, reply: &connection.unsent)

@@ -2,16 +2,16 @@ import CEpoll
 import Glibc
 import PeerWires
 
-/// The load client: one thread, one epoll, all connections to a peer. The same for every peer.
+/// The load client: one thread and one epoll with all connections to a peer. All peers use the same client.
 ///
-/// Not a library's event loop, so that it takes less of the machine than any server that it measures.
+/// It uses no event loop of a library, so that it needs less processor time than any server that it measures.
 final class LoadLoop {
     private static let eventsMax = 512
     private static let readBytes = 1 << 18
 
     private let epoll: Int32
     private let interrupt: Interrupt
-    /// By descriptor.
+    /// The connections by descriptor.
     private var connections: [LoadConnection?] = []
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: LoadLoop.readBytes, alignment: 16)
     private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: LoadLoop.eventsMax)
@@ -30,7 +30,7 @@ final class LoadLoop {
         self.events.deallocate()
     }
 
-    /// A new connection; it becomes ready in later turns.
+    /// Starts a connection, which becomes ready in a later turn.
     func connect(port: Int, index: Int, wire: any PeerWire) throws -> LoadConnection {
         let connection = try LoadConnection(port: port, index: index, wire: wire)
         let slot = Int(connection.descriptor)
@@ -41,7 +41,7 @@ final class LoadLoop {
         return connection
     }
 
-    /// Connections that are ready, so many at a time that no server's backlog is too short.
+    /// Opens connections and waits until they are ready. It opens 64 at a time, so that no server's backlog overflows.
     func connect(port: Int, _ wires: [any PeerWire]) throws -> [LoadConnection] {
         var made: [LoadConnection] = []
         made.reserveCapacity(wires.count)
@@ -64,7 +64,7 @@ final class LoadLoop {
         Glibc.close(connection.descriptor)
     }
 
-    /// Turns until something is so; throws when it is not after so many seconds without anything that came.
+    /// Runs turns until `isDone` returns true. Throws if nothing arrives for `limit` seconds.
     func turn(
         until isDone: () -> Bool,
         within limit: Double,
@@ -79,7 +79,8 @@ final class LoadLoop {
         }
     }
 
-    /// One turn: waits for at most so long, reads what is there. Answers whether anything came.
+    /// Runs one turn: waits for at most this time and reads the bytes that have arrived. Returns whether there was an
+    /// event.
     @discardableResult
     func turn(milliseconds: Int, _ onReceived: (LoadConnection, Received) throws -> Void) throws -> Bool {
         let count = epoll_wait(self.epoll, self.events, Int32(Self.eventsMax), Int32(milliseconds))

@@ -2,13 +2,14 @@ import Glibc
 import Histogram
 import PeerWires
 
-/// One writer, N subscribers: keeps a number of writes in flight for some time, and notes when each has reached all.
+/// Keeps a number of writes in flight for some time, with one writer and N subscribers, and records when each write has
+/// reached all of them.
 final class NotifyRace {
     struct Result {
-        /// Deliveries a second.
+        /// The deliveries per second.
         var rate: Double
         var writes: Int
-        /// Microseconds from just before a write is sent to the last subscriber.
+        /// The microseconds from just before a write is sent until the last subscriber has received it.
         var latency: Histogram<UInt64>
     }
 
@@ -20,16 +21,16 @@ final class NotifyRace {
     private var answered = 0
     /// When each write was sent.
     private var sentAt: [UInt64] = []
-    /// Subscribers that have not got write n yet.
+    /// The number of subscribers that have not received write n.
     private var missing: [Int] = []
-    /// Writes that each subscriber has.
+    /// The number of writes that each subscriber has received.
     private var totals: [Int]
-    /// Writes that have reached everybody.
+    /// The number of writes that have reached all subscribers.
     private var complete = 0
     private var latency = Histogram<UInt64>(highestTrackableValue: 120_000_000)
     private var deadline: UInt64 = 0
 
-    /// `writesMax`: writes in all, however fast they are.
+    /// `writesMax`: the maximum number of writes.
     init(
         _ loop: LoadLoop,
         writer: (connection: LoadConnection, wire: any RequestWire),
@@ -45,7 +46,7 @@ final class NotifyRace {
         self.totals = [Int](repeating: 0, count: subscribers)
     }
 
-    /// Writes for so many seconds, then waits until all that was written has reached all.
+    /// Writes for `seconds`, then waits until all writes have reached all subscribers.
     func run(seconds: Double) throws -> Result {
         let start = monotonicTime()
         self.deadline = start + UInt64(seconds * 1e9)

@@ -2,12 +2,12 @@ import Glibc
 import Histogram
 import PeerWires
 
-/// Keeps a number of requests in flight on each of some connections for some time.
+/// Keeps `depth` requests in flight on each connection for some time.
 final class RequestRace {
     struct Result {
         var answered = 0
         var time = 0.0
-        /// Microseconds from just before a request is sent to its answer.
+        /// The microseconds from just before a request is sent until its reply arrives.
         var latency = Histogram<UInt64>(highestTrackableValue: 120_000_000)
     }
 
@@ -32,10 +32,10 @@ final class RequestRace {
     private let lanes: [Lane]
     private var deadline: UInt64 = 0
     private var result = Result()
-    /// Requests whose answers have not come.
+    /// The number of requests without a reply.
     private var open = 0
 
-    /// `requestsMax`: on each connection, however fast they are.
+    /// `requestsMax`: the maximum number of requests on each connection.
     init(
         _ loop: LoadLoop,
         _ connections: [(LoadConnection, any RequestWire)],

@@ -5,33 +5,33 @@ import PeerWires
 struct Comparison {
     var workload: String
     var setting: String
-    /// Of `Side.values`, which are rates.
+    /// The unit of `Side.values`, which are rates.
     var unit: String
-    /// Whether the times are of one thing after the other, so that they say something themselves.
+    /// Whether requests ran one at a time, so that their times can be compared.
     var comparesLatency: Bool
-    /// nest is the first, when it did not fail.
+    /// nest is the first, if it did not fail.
     var sides: [Side]
-    /// Who is missing, and why.
+    /// The missing peers, with the reasons.
     var leftOut: [String]
 
     var nest: Side? { self.sides.first { $0.name == "nest" } }
     var peers: [Side] { self.sides.filter { $0.name != "nest" } }
 }
 
-/// What one of them did, in all rounds.
+/// The results of one server in all rounds.
 struct Side {
     var name: String
     var terms: Terms
-    /// What the design asks nest's ratio to this side to be: floor and goal.
+    /// The design's target for nest's ratio to this side: floor and goal.
     var wanted: String?
     var values: Rounds
-    /// Median microseconds of each round; empty when nothing was timed.
+    /// The median of each round in microseconds; empty if nothing was timed.
     var medians: Rounds
-    /// Microseconds, over all rounds.
+    /// The latency over all rounds, in microseconds.
     var latency: Histogram<UInt64>?
     var serverCores: Rounds
     var clientCores: Rounds
-    /// Bytes.
+    /// In bytes.
     var memory: Rounds
 
     init(name: String, terms: Terms, wanted: String?, _ figures: [Figure]) {
@@ -50,6 +50,6 @@ struct Side {
         self.memory = Rounds(figures.map { Double($0.effort.memory) })
     }
 
-    /// A load client with one thread that is busy all the time may be what limits.
+    /// Whether the load client may be the bottleneck: its one thread was busy almost all the time.
     var isClientLimited: Bool { self.clientCores.median > 0.9 }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Histogram
 import PeerWires
 
-/// One line of JSON: nest and one peer. The names are those of nestbench's lines, where they mean the same.
+/// One line of JSON for nest and one peer. Members that mean the same have the same names as in nestbench's lines.
 struct JSONMeasurement: Encodable {
     private struct Latency: Encodable {
         var p50, p90, p99, p999, max: UInt64
@@ -16,7 +16,7 @@ struct JSONMeasurement: Encodable {
         }
     }
 
-    /// By side.
+    /// A value for each side.
     private struct Both<Value: Encodable>: Encodable {
         var nest: Value?
         var peer: Value?
@@ -29,7 +29,7 @@ struct JSONMeasurement: Encodable {
     private var workload: String
     private var parameters: String
     private var unit: String
-    /// One figure a round, here and in `peer`; without nest when it failed.
+    /// One figure for each round, here and in `peer`; empty if nest failed.
     private var nest: [Double]
     private var peerName: String
     private var peer: [Double]
@@ -38,13 +38,13 @@ struct JSONMeasurement: Encodable {
     private var ratioMost: Double?
     private var rounds: Int
     private var latencyMicroseconds: Both<Latency>
-    /// nest's median time through the peer's, where one thing is done after the other.
+    /// nest's median time divided by the peer's, if requests ran one at a time.
     private var latencyRatio: Double?
     private var memoryBytes: Both<[Double]>
     private var cores: Both<Cores>
     private var durability: Both<String>
     private var notes: Both<String>
-    /// What the peer does less than nest.
+    /// The features of nest that the peer lacks.
     private var less: String
     private var wanted: String?
     private var leftOut: [String]

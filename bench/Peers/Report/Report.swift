@@ -3,7 +3,8 @@ import Histogram
 import PeerWires
 import NestProtocol
 
-/// Prints comparisons as they come: tables for people, or a line of JSON for each peer, which can go to a file as well.
+/// Prints each comparison when it is complete: as a table, or as a line of JSON for each peer. The JSON can also go to
+/// a file.
 final class Report {
     private static let titles = [
         "", "median", "least..most", "nest/it", "least..most", "p50 us", "p99 us", "nest/it p50", "cpu", "client",
@@ -13,10 +14,10 @@ final class Report {
 
     private let isJSON: Bool
     private let file: FileHandle?
-    /// Remarks stand below the first table that they are about.
-    private var told: Set<String> = []
+    /// The remarks that were printed. Each remark is printed once, below the first table that needs it.
+    private var printedRemarks: Set<String> = []
 
-    /// `output`: a file that is made anew, with the directories above it.
+    /// `output`: a file to create or replace, with its directories.
     init(isJSON: Bool, output: String?) throws {
         self.isJSON = isJSON
         guard let output else {
@@ -60,14 +61,14 @@ final class Report {
         }
         for side in comparison.sides {
             let remarks = [side.terms.note, side.terms.durability].filter { !$0.isEmpty }.joined(separator: "; ")
-            if self.told.insert(side.name + remarks).inserted { print("  \(side.name): \(remarks)") }
+            if self.printedRemarks.insert(side.name + remarks).inserted { print("  \(side.name): \(remarks)") }
         }
         for side in comparison.sides {
             if let wanted = side.wanted { print("  wanted, nest/\(side.name): \(wanted) (floor, goal)") }
         }
         for text in comparison.leftOut { print("  left out: \(text)") }
         for side in comparison.sides where side.isClientLimited {
-            print("  ! the load client was busy all the time with \(side.name), which may do more")
+            print("  ! the load client was busy all the time: \(side.name) may be faster than measured")
         }
     }
 
@@ -79,7 +80,7 @@ final class Report {
     }
 }
 
-/// Numbers for people.
+/// Formats numbers for people.
 enum Number {
     static func fixed(_ value: Double) -> String { String(format: "%.2f", value) }
 
@@ -93,7 +94,7 @@ enum Number {
     }
 }
 
-/// Says on standard error what is being done, on a terminal, and what must be known, always.
+/// Writes to standard error: progress only on a terminal, messages always.
 enum Progress {
     private static let isTerminal = isatty(STDERR_FILENO) == 1
 

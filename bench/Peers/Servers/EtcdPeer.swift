@@ -1,11 +1,11 @@
 import PeerWires
 
-/// etcd, one member.
+/// etcd with one member.
 struct EtcdPeer: Peer {
     static let id = "etcd"
     let name: String
     private let program: String
-    /// What a transaction may put, by etcd's default.
+    /// The maximum number of puts in a transaction, by default in etcd.
     private static let transactionPuts = 128
 
     init?() {
@@ -14,20 +14,20 @@ struct EtcdPeer: Peer {
         self.name = "etcd \(Program.version(program, ["--version"]))"
     }
 
-    func start(_ place: ServerPlace, connections: Int) throws -> ServerProcess {
-        let client = "http://127.0.0.1:\(place.port)"
+    func start(_ site: ServerSite, connections: Int) throws -> ServerProcess {
+        let client = "http://127.0.0.1:\(site.port)"
         let member = "http://127.0.0.1:\(try LoopbackPort.free())"
         return try ServerProcess(
             [
-                self.program, "--data-dir", "\(place.directory)/data", "--listen-client-urls", client,
+                self.program, "--data-dir", "\(site.directory)/data", "--listen-client-urls", client,
                 "--advertise-client-urls", client, "--listen-peer-urls", member, "--initial-advertise-peer-urls",
                 member, "--initial-cluster", "default=\(member)", "--quota-backend-bytes", "8589934592",
                 "--log-level", "error",
-                // A request may take ten seconds' election twice and five more; the default's seven end those that
-                // thousands of watchers hold up.
+                // A request may take twice the election timeout plus five seconds. The default, seven seconds in total,
+                // ends requests that thousands of watchers delay.
                 "--heartbeat-interval", "1000", "--election-timeout", "10000",
             ],
-            log: "\(place.directory)/log"
+            log: "\(site.directory)/log"
         )
     }
 
@@ -38,13 +38,13 @@ struct EtcdPeer: Peer {
             writer: { GRPCRequester(path: EtcdMessage.putPath) { EtcdMessage.put($0 + 1, Load.title) } },
             terms: Terms(
                 less: "order by key, no undo",
-                durability: "its log is synced before the answer",
-                note: "watch by gRPC, a new key each; the first state would be a read of its own"
+                durability: "its log is synced before the reply",
+                note: "gRPC watch, a new key each; the first state would be a separate read"
             )
         )
     }
 
-    /// A put that is answered: the member leads.
+    /// A put. If it is answered, the member has become the leader.
     private static var put: any RequestWire {
         GRPCRequester(path: EtcdMessage.putPath) { _ in EtcdMessage.put(0, Load.title) }
     }
@@ -65,7 +65,7 @@ struct EtcdPeer: Peer {
             reader: { EtcdReader() },
             terms: Terms(
                 less: "order by key, no transaction, no undo",
-                durability: "its log is synced before each answer",
+                durability: "its log is synced before each reply",
                 note: "128 puts a transaction (its default limit), 4 in flight, then all in one Range"
             )
         )

@@ -2,21 +2,21 @@ import Glibc
 import PeerWires
 import NestProtocol
 
-/// grpc-swift-2 with a service that sends back the bytes that it gets. It stores nothing.
+/// grpc-swift-2 with an echo service. It stores nothing.
 struct GRPCPeer: Peer {
     static let id = "grpc"
-    /// The version that bench/Peers/gRPC asks for.
+    /// The version that bench/Peers/gRPC requires.
     let name = "gRPC-swift 2.4.3"
     private let program: String
 
-    /// `program`: what the package in bench/Peers/gRPC builds.
+    /// `program`: the executable that the package in bench/Peers/gRPC builds.
     init?(program: String) {
         guard access(program, X_OK) == 0 else { return nil }
         self.program = program
     }
 
-    func start(_ place: ServerPlace, connections: Int) throws -> ServerProcess {
-        try ServerProcess([self.program, "\(place.port)"], log: "\(place.directory)/log")
+    func start(_ site: ServerSite, connections: Int) throws -> ServerProcess {
+        try ServerProcess([self.program, "\(site.port)"], log: "\(site.directory)/log")
     }
 
     func requesting(_ kind: RequestKind) -> RequestWork? {

@@ -2,7 +2,7 @@ import Glibc
 
 /// Ports of 127.0.0.1.
 enum LoopbackPort {
-    /// One that nobody has just now.
+    /// Returns a port that is free now.
     static func free() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw SystemFailure("socket") }
@@ -18,7 +18,7 @@ enum LoopbackPort {
         return Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// Whether somebody takes connections.
+    /// Whether a server accepts connections on a port.
     static func isOpen(_ port: Int) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return false }

@@ -1,14 +1,14 @@
 import Foundation
 import PeerWires
 
-/// NATS with JetStream: a stream in files.
+/// NATS with JetStream, and a stream in files.
 struct NATSPeer: Peer {
     static let id = "nats"
     let name: String
     private let program: String
-    /// `false`: subscribers of the subject, without the stream between.
+    /// Whether subscribers consume the stream. Otherwise they subscribe to its subject directly.
     private let hasConsumers: Bool
-    /// From 2.10 on a stream can be synced at every message.
+    /// Whether this version can sync a stream at every message (2.10 and later).
     private let canSync: Bool
 
     init?(hasConsumers: Bool) {
@@ -21,21 +21,21 @@ struct NATSPeer: Peer {
         self.name = hasConsumers ? "NATS \(version)" : "NATS \(version), core"
     }
 
-    func start(_ place: ServerPlace, connections: Int) throws -> ServerProcess {
-        let file = "\(place.directory)/nats.conf"
+    func start(_ site: ServerSite, connections: Int) throws -> ServerProcess {
+        let file = "\(site.directory)/nats.conf"
         try """
-        listen: "127.0.0.1:\(place.port)"
+        listen: "127.0.0.1:\(site.port)"
         max_connections: \(connections + 100)
-        jetstream { store_dir: "\(place.directory)"\(self.canSync ? ", sync_interval: always" : "") }
+        jetstream { store_dir: "\(site.directory)"\(self.canSync ? ", sync_interval: always" : "") }
 
         """.write(toFile: file, atomically: false, encoding: .utf8)
-        return try ServerProcess([self.program, "-c", file], log: "\(place.directory)/log")
+        return try ServerProcess([self.program, "-c", file], log: "\(site.directory)/log")
     }
 
     private var durability: String {
         self.canSync
-            ? "sync_interval always: fsync before the answer"
-            : "less durable: written to a file, not synced before the answer (this version cannot)"
+            ? "sync_interval always: fsync before the reply"
+            : "less durable: written to a file, not synced before the reply (this version cannot)"
     }
 
     private func less(_ words: String) -> String {
@@ -57,7 +57,7 @@ struct NATSPeer: Peer {
         NotifyWork(
             setup: [{ NATSWire(number: 0, setup: Self.makeStream) }],
             subscriber: { index in
-                // Numbers of inboxes: 0 and 1 are the setup's and the writer's.
+                // The number of an inbox: 0 is for the setup, 1 for the writer.
                 self.hasConsumers ? Self.consumer(index + 2) : NATSWire(number: index + 2, follows: "list")
             },
             writer: { NATSWire(number: 1, publishes: ("list", Load.title)) },
@@ -70,7 +70,7 @@ struct NATSPeer: Peer {
                 : Terms(
                     less: self.less("no first state, no replay, no undo"),
                     durability: self.durability,
-                    note: "plain subscribers of a stream's subject, told before it is stored; order of arrival only"
+                    note: "plain subscribers of a stream's subject, notified before it is stored; order of arrival only"
                 )
         )
     }

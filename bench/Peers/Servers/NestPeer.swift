@@ -12,13 +12,13 @@ struct NestPeer: Peer {
         guard Program.find("nestd", in: [Program.beside("")]) == self.program else { return nil }
     }
 
-    func start(_ place: ServerPlace, connections: Int) throws -> ServerProcess {
+    func start(_ site: ServerSite, connections: Int) throws -> ServerProcess {
         try ServerProcess(
             [
-                self.program, "--port", "\(place.port)", "--store", "\(place.directory)/nest.sqlite", "--log-level",
+                self.program, "--port", "\(site.port)", "--store", "\(site.directory)/nest.sqlite", "--log-level",
                 "error",
             ],
-            log: "\(place.directory)/log"
+            log: "\(site.directory)/log"
         )
     }
 
@@ -28,7 +28,7 @@ struct NestPeer: Peer {
             subscriber: { _ in NestSubscriber() },
             writer: { NestRequester.inserting([Load.title]) },
             terms: Terms(
-                durability: "fsync before the answer and before anybody is told",
+                durability: "fsync before the reply and before subscribers are notified",
                 note: "each subscriber has the list in its order, at a revision; every write can be undone"
             )
         )
@@ -43,7 +43,7 @@ struct NestPeer: Peer {
                 terms: Terms(note: "GET_OBJECT: all values and relationships of an object")
             )
         case .ping:
-            // More in a row are a flood, which it ends.
+            // nestd ends a connection that sends more of them in a row.
             RequestWork(requester: { NestRequester.pinging() }, requestsMax: 15_000, terms: Terms(note: "PING"))
         }
     }
@@ -56,15 +56,15 @@ struct NestPeer: Peer {
             reader: { NestRequester.reading() },
             terms: Terms(
                 durability: "one transaction, durable at its end",
-                note: "IMPORT_SUBTREE, then SUBSCRIBE; can be undone, and the reader is told of every change after it"
+                note: "IMPORT_SUBTREE, then SUBSCRIBE; can be undone, and the reader receives every later change"
             )
         )
     }
 }
 
-/// What all write.
+/// The data that all peers write.
 enum Load {
     static let title = "an ordinary item's title"
-    /// Items of the list when its subscribers come, where they are sent it.
+    /// The number of items in the list when subscribers connect, for servers that send the list to them.
     static let rowsAtFirst = 100
 }

@@ -3,16 +3,16 @@ import NestProtocol
 
 /// A server program that can be measured: how it is found and started, and how it does each kind of work.
 ///
-/// A kind of work that it does not do is `nil`.
+/// A method returns `nil` for a kind of work that the server does not do.
 protocol Peer {
-    /// As on the command line.
+    /// The name on the command line.
     static var id: String { get }
 
-    /// With its version, for people.
+    /// The name with the version, for people.
     var name: String { get }
 
-    /// A server with an empty store, for so many connections.
-    func start(_ place: ServerPlace, connections: Int) throws -> ServerProcess
+    /// Starts a server with an empty store, for this many connections.
+    func start(_ site: ServerSite, connections: Int) throws -> ServerProcess
 
     func notifying() -> NotifyWork?
     func requesting(_ kind: RequestKind) -> RequestWork?
@@ -25,51 +25,51 @@ extension Peer {
     func loading(items: Int, title: @escaping (Int) -> String) -> LoadWork? { nil }
 }
 
-/// Where a server runs: a directory that is its own and empty, and a port.
-struct ServerPlace {
+/// Where a server runs: a directory of its own, which is empty at first, and a port.
+struct ServerSite {
     let directory: String
     let port: Int
     let interrupt: Interrupt
 }
 
-/// Durable writes of which N subscribers are told.
+/// Durable writes with N subscribers.
 struct NotifyWork {
-    /// Requests before anybody subscribes, one after the other.
+    /// Requests to send before clients subscribe, one at a time.
     var setup: [() -> any RequestWire] = []
     var subscriber: (_ index: Int) -> any PeerWire
     var writer: () -> any RequestWire
-    /// Writes in all of a round: less than fit into its time, where each makes the next slower.
+    /// The maximum number of writes in a round. It is low for a server in which each write makes the next one slower.
     var writesMax = 1_000_000
     var subscribersMax = 9_000
-    /// The ratio that nest's design asks for with 1,000 subscribers and 64 in flight: floor and goal.
+    /// The design's target for nest's ratio with 1,000 subscribers and 64 writes in flight: floor and goal.
     var wanted: String?
     var terms: Terms
 }
 
-/// Under which terms a server does its work: no two do the same.
+/// The terms under which a server does its work. No two servers do the same.
 struct Terms {
-    /// What it does less than nest, in a few words.
+    /// The features of nest that the server lacks, in a few words.
     var less = ""
-    /// When a write is acknowledged; empty where nothing is written.
+    /// When a write is acknowledged; empty if the work has no writes.
     var durability = ""
-    /// How it does the work, and what that is not.
+    /// How it does the work, and the limits of that.
     var note: String
 }
 
 enum RequestKind: String, CaseIterable {
-    /// Reads something small.
+    /// A small read.
     case get
-    /// The least that can be asked.
+    /// The smallest possible request.
     case ping
 }
 
-/// Requests and answers.
+/// Requests and replies.
 struct RequestWork {
     var setup: [() -> any RequestWire] = []
     var requester: () -> any RequestWire
-    /// Of a connection, when the server ends those that ask for more.
+    /// The maximum number of requests on a connection, if the server ends a connection that sends more.
     var requestsMax = 50_000_000
-    /// The ratio that nest's design asks for of pings, pipelined: floor and goal.
+    /// The design's target for nest's ratio with pipelined pings: floor and goal.
     var wanted: String?
     var terms: Terms
 }
@@ -77,15 +77,15 @@ struct RequestWork {
 /// Many items written, then read as one ordered list.
 struct LoadWork {
     var setup: [() -> any RequestWire] = []
-    /// Takes as many requests as there are batches.
+    /// Sends one request for each batch.
     var writer: any RequestWire
     var batches: Int
     var inFlight: Int
-    /// What comes between writing and reading and is in neither time.
+    /// Requests between writing and reading, which are not timed.
     var between: [() -> any RequestWire] = []
-    /// Whether the reader's rows come without a request, when its connection is there.
+    /// Whether the reader receives its rows without a request, after connecting.
     var readsByOpening = false
-    /// Its rows are told as deliveries.
+    /// A wire that reports rows as deliveries.
     var reader: () -> any PeerWire
     var terms: Terms
 }

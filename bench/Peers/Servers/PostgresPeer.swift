@@ -4,14 +4,15 @@ import PeerWires
 
 /// PostgreSQL with its default settings: fsync and synchronous_commit are on.
 ///
-/// Its cluster is made once and copied for each server. It refuses to run as root, so it runs as `postgres` then.
+/// Its cluster is created once and copied for each server. PostgreSQL refuses to run as root; if root runs this
+/// program, the server runs as `postgres`.
 struct PostgresPeer: Peer {
     static let id = "postgresql"
     let name: String
     private let binaries: String
     private let template: String
 
-    /// `directory`: where the cluster is made.
+    /// `directory`: the directory for the cluster.
     init?(directory: String) throws {
         let root = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [])
@@ -37,29 +38,29 @@ struct PostgresPeer: Peer {
         if getuid() == 0, let user = getpwnam("postgres") { chown(path, user.pointee.pw_uid, user.pointee.pw_gid) }
     }
 
-    func start(_ place: ServerPlace, connections: Int) throws -> ServerProcess {
-        let data = "\(place.directory)/data"
-        try ServerProcess.run(["cp", "-a", self.template, data], log: "\(place.directory)/cp.log")
+    func start(_ site: ServerSite, connections: Int) throws -> ServerProcess {
+        let data = "\(site.directory)/data"
+        try ServerProcess.run(["cp", "-a", self.template, data], log: "\(site.directory)/cp.log")
         let server = try ServerProcess(
             [
-                "\(self.binaries)/postgres", "-D", data, "-p", "\(place.port)", "-c", "listen_addresses=127.0.0.1",
+                "\(self.binaries)/postgres", "-D", data, "-p", "\(site.port)", "-c", "listen_addresses=127.0.0.1",
                 "-c", "unix_socket_directories=", "-c", "max_connections=\(connections + 20)", "-c",
                 "log_min_messages=fatal",
             ],
-            log: "\(place.directory)/log",
+            log: "\(site.directory)/log",
             user: "postgres",
-            // Fast: it does not wait for those who are connected.
+            // Fast shutdown: it does not wait for clients to disconnect.
             stopSignal: SIGINT
         )
-        // It listens before it serves.
-        try server.waitUntilListening(port: place.port, place.interrupt)
-        while !self.isReady(place) { try place.interrupt.pause(milliseconds: 50) }
+        // It listens before it accepts queries.
+        try server.waitUntilListening(port: site.port, site.interrupt)
+        while !self.isReady(site) { try site.interrupt.pause(milliseconds: 50) }
         return server
     }
 
-    private func isReady(_ place: ServerPlace) -> Bool {
-        let command = ["\(self.binaries)/pg_isready", "-q", "-h", "127.0.0.1", "-p", "\(place.port)"]
-        return (try? ServerProcess.run(command, log: "\(place.directory)/ready.log")) != nil
+    private func isReady(_ site: ServerSite) -> Bool {
+        let command = ["\(self.binaries)/pg_isready", "-q", "-h", "127.0.0.1", "-p", "\(site.port)"]
+        return (try? ServerProcess.run(command, log: "\(site.directory)/ready.log")) != nil
     }
 
     private static let query = "SELECT id, title FROM item WHERE parent = 1 ORDER BY ord"
@@ -86,15 +87,15 @@ struct PostgresPeer: Peer {
                     """
                 )
             },
-            // Each write makes the list that all read longer.
+            // Each write makes the list longer, which all subscribers read.
             writesMax: 1_000,
             subscribersMax: 1_000,
             wanted: "60, 100",
             terms: Terms(
-                less: "reads all again, no undo",
-                durability: "fsync before the answer and before anybody is told",
-                note: "LISTEN, and each subscriber reads the list again (100 rows and those written); states that are "
-                    + "skipped so count as delivered"
+                less: "rereads the list, no undo",
+                durability: "fsync before the reply and before subscribers are notified",
+                note: "LISTEN, and each subscriber rereads the list (100 rows and those written); states that it skips "
+                    + "count as delivered"
             )
         )
     }

@@ -2,11 +2,11 @@ import CEpoll
 import Foundation
 import Glibc
 
-/// What a process and all below it take of the machine, as Linux tells it.
+/// The resources that a process and its descendants use, as Linux reports them.
 struct ProcessTree {
     let root: pid_t
 
-    /// The root and whoever descends from it.
+    /// The root and its descendants.
     private var members: [pid_t] {
         var children: [pid_t: [pid_t]] = [:]
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
@@ -22,11 +22,12 @@ struct ProcessTree {
         return members
     }
 
-    /// Seconds of processor time, user and system, of those that live and of those that the root has outlived.
+    /// The processor time in seconds, user and system, of the living processes and of the root's ended children.
     ///
-    /// Of the living not from /proc, where it is counted in hundredths of a second: a thousand processes would lose seconds.
+    /// For living processes it does not use /proc, which counts hundredths of a second: with a thousand processes,
+    /// seconds would be lost.
     var processorSeconds: Double {
-        // Behind the state: utime is the 11th, cutime and cstime are the 13th and 14th.
+        // After the state: utime is the 11th field, cutime and cstime are the 13th and 14th.
         let fields = Self.fields(self.root) ?? []
         let ended = fields.count > 14 ? (Double(fields[13]) ?? 0) + (Double(fields[14]) ?? 0) : 0
         return self.members.reduce(ended / Double(sysconf(Int32(_SC_CLK_TCK)))) { sum, process in
@@ -37,14 +38,15 @@ struct ProcessTree {
         }
     }
 
-    /// Bytes: of one process the most that were ever resident, of several what they have now, shared pages once.
+    /// The memory in bytes. For one process it is the peak resident memory; for several it is their current memory,
+    /// with shared pages counted once.
     var memory: Int {
         let members = self.members
         guard members.count > 1 else { return Self.number("VmHWM:", of: "/proc/\(self.root)/status") }
         return members.reduce(0) { $0 + Self.number("Pss:", of: "/proc/\($1)/smaps_rollup") }
     }
 
-    /// Of /proc/N/stat, from the state on; the name before it may hold anything.
+    /// Returns the fields of /proc/N/stat, from the state on. The name before the state may contain any characters.
     private static func fields(_ process: pid_t) -> [Substring]? {
         guard let text = TextFile.contents("/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else {
             return nil
@@ -70,7 +72,7 @@ enum TextFile {
         (try? Data(contentsOf: URL(fileURLWithPath: path))).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Its last lines, on one.
+    /// Returns the last three lines of a file, joined to one line.
     static func end(of path: String) -> String {
         (Self.contents(path) ?? "").split(separator: "\n").suffix(3).joined(separator: " | ")
     }

@@ -1,15 +1,15 @@
 import Foundation
 import Glibc
 
-/// Programs of the system.
+/// Finds programs.
 enum Program {
-    /// Where it is, in PATH or in a directory.
+    /// Returns the path of a program in `directories` or in PATH.
     static func find(_ name: String, in directories: [String] = []) -> String? {
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         return (directories + path + ["/usr/sbin", "/sbin"]).map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// The first number with a dot in what it prints of itself.
+    /// Returns the first number with a dot in the program's output.
     static func version(_ program: String, _ arguments: [String]) -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
@@ -24,7 +24,7 @@ enum Program {
         return words.first { $0.contains(".") && $0.first != "." }.map(String.init) ?? ""
     }
 
-    /// What lies beside this program.
+    /// Returns a path in this program's directory.
     static func beside(_ name: String) -> String {
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent(name).path

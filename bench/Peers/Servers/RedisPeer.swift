@@ -13,14 +13,14 @@ struct RedisPeer: Peer {
         self.name = "Redis \(Program.version(program, ["--version"]))"
     }
 
-    func start(_ place: ServerPlace, connections: Int) throws -> ServerProcess {
+    func start(_ site: ServerSite, connections: Int) throws -> ServerProcess {
         try ServerProcess(
             [
-                self.program, "--bind", "127.0.0.1", "--port", "\(place.port)", "--dir", place.directory, "--save", "",
+                self.program, "--bind", "127.0.0.1", "--port", "\(site.port)", "--dir", site.directory, "--save", "",
                 "--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0",
                 "--maxclients", "\(connections + 100)", "--daemonize", "no", "--loglevel", "warning",
             ],
-            log: "\(place.directory)/log"
+            log: "\(site.directory)/log"
         )
     }
 
@@ -31,8 +31,8 @@ struct RedisPeer: Peer {
             wanted: "0.8, 1.3",
             terms: Terms(
                 less: "no first state, no replay, no undo",
-                durability: "AOF always: fsync before the answer and before anybody is told",
-                note: "RPUSH and PUBLISH pipelined, no transaction; whoever loses a connection loses messages"
+                durability: "AOF always: fsync before the reply and before subscribers are notified",
+                note: "RPUSH and PUBLISH pipelined, no transaction; a lost connection loses messages"
             )
         )
     }
@@ -63,7 +63,7 @@ struct RedisPeer: Peer {
             terms: Terms(
                 less: "no ids, no transaction, no undo",
                 durability: "AOF always",
-                note: "RPUSH of 100, 64 in flight, then LRANGE; all is in memory"
+                note: "RPUSH of 100, 64 in flight, then LRANGE; all data is in memory"
             )
         )
     }

@@ -2,7 +2,7 @@ import CEpoll
 import Glibc
 import PeerWires
 
-/// A server in a process of its own, which ends with this program however that ends (`setpriv --pdeathsig`).
+/// A server in its own process, which ends with this program even if this program is killed (`setpriv --pdeathsig`).
 final class ServerProcess {
     let process: pid_t
     private let name: String
@@ -11,9 +11,9 @@ final class ServerProcess {
     private var isRunning = true
 
     /// - Parameters:
-    ///   - log: a file for what it prints, shown when it does not start.
-    ///   - user: somebody else to run as, when this is root.
-    ///   - stopSignal: what ends it in good order.
+    ///   - log: a file for its output, which is shown if it does not start.
+    ///   - user: the user to run it as, if root runs this program.
+    ///   - stopSignal: the signal for a normal shutdown.
     init(
         _ command: [String],
         log: String,
@@ -26,7 +26,7 @@ final class ServerProcess {
         self.process = try Self.spawn(Self.guarded(command, user: user), log: log)
     }
 
-    /// Runs a command to its end.
+    /// Runs a command and waits until it ends.
     static func run(_ command: [String], log: String, user: String? = nil) throws {
         let process = try Self.spawn(Self.guarded(command, user: user), log: log)
         var status: Int32 = 0
@@ -34,25 +34,25 @@ final class ServerProcess {
         guard status == 0 else { throw PeerRefusal("\(command[0]) failed: \(TextFile.end(of: log))") }
     }
 
-    /// Waits until it takes connections on the port.
+    /// Waits until the server accepts connections on the port.
     func waitUntilListening(port: Int, _ interrupt: Interrupt) throws {
         let start = monotonicTime()
         while !LoopbackPort.isOpen(port) {
             guard waitpid(self.process, nil, WNOHANG) == 0 else {
                 self.isRunning = false
-                throw PeerRefusal("\(self.name) ended at once: \(self.said)")
+                throw PeerRefusal("\(self.name) ended at once: \(self.lastOutput)")
             }
             guard seconds(since: start) < 60 else {
-                throw PeerRefusal("\(self.name) does not listen: \(self.said)")
+                throw PeerRefusal("\(self.name) does not listen: \(self.lastOutput)")
             }
             try interrupt.pause(milliseconds: 10)
         }
     }
 
-    /// The last lines that it printed.
-    var said: String { TextFile.end(of: self.log) }
+    /// The last lines of its output.
+    var lastOutput: String { TextFile.end(of: self.log) }
 
-    /// Ends it: asks first, and after ten seconds does not ask any more.
+    /// Ends the server with the stop signal, and after ten seconds with SIGKILL.
     func stop() {
         guard self.isRunning else { return }
         self.isRunning = false
@@ -76,7 +76,7 @@ final class ServerProcess {
         return guarded + ["--"] + command
     }
 
-    /// In a process group of its own, so that Ctrl-C on the terminal reaches this program alone.
+    /// Starts a process in its own process group, so that Ctrl-C on the terminal reaches this program alone.
     private static func spawn(_ command: [String], log: String) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

@@ -1,11 +1,12 @@
-/// Requests that differ, one after the other, on a connection of one kind.
+/// Sends different requests in order, on a connection of one kind.
 public final class BatchRequester<Wire: RequestWire>: RequestWire {
     public let opening: [UInt8]
     private let wire: Wire
     private let requests: [[UInt8]]
     private var next = 0
 
-    /// Makes all requests at once, so that the time of making them is in no figure; `wire`: one that would send the n-th.
+    /// Creates all requests in advance, so that no figure includes that time. `wire`: returns a wire that sends the
+    /// n-th request.
     public init(_ count: Int, _ wire: (Int) -> Wire) {
         self.requests = (0..<count).map {
             var bytes: [UInt8] = []

@@ -1,22 +1,22 @@
-/// etcd's messages (rpc.proto and kv.proto of its version 3), as far as they are needed here.
+/// The etcd messages that are needed here (rpc.proto and kv.proto of version 3).
 public enum EtcdMessage {
     public static let putPath = "/etcdserverpb.KV/Put"
     public static let transactionPath = "/etcdserverpb.KV/Txn"
     static let rangePath = "/etcdserverpb.KV/Range"
     static let watchPath = "/etcdserverpb.Watch/Watch"
-    /// The list: all keys that begin so, in their order.
+    /// The list: all keys with this prefix, in their order.
     static let prefix = "item/"
-    /// The first key behind all of those.
+    /// The first key after the list.
     static let end = "item0"
 
-    /// Keys of one length, so that their order is that of the numbers.
+    /// Returns a put. All keys have the same length, so that they have the order of the numbers.
     public static func put(_ number: Int, _ value: String) -> [UInt8] {
         let digits = String(number)
         let key = Self.prefix + String(repeating: "0", count: max(9 - digits.utf8.count, 0)) + digits
         return Protobuf.text(1, key) + Protobuf.text(2, value)
     }
 
-    /// One transaction that puts all.
+    /// Returns a transaction of puts.
     public static func transaction(_ puts: [[UInt8]]) -> [UInt8] {
         puts.flatMap { Protobuf.bytes(2, Protobuf.bytes(2, $0)) }
     }
@@ -28,7 +28,7 @@ public enum EtcdMessage {
     static func range() -> [UInt8] { Protobuf.text(1, Self.prefix) + Protobuf.text(2, Self.end) }
 }
 
-/// Watches the list by gRPC.
+/// Watches the list over gRPC.
 public final class EtcdWatcher: PeerWire {
     public let opening: [UInt8]
     private var frames = HTTP2Frames()
@@ -63,9 +63,9 @@ public final class EtcdWatcher: PeerWire {
     }
 }
 
-/// Reads the list by gRPC; its rows are told as deliveries.
+/// Reads the list over gRPC and reports its rows as deliveries.
 ///
-/// In one answer: of a page etcd counts everything behind it as well, which makes many pages slower than one.
+/// It reads in one request: for each page etcd also counts all keys after it, which makes many pages slower than one.
 public final class EtcdReader: RequestWire {
     public let opening = HTTP2Frames.opening()
     private let head = HTTP2Frames.requestHead(path: EtcdMessage.rangePath)

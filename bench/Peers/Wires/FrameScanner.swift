@@ -1,26 +1,26 @@
 import NestProtocol
 
-/// The head of a frame: it says how many bytes follow.
+/// The header of a frame, which states how many bytes follow.
 protocol FrameHeader {
     static var byteCount: Int { get }
-    /// Of exactly `byteCount` bytes.
+    /// Decodes exactly `byteCount` bytes.
     init(_ bytes: UnsafeRawBufferPointer)
     var bodyBytes: Int { get }
-    /// How many of the first bytes of the body are looked at; the others are only counted.
+    /// The number of bytes to keep from the start of the body. The others are only counted.
     var keptBytes: Int { get }
 }
 
-/// Cuts a stream into frames, however TCP has cut it, and keeps nothing that nobody looks at.
+/// Splits a stream into frames, whatever the sizes of the reads, and keeps only the bytes that are used.
 ///
-/// A frame is told when its last byte has come.
+/// It reports a frame when the last byte has arrived.
 struct FrameScanner<Header: FrameHeader> {
-    /// Of a frame that is not complete: its header, then what is kept of its body.
+    /// The header of an incomplete frame, then the kept bytes of its body.
     private var held: [UInt8] = []
     private var header: Header?
-    /// Bytes of the body that have not come.
+    /// The number of bytes of the body that have not arrived.
     private var missing = 0
 
-    /// `onFrame` gets the header and the first `keptBytes` of the body.
+    /// Calls `onFrame` with the header and the first `keptBytes` of the body of each complete frame.
     mutating func scan(
         _ bytes: UnsafeRawBufferPointer,
         _ onFrame: (Header, UnsafeRawBufferPointer) throws -> Void
@@ -45,7 +45,7 @@ struct FrameScanner<Header: FrameHeader> {
         }
     }
 
-    /// Takes the rest of the header, or of the body; answers how many bytes that was.
+    /// Holds bytes of the header or of the body, and returns the number of bytes consumed.
     private mutating func hold(_ bytes: UnsafeRawBufferPointer) -> Int {
         if let header = self.header {
             let count = min(bytes.count, self.missing)

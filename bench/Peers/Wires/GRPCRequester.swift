@@ -1,4 +1,4 @@
-/// Sends unary calls, each on a stream of its own; a call is answered when its stream ends and a message has come.
+/// Sends unary calls, each on its own stream. A call is answered when its stream ends after a message.
 public final class GRPCRequester: RequestWire {
     public let opening = HTTP2Frames.opening()
     private let head: [UInt8]
@@ -7,10 +7,10 @@ public final class GRPCRequester: RequestWire {
     private var nextStream: UInt32 = 1
     private var callCount = 0
     private var isReady = false
-    /// Streams that have brought data and not ended.
+    /// The streams that have received data and have not ended.
     private var answering: Set<UInt32> = []
 
-    /// `message`: of the n-th call.
+    /// `message`: returns the message of the n-th call.
     public init(path: String, message: @escaping (Int) -> [UInt8]) {
         self.head = HTTP2Frames.requestHead(path: path)
         self.message = message
@@ -26,7 +26,7 @@ public final class GRPCRequester: RequestWire {
             if header.kind == .data { self.answering.insert(header.stream) }
             guard header.endsStream else { return }
             guard self.answering.remove(header.stream) != nil else {
-                throw PeerRefusal("a call failed: its answer has a status and no message")
+                throw PeerRefusal("a call failed: its reply has a status and no message")
             }
             received.answers += 1
         }

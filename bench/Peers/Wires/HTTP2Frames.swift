@@ -1,6 +1,6 @@
 import NestProtocol
 
-/// The head of HTTP/2's frames (RFC 9113, section 4.1).
+/// The header of an HTTP/2 frame (RFC 9113, section 4.1).
 struct HTTP2Header: FrameHeader {
     enum Kind: UInt8 {
         case data = 0
@@ -27,20 +27,20 @@ struct HTTP2Header: FrameHeader {
     }
 
     var keptBytes: Int { self.kind == .headers ? 0 : self.bodyBytes }
-    /// Of DATA and HEADERS.
+    /// Whether a DATA or HEADERS frame ends its stream.
     var endsStream: Bool { self.flags & 1 != 0 && (self.kind == .data || self.kind == .headers) }
-    /// Of SETTINGS and PING.
+    /// Whether a SETTINGS or PING frame is an acknowledgement.
     var isAcknowledgement: Bool { self.flags & 1 != 0 }
 }
 
-/// The connection's part of HTTP/2 with prior knowledge, as a gRPC client needs it.
+/// The connection level of HTTP/2 with prior knowledge, as far as a gRPC client needs it.
 ///
-/// The window that the server may fill is opened as far as it goes at once; what is sent stays so far below the server's
-/// that it need not be watched (64 kB not yet taken by the server).
+/// It opens its own receive window to the maximum at the start. It does not track the server's window, because it never
+/// has that many bytes outstanding (64 kB).
 struct HTTP2Frames {
     private var scanner = FrameScanner<HTTP2Header>()
 
-    /// Answers SETTINGS and PING; DATA and HEADERS are handed on, and the first SETTINGS.
+    /// Answers SETTINGS and PING. Passes SETTINGS, DATA and HEADERS to `onFrame`.
     mutating func scan(
         _ bytes: UnsafeRawBufferPointer,
         reply: inout [UInt8],
@@ -54,7 +54,7 @@ struct HTTP2Frames {
             case .ping where !header.isAcknowledgement:
                 reply += Self.frame(.ping, flags: 1, stream: 0, [UInt8](body))
             case .reset: throw PeerRefusal("the server reset stream \(header.stream)")
-            case .goAway: throw PeerRefusal("the server goes away: \(body.part(8, max(body.count - 8, 0)).text)")
+            case .goAway: throw PeerRefusal("the server sent GOAWAY: \(body.part(8, max(body.count - 8, 0)).text)")
             case .data, .headers: try onFrame(header, body)
             default: break
             }
@@ -67,7 +67,7 @@ struct HTTP2Frames {
             + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: stream >> $0) } + body
     }
 
-    /// Preface, SETTINGS with the largest window for each stream, and as much for the connection.
+    /// The preface, SETTINGS with the maximum window for each stream, and the same window for the connection.
     static func opening() -> [UInt8] {
         let initialWindow: [UInt8] = [0, 4, 0x7f, 0xff, 0xff, 0xff]
         let connectionMore: [UInt8] = [0x7f, 0xff, 0, 0]
@@ -76,19 +76,19 @@ struct HTTP2Frames {
             + Self.frame(.windowUpdate, flags: 0, stream: 0, connectionMore)
     }
 
-    /// A gRPC request's head, in HPACK without a table and without Huffman's code (RFC 7541): literals only, so that the bytes
-    /// are the same for every request.
+    /// Returns the header block of a gRPC request, in HPACK with literals only, without dynamic table and Huffman code
+    /// (RFC 7541). So its bytes are the same for every request.
     static func requestHead(path: String) -> [UInt8] {
         func text(_ text: String) -> [UInt8] {
-            precondition(text.utf8.count < 127, "a length of one byte")
+            precondition(text.utf8.count < 127, "the length must fit into one byte")
             return [UInt8(text.utf8.count)] + Array(text.utf8)
         }
-        // Names by their index in the static table: 3 and 6 with the values POST and http, 4 is :path, 1 is :authority.
+        // Indexes of the static table: 3 is :method POST, 6 is :scheme http, 4 is :path, 1 is :authority.
         return [0x83, 0x86, 0x04] + text(path) + [0x01] + text("localhost") + [0x00] + text("te") + text("trailers")
             + [0x00] + text("content-type") + text("application/grpc")
     }
 
-    /// A request with one message, in as many DATA frames as it takes.
+    /// Returns a request with one message, in as many DATA frames as needed.
     static func request(stream: UInt32, head: [UInt8], message: [UInt8], ends: Bool) -> [UInt8] {
         var bytes = Self.frame(.headers, flags: 4, stream: stream, head)
         let data = [0] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: message.count >> $0) } + message
@@ -107,7 +107,7 @@ struct HTTP2Frames {
     }
 }
 
-/// The five bytes before each message of gRPC.
+/// The five-byte header of a gRPC message.
 struct GRPCHeader: FrameHeader {
     static let byteCount = 5
     let bodyBytes: Int

@@ -1,25 +1,25 @@
 import Glibc
 
-/// Cuts a stream into lines and the payloads that some lines announce, however TCP has cut it.
+/// Splits a stream into lines, and the payloads that some lines announce, whatever the sizes of the reads.
 struct LineScanner {
     /// The bytes that follow a line.
     struct Payload {
         static let none = Payload(bytes: 0, kept: 0)
-        /// With the line end behind it.
+        /// The size, including the line end after it.
         var bytes: Int
-        /// How many of the first are looked at.
+        /// The number of bytes to keep from the start.
         var kept: Int
     }
 
-    /// What has come of a line that is not complete.
+    /// The received part of an incomplete line.
     private var line: [UInt8] = []
     private var payload: [UInt8] = []
     private var expected = Payload.none
-    /// Bytes of the payload that have not come.
+    /// The number of bytes of the payload that have not arrived.
     private var missing = 0
 
-    /// `onLine` gets a line without its end and says what follows; `onPayload` gets what is kept of that, when its last byte
-    /// has come.
+    /// Calls `onLine` with each line, without its end; it returns the payload that follows. Calls `onPayload` with the
+    /// kept bytes of a payload when its last byte has arrived.
     mutating func scan(
         _ bytes: UnsafeRawBufferPointer,
         onLine: (UnsafeRawBufferPointer) throws -> Payload,
@@ -78,7 +78,7 @@ struct LineScanner {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The decimal number at the end of a line: behind the last byte that is no digit.
+    /// The decimal number at the end of a line, after the last byte that is not a digit.
     var lastNumber: Int {
         var value = 0
         var factor = 1

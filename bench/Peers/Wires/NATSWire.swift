@@ -1,6 +1,6 @@
 /// A connection to NATS: subscriptions, requests to JetStream, messages to a stream.
 ///
-/// Of the two subscriptions that there can be, 1 is what is followed and 2 the inbox for answers.
+/// Subscription 1 is for the subject that it follows, subscription 2 for its inbox of replies.
 public final class NATSWire: RequestWire {
     public let opening: [UInt8]
     private let request: [UInt8]
@@ -9,8 +9,8 @@ public final class NATSWire: RequestWire {
     private var isReady = false
     private var isAnswer = false
 
-    /// `follows`: the subject of the messages that are counted. `setup`: a request to JetStream's own subjects that must be
-    /// answered first. `publishes`: what a request sends, to be acknowledged by the stream.
+    /// `follows`: the subject whose messages are counted. `setup`: a request to a JetStream API subject, which must be
+    /// answered first. `publishes`: the message of a request, which the stream acknowledges.
     public init(
         number: Int,
         follows: String? = nil,
@@ -47,7 +47,7 @@ public final class NATSWire: RequestWire {
                     } else {
                         reply += Array("PONG\r\n".utf8)
                     }
-                case UInt8(ascii: "H"): throw PeerRefusal("NATS: nobody answers; JetStream is not there")
+                case UInt8(ascii: "H"): throw PeerRefusal("NATS: no responders; JetStream is not available")
                 case UInt8(ascii: "-"): throw PeerRefusal("NATS refused: \(line.text)")
                 default: break
                 }
@@ -72,7 +72,7 @@ public final class NATSWire: RequestWire {
 
     public func appendRequest(to output: inout [UInt8]) { output += self.request }
 
-    /// JetStream's JSON says `"error":` in answers that are none.
+    /// Whether a JetStream reply is an error: its JSON then contains `"error":`.
     private static func isRefusal(_ json: UnsafeRawBufferPointer) -> Bool {
         let key = Self.errorKey
         guard json.count >= key.count else { return false }
@@ -81,7 +81,7 @@ public final class NATSWire: RequestWire {
 
     private static let errorKey = Array("\"error\"".utf8)
 
-    /// The first byte of the subscription's number: `MSG subject number [reply] bytes`.
+    /// Returns the first byte of the subscription's number in `MSG subject number [reply] bytes`.
     private static func subscription(_ line: UnsafeRawBufferPointer) -> UInt8? {
         let afterSubject = line.part(min(4, line.count), max(line.count - 4, 0))
         guard let space = afterSubject.firstIndex(of: UInt8(ascii: " ")) else { return nil }

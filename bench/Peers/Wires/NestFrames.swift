@@ -2,7 +2,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// The head of nest's frames, and how much of each body the load client looks at.
+/// The header of a nest frame, and the number of bytes of its body that the load client uses.
 struct NestHeader: FrameHeader {
     static let byteCount = Frame.headerBytes
     let bodyBytes: Int
@@ -15,16 +15,17 @@ struct NestHeader: FrameHeader {
         self.isLast = !Frame.Flags(rawValue: bytes[5]).contains(.more)
     }
 
-    /// Three numbers of a difference, the head of a snapshot, a count of rows, what a ping wants back, a refusal.
+    /// Enough for the three numbers of a diff, the start of a snapshot, a row count, the payload of a ping, or an
+    /// error.
     var keptBytes: Int { 512 }
 }
 
-/// nest's frames behind its preface.
+/// nest's frames after its preface.
 struct NestFrames {
     private var prefaceMissing = Preface.byteCount
     private var scanner = FrameScanner<NestHeader>()
 
-    /// Answers pings; throws what the server refuses.
+    /// Answers pings, and throws the server's refusals.
     mutating func scan(
         _ bytes: UnsafeRawBufferPointer,
         reply: inout [UInt8],
@@ -61,7 +62,7 @@ struct NestFrames {
 
     static func frame<M: Message>(_ message: M, id: UInt32) -> [UInt8] { self.frame(M.type, id: id, message.body) }
 
-    /// Preface and HELLO. Peers do not compress; neither does nest here.
+    /// The preface and HELLO. nest does not compress here, because the peers do not.
     static func opening() -> [UInt8] {
         var random = SystemRandomNumberGenerator()
         let hello = Hello(
@@ -73,7 +74,7 @@ struct NestFrames {
     }
 }
 
-/// What the load client does with nest: one list, the children of the root, in a store that was empty.
+/// The load client's requests to nest. They use one list, the children of the root, in a store that is empty at first.
 enum NestLoad {
     static let item = EntityNumber(1)
     static let title = PropertyNumber(1)
@@ -89,7 +90,7 @@ enum NestLoad {
         )
     }
 
-    /// One transaction that puts items behind all others.
+    /// Returns a transaction that inserts items after all others.
     static func insert(_ titles: [String]) -> TransactionMessage {
         TransactionMessage(
             WriteTransaction(

@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// Imports items in one transaction: chunks, as the server gives credit for them.
+/// Imports items in one transaction, in chunks as the server grants credit.
 public final class NestImporter: RequestWire {
     public let opening = NestFrames.opening()
     private static let request: UInt32 = 1
@@ -11,7 +11,7 @@ public final class NestImporter: RequestWire {
     private var nextChunk = 0
     private var credit: Int
 
-    /// `initialCredit`: what WELCOME of a server with its default settings gives a transfer.
+    /// `initialCredit`: the credit that a transfer has at the start, on a server with default settings.
     public init(items: Int, title: (Int) -> String, initialCredit: Int = Limits.creditBytesInitial) {
         self.credit = initialCredit
         var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)

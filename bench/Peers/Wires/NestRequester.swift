@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// Sends one request again and again, under an id of its own each time.
+/// Repeats one request, each time with a new id.
 public final class NestRequester: RequestWire {
     public let opening = NestFrames.opening()
     private var frames = NestFrames()
@@ -16,7 +16,7 @@ public final class NestRequester: RequestWire {
         self.hasID = hasID
     }
 
-    /// Transactions that put so many items at the end of the list.
+    /// Inserts items at the end of the list, in one transaction.
     public static func inserting(_ titles: [String]) -> NestRequester {
         NestRequester(NestFrames.frame(NestLoad.insert(titles), id: 0), answer: .receipt)
     }
@@ -30,7 +30,7 @@ public final class NestRequester: RequestWire {
         NestRequester(NestFrames.frame(Ping(payload: 7), id: 0), answer: .pong, hasID: false)
     }
 
-    /// Subscribes to the whole list; its rows are told as deliveries.
+    /// Subscribes to the whole list and reports its rows as deliveries.
     public static func reading() -> NestRequester {
         NestRequester(NestFrames.frame(NestLoad.subscribe(), id: 0), answer: .snapshotRows)
     }

@@ -1,11 +1,11 @@
 import NestModel
 import NestProtocol
 
-/// Follows the list: the first state, then differences, each of which says how many rows there are.
+/// Follows the list: the first state, then diffs, each of which states the number of rows.
 public final class NestSubscriber: PeerWire {
     public let opening: [UInt8]
     private var frames = NestFrames()
-    /// Rows of the list, as the last frame told.
+    /// The number of rows in the list, as the last frame stated.
     private var total = 0
 
     public init() {

@@ -1,33 +1,34 @@
-/// What one connection of the load client sends to a peer, and how much of what comes back it understands: enough to count.
+/// The protocol of one connection of the load client. It creates the bytes for a peer, and decodes only as much of the
+/// replies as it needs to count them.
 ///
-/// All peers have the same client around this, so what differs between them is their protocol and nothing else.
+/// All peers use the same load client, so only their protocols differ.
 public protocol PeerWire: AnyObject {
-    /// What is sent as soon as the connection is there.
+    /// The bytes to send after connecting.
     var opening: [UInt8] { get }
 
-    /// Counts what a read brought, cut anywhere. What has to be answered at once is appended to `reply`.
+    /// Counts the contents of one read, which may end anywhere. Appends bytes to send at once to `reply`.
     func take(_ bytes: UnsafeRawBufferPointer, reply: inout [UInt8]) throws -> Received
 }
 
-/// A connection that asks and is answered.
+/// A connection that sends requests and receives replies.
 public protocol RequestWire: PeerWire {
     /// Appends the next request.
     func appendRequest(to output: inout [UInt8])
 }
 
-/// What a read brought.
+/// The counts of one read.
 public struct Received: Equatable, Sendable {
-    /// Changes that reached this subscriber; of a reader, rows.
+    /// The changes that reached this subscriber. For a reader, the rows.
     public var deliveries = 0
-    /// Requests that were answered.
+    /// The requests that were answered.
     public var answers = 0
-    /// The connection is set up: a subscriber is subscribed and has the first state.
+    /// Whether the connection is set up. A subscriber then has its first state.
     public var isReady = false
 
     public init() {}
 }
 
-/// A peer said no, or something that cannot be understood.
+/// A peer refused a request, did not answer it, or sent an invalid reply.
 public struct PeerRefusal: Error, CustomStringConvertible {
     public let description: String
 

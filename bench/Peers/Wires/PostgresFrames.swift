@@ -1,6 +1,6 @@
 import NestProtocol
 
-/// The head of PostgreSQL's messages, protocol 3.
+/// The header of a PostgreSQL message, protocol 3.
 struct PostgresHeader: FrameHeader {
     static let byteCount = 5
     let type: UInt8
@@ -14,11 +14,11 @@ struct PostgresHeader: FrameHeader {
     var keptBytes: Int { self.type == UInt8(ascii: "E") ? self.bodyBytes : 0 }
 }
 
-/// PostgreSQL's messages, of a server that asks nobody for a password.
+/// PostgreSQL's messages, for a server that requires no password.
 struct PostgresFrames {
     private var scanner = FrameScanner<PostgresHeader>()
 
-    /// Hands on the type of each message; throws what the server refuses.
+    /// Passes the type of each message to `onMessage`. Throws the server's errors.
     mutating func scan(_ bytes: UnsafeRawBufferPointer, _ onMessage: (UInt8) throws -> Void) throws {
         try self.scanner.scan(bytes) { header, body in
             guard header.type != UInt8(ascii: "E") else {
@@ -28,7 +28,7 @@ struct PostgresFrames {
         }
     }
 
-    /// The field M of an error: what a person reads.
+    /// Returns the field M of an error: the message for people.
     private static func reason(_ body: UnsafeRawBufferPointer) -> String {
         body.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }.first { $0.hasPrefix("M") }
             .map { String($0.dropFirst()) } ?? "an error"
@@ -45,12 +45,12 @@ struct PostgresFrames {
 
     static func query(_ sql: String) -> [UInt8] { Self.message("Q", Array(sql.utf8) + [0]) }
 
-    /// Prepares a statement under a name.
+    /// Returns the messages that prepare a statement under a name.
     static func prepare(_ name: String, _ sql: String) -> [UInt8] {
         Self.message("P", Array("\(name)\0\(sql)\0".utf8) + [0, 0]) + Self.message("S", [])
     }
 
-    /// Runs a prepared statement without parameters, in a transaction of its own.
+    /// Returns the messages that run a prepared statement without parameters, in its own transaction.
     static func execute(_ name: String) -> [UInt8] {
         Self.message("B", Array("\0\(name)\0".utf8) + [0, 0, 0, 0, 0, 0])
             + Self.message("E", [0, 0, 0, 0, 0]) + Self.message("S", [])

@@ -1,11 +1,11 @@
-/// Runs one statement again and again; rows are told as deliveries.
+/// Repeats one statement and reports its rows as deliveries.
 public final class PostgresRequester: RequestWire {
     public let opening = PostgresFrames.startup()
     private var frames = PostgresFrames()
     private let setup: [UInt8]
     private let request: [UInt8]
     private let copied: [UInt8]
-    /// Times that the server has become ready for a query: after the start, and after the setup.
+    /// How often the server became ready for a query. The first time is after the start, the second after the setup.
     private var readyCount = 0
 
     private init(setup: [UInt8], request: [UInt8], copied: [UInt8] = []) {
@@ -14,12 +14,12 @@ public final class PostgresRequester: RequestWire {
         self.copied = copied
     }
 
-    /// Prepares the statement once.
+    /// Prepares the statement once and runs it for each request.
     public static func running(_ sql: String) -> PostgresRequester {
         PostgresRequester(setup: PostgresFrames.prepare("s", sql), request: PostgresFrames.execute("s"))
     }
 
-    /// Statements without parameters, in one transaction.
+    /// Runs statements without parameters, in one transaction.
     public static func asking(_ sql: String) -> PostgresRequester {
         PostgresRequester(setup: PostgresFrames.query("SELECT 1"), request: PostgresFrames.query(sql))
     }
@@ -59,8 +59,9 @@ public final class PostgresRequester: RequestWire {
     public func appendRequest(to output: inout [UInt8]) { output += self.request }
 }
 
-/// Listens, and runs the query again when it is told to: so it has the whole list in its order each time, as a subscriber of
-/// nest has. Told meanwhile, it runs the query once more; states that are skipped so count as delivered.
+/// Listens to a channel, and runs the query again after each notification. So it has the whole list in its order each
+/// time, like a subscriber of nest. After notifications during a query it runs the query once more; the states that it
+/// skips count as delivered.
 public final class PostgresSubscriber: PeerWire {
     public let opening = PostgresFrames.startup()
     private var frames = PostgresFrames()
@@ -68,7 +69,7 @@ public final class PostgresSubscriber: PeerWire {
     private var setupDone = 0
     private var isFetching = false
     private var isStale = false
-    /// Rows of the result that is coming, and of the last one.
+    /// The rows of the current result, and of the last one.
     private var rows = 0
     private var known: Int?
 

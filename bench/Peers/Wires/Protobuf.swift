@@ -1,4 +1,4 @@
-/// The little of Protocol Buffers' encoding that etcd's messages need.
+/// The part of the Protocol Buffers encoding that etcd's messages need.
 enum Protobuf {
     static func number(_ field: Int, _ value: Int) -> [UInt8] { Self.varint(field << 3) + Self.varint(value) }
 
@@ -18,7 +18,7 @@ enum Protobuf {
         return bytes + [UInt8(rest)]
     }
 
-    /// Hands on each field of a message: its number, and its number or its bytes.
+    /// Calls `body` for each field of a message, with its field number and its number or its bytes.
     static func forEachField(
         _ message: UnsafeRawBufferPointer,
         _ body: (Int, Int, UnsafeRawBufferPointer) throws -> Void
@@ -33,7 +33,7 @@ enum Protobuf {
                 value |= Int(byte & 0x7f) << shift
                 if byte < 0x80 { return value }
             }
-            // Numbers of ten bytes, which nobody here looks at.
+            // A number of ten bytes. No caller uses one.
             offset += 1
             return value
         }
@@ -46,7 +46,7 @@ enum Protobuf {
                 guard count <= message.count - offset else { throw PeerRefusal("a message ends too early") }
                 try body(key >> 3, 0, message.part(offset, count))
                 offset += count
-            default: throw PeerRefusal("a message of an unknown form")
+            default: throw PeerRefusal("a message with an unknown wire type")
             }
         }
     }

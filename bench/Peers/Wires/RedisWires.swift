@@ -7,15 +7,16 @@ enum RedisCommand {
     }
 }
 
-/// Cuts a stream of RESP2 into replies, arrays as one with all that is in them.
+/// Splits a stream of RESP2 into replies. An array with all its elements is one reply.
 struct RedisReplies {
     private var scanner = LineScanner()
-    /// Values that are missing from the reply that has begun.
+    /// The number of values missing from the current reply.
     private var missing = 1
-    /// Which element of the outer array comes next.
+    /// The index of the next element in the outer array.
     private var element = 0
 
-    /// `onElement`: a text inside an array, with its place and its first bytes. `onReply`: a whole reply has come.
+    /// Calls `onElement` for each text, with its index in its array and its first bytes, and `onReply` for each
+    /// complete reply.
     mutating func scan(
         _ bytes: UnsafeRawBufferPointer,
         onElement: (Int, UnsafeRawBufferPointer) -> Void,
@@ -60,7 +61,7 @@ struct RedisReplies {
     }
 }
 
-/// Listens to the channel.
+/// Subscribes to a channel.
 public final class RedisSubscriber: PeerWire {
     public let opening: [UInt8]
     private var replies = RedisReplies()
@@ -88,17 +89,17 @@ public final class RedisSubscriber: PeerWire {
     }
 }
 
-/// Sends the same commands again and again; texts of their replies are told as deliveries.
+/// Repeats the same commands and reports the texts in their replies as deliveries.
 public final class RedisRequester: RequestWire {
     public let opening = RedisCommand.bytes(["PING"])
     private let request: [UInt8]
     private let commandCount: Int
     private var replies = RedisReplies()
     private var isReady = false
-    /// Replies to commands of a request that others are missing of.
+    /// The number of replies to a request that is not fully answered.
     private var replyCount = 0
 
-    /// The commands of one request, written together.
+    /// `commands`: the commands of one request, sent together.
     public init(_ commands: [[String]]) {
         self.request = commands.flatMap { RedisCommand.bytes($0) }
         self.commandCount = commands.count

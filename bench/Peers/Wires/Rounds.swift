@@ -8,7 +8,7 @@ public struct Rounds: Equatable, Sendable {
 
     public var isEmpty: Bool { self.values.isEmpty }
 
-    /// The middle one, or the mean of the two in the middle; 0 when there is none.
+    /// The middle figure, or the mean of the two in the middle; 0 if there are no figures.
     public var median: Double {
         let sorted = self.values.sorted()
         guard !sorted.isEmpty else { return 0 }
@@ -19,8 +19,8 @@ public struct Rounds: Equatable, Sendable {
     public var least: Double { self.values.min() ?? 0 }
     public var most: Double { self.values.max() ?? 0 }
 
-    /// This side through the other, round by round: what a round's neighbours did to both is not in it. Rounds that only one
-    /// side has, and those in which the other did nothing, have no ratio.
+    /// Returns this side divided by the other, round by round, so that other load on the machine in a round has little
+    /// effect. A round that only one side has, or in which the other side is 0, has no ratio.
     public func ratios(to other: Rounds) -> Rounds {
         Rounds(zip(self.values, other.values).filter { $1 > 0 }.map { $0 / $1 })
     }

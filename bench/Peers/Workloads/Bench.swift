@@ -3,7 +3,7 @@ import Glibc
 import PeerWires
 import NestProtocol
 
-/// One run: the peers that take part, and a directory that is removed at its end.
+/// One run: its peers, and a directory that is removed at the end.
 final class Bench {
     let options: PeerOptions
     let interrupt: Interrupt
@@ -11,7 +11,7 @@ final class Bench {
     private let directory: String
     private var serverCount = 0
 
-    /// Says which peers are missing. nest must be there.
+    /// Prints which peers are missing. Throws if nest is missing.
     init(_ options: PeerOptions) throws {
         self.options = options
         self.interrupt = try Interrupt()
@@ -19,7 +19,7 @@ final class Bench {
         var template = Array("\(options.directory)/nestpeers-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemFailure("\(options.directory)") }
         self.directory = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        // Others than root have servers here.
+        // Servers that run as other users use this directory.
         chmod(self.directory, 0o755)
         do {
             self.peers = try Self.find(options, self.directory)
@@ -36,7 +36,7 @@ final class Bench {
 
     private static func find(_ options: PeerOptions, _ directory: String) throws -> [any Peer] {
         guard let nest = NestPeer() else {
-            throw PeerRefusal("there is no nestd beside nestpeers: swift build -c release --product nestd")
+            throw PeerRefusal("nestpeers' directory has no nestd; run: swift build -c release --product nestd")
         }
         var peers: [any Peer] = [nest]
         for choice in options.peers {
@@ -61,7 +61,7 @@ final class Bench {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// A server on an empty store, a load client, and what both took of the machine while `measure` ran.
+    /// Starts a server on an empty store and a load client, sends the requests of `setup`, and runs `measure`.
     func withServer<Result>(
         _ peer: any Peer,
         connections: Int,
@@ -72,34 +72,34 @@ final class Bench {
         let directory = "\(self.directory)/\(self.serverCount)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let place = ServerPlace(directory: directory, port: try LoopbackPort.free(), interrupt: self.interrupt)
-        let server = try peer.start(place, connections: connections)
+        let site = ServerSite(directory: directory, port: try LoopbackPort.free(), interrupt: self.interrupt)
+        let server = try peer.start(site, connections: connections)
         defer { server.stop() }
-        try server.waitUntilListening(port: place.port, self.interrupt)
-        let trial = Trial(loop: try LoadLoop(self.interrupt), port: place.port, server: server)
+        try server.waitUntilListening(port: site.port, self.interrupt)
+        let trial = Trial(loop: try LoadLoop(self.interrupt), port: site.port, server: server)
         do {
             for request in setup { try trial.ask(request()) }
             return try measure(trial)
         } catch let refusal as PeerRefusal {
-            let said = server.said
-            throw said.isEmpty ? refusal : PeerRefusal("\(refusal); it says: \(said)")
+            let output = server.lastOutput
+            throw output.isEmpty ? refusal : PeerRefusal("\(refusal); it printed: \(output)")
         }
     }
 }
 
-/// A server that runs, and the load client.
+/// A running server, and the load client.
 struct Trial {
     let loop: LoadLoop
     let port: Int
     let server: ServerProcess
 
-    /// One request, answered, on a connection of its own.
+    /// Sends one request on its own connection and waits for the reply.
     func ask(_ wire: any RequestWire) throws {
         let connection = try self.loop.connect(port: self.port, index: 0, wire: wire)
         try self.loop.turn(until: { connection.isReady }, within: 60, "the first connection did not become ready")
         var request: [UInt8] = []
         wire.appendRequest(to: &request)
-        // Some have all their say in what opens the connection.
+        // Some wires send everything in their opening.
         var isAnswered = request.isEmpty
         try self.loop.send(connection) { $0 += request }
         try self.loop.turn(until: { isAnswered }, within: 120, "a request was not answered") { other, received in
@@ -108,7 +108,7 @@ struct Trial {
         self.loop.close(connection)
     }
 
-    /// What the server and this program take of the processors while something runs.
+    /// Runs `body`, and measures the processor use of the server and of this program.
     func effort<Result>(_ body: () throws -> Result) throws -> (Result, Effort) {
         let tree = ProcessTree(root: self.server.process)
         let (server, client, start) = (tree.processorSeconds, ownProcessorSeconds(), monotonicTime())
@@ -126,12 +126,12 @@ struct Trial {
     }
 }
 
-/// What a measurement took of the machine.
+/// The resources of the machine that a measurement used.
 struct Effort {
-    /// Processors that the server kept busy, user and system.
+    /// The number of processors that the server kept busy, user and system.
     var serverCores: Double
-    /// The same of the load client, which has one thread: at 1 it is what limits.
+    /// The same for the load client. It has one thread: near 1 the client is the bottleneck.
     var clientCores: Double
-    /// Bytes of the server at its peak.
+    /// The server's peak memory in bytes.
     var memory: Int
 }

@@ -1,7 +1,7 @@
 import Histogram
 import PeerWires
 
-/// Many items written, and read as one ordered list.
+/// Writes many items and reads them as one ordered list.
 struct LoadWorkload {
     let items: Int
 
@@ -9,7 +9,7 @@ struct LoadWorkload {
         let settings = ["write \(self.items) items", "read \(self.items) items in order"]
         var turns = PeerTurns(workload: "load", settings: settings, bench)
         for peer in bench.peers {
-            // Made anew in each round, as bytes, before the time begins.
+            // Each round creates its requests again, as bytes, before the timing starts.
             guard let work = peer.loading(items: 1, title: { _ in "" }) else { continue }
             turns.add(peer, work.terms) { try self.measure(bench, peer) }
         }
@@ -18,7 +18,7 @@ struct LoadWorkload {
 
     private func measure(_ bench: Bench, _ peer: any Peer) throws -> [Figure] {
         guard let work = peer.loading(items: self.items, title: { "an ordinary item, no. \($0)" }) else {
-            throw PeerRefusal("it does not load")
+            throw PeerRefusal("the peer has no bulk load")
         }
         return try bench.withServer(peer, connections: 8, setup: work.setup) { trial in
             let (writeTime, writeEffort) = try trial.effort { try self.write(trial, work) }
@@ -30,7 +30,7 @@ struct LoadWorkload {
         }
     }
 
-    /// Seconds until all is written and answered.
+    /// Writes all batches. Returns the seconds until all are answered.
     private func write(_ trial: Trial, _ work: LoadWork) throws -> Double {
         let connection = try trial.loop.connect(port: trial.port, index: 0, wire: work.writer)
         try trial.loop.turn(until: { connection.isReady }, within: 60, "the writer did not become ready")
@@ -54,7 +54,8 @@ struct LoadWorkload {
         return time
     }
 
-    /// Seconds until the last row is here; where subscribing brings the rows, from the connection on.
+    /// Returns the seconds until the last row has arrived. If the rows arrive without a request, the time includes
+    /// connecting.
     private func read(_ trial: Trial, _ work: LoadWork) throws -> Double {
         let wire = work.reader()
         var start = monotonicTime()
@@ -66,9 +67,9 @@ struct LoadWorkload {
             start = monotonicTime()
             try trial.loop.send(connection) { wire.appendRequest(to: &$0) }
         }
-        try trial.loop.turn(until: { rows >= self.items }, within: 120, "only \(rows) rows came", count)
+        try trial.loop.turn(until: { rows >= self.items }, within: 120, "only \(rows) rows arrived", count)
         let time = seconds(since: start)
-        guard rows == self.items else { throw PeerRefusal("\(rows) rows came instead of \(self.items)") }
+        guard rows == self.items else { throw PeerRefusal("\(rows) rows arrived instead of \(self.items)") }
         trial.loop.close(connection)
         return time
     }

@@ -1,6 +1,6 @@
 import PeerWires
 
-/// Durable writes to one list, and N subscribers of it.
+/// Durable writes to one list with N subscribers.
 struct NotifyWorkload {
     let subscribers: [Int]
     let inFlight: [Int]
@@ -41,7 +41,7 @@ struct NotifyWorkload {
                             writesMax: writesMax
                         ).run(seconds: seconds)
                     }
-                    // The first writes make files and tables grow that later ones find.
+                    // Warm-up: the first writes grow files and tables, which later writes reuse.
                     _ = try race(writesMax: work.writesMax / 10, seconds: bench.options.seconds / 4)
                     let (result, effort) = try trial.effort {
                         try race(writesMax: work.writesMax, seconds: bench.options.seconds)

@@ -2,7 +2,7 @@ import Histogram
 import PeerWires
 import NestProtocol
 
-/// What one measurement of one side gave.
+/// The result of one measurement of one side.
 struct Figure {
     /// A rate.
     var value: Double
@@ -11,7 +11,7 @@ struct Figure {
     var effort: Effort
 }
 
-/// nest and its peers at one kind of work, round by round; who begins changes from round to round.
+/// Measures nest and its peers at one kind of work, round by round. Each round begins with another server.
 struct PeerTurns {
     private struct Entry {
         let name: String
@@ -29,14 +29,14 @@ struct PeerTurns {
     private var entries: [Entry] = []
     private var leftOut: [String] = []
 
-    /// `settings`: what is told of each figure that a measurement gives.
+    /// `settings`: the descriptions of the figures that a measurement returns.
     init(workload: String, settings: [String], _ bench: Bench) {
         self.workload = workload
         self.settings = settings
         self.bench = bench
     }
 
-    /// `wanted`: what the design asks nest's ratio to be.
+    /// `wanted`: the design's target for nest's ratio.
     mutating func add(
         _ peer: any Peer,
         _ terms: Terms,
@@ -50,8 +50,8 @@ struct PeerTurns {
         self.leftOut.append("\(peer.name): \(why)")
     }
 
-    /// A comparison for each setting. A peer that fails is left out, and it is said why; when this program is told to end,
-    /// it does.
+    /// Returns a comparison for each setting. Leaves out a peer that fails, and reports the reason. Throws
+    /// `Interrupted` if this program receives a signal to end.
     mutating func run(unit: String, comparesLatency: Bool) throws -> [Comparison] {
         for round in 0..<self.bench.options.rounds {
             for offset in self.entries.indices {

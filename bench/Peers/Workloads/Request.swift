@@ -2,7 +2,7 @@ import Histogram
 import PeerWires
 import NestProtocol
 
-/// Requests and answers, nothing written.
+/// Requests and replies, without writes.
 struct RequestWorkload {
     let connections: [Int]
     let depths: [Int]
@@ -41,7 +41,8 @@ struct RequestWorkload {
         try turns.run(unit: "requests/s", comparesLatency: depth == 1).forEach(report.add)
     }
 
-    /// With new connections as often as those before have asked for all that they may; connecting is in no time.
+    /// Opens new connections whenever the previous ones have sent their maximum number of requests. The times exclude
+    /// connecting.
     private func race(
         _ trial: Trial,
         _ work: RequestWork,

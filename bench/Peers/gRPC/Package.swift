@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that what only this peer needs is no dependency of nest. `make bench-peers` builds it.
+// A separate package, so that nest does not depend on grpc-swift. `make bench-peers` builds it.
 let package = Package(
     name: "grpcecho",
     platforms: [.macOS(.v15)],

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What a client attacks with.
+/// A kind of attack.
 enum Attack: String, CaseIterable, ExpressibleByArgument, Sendable {
     case heldReplies = "held-replies"
     case rowBombs = "row-bombs"
@@ -11,31 +11,31 @@ enum Attack: String, CaseIterable, ExpressibleByArgument, Sendable {
     case bulk
     case guesses
     case crash
-    // One connection that sends the same again and again.
+    // One connection that repeats one request.
     case pings, cancels, unknown, requests, subscriptions, unread, writes
     // Many connections.
     case connections, silence
 
     var summary: String {
         switch self {
-        case .heldReplies: "asks for large results on many connections, and reads none"
-        case .rowBombs: "imports of a few bytes that unpack to millions of rows, and their undo"
-        case .predicateMass: "subscriptions with dear predicates, and commits of 2,000 objects"
-        case .predicatesLeft: "the same when those who subscribed have left"
-        case .deepScope: "a confined token gets the deepest object of a chain"
+        case .heldReplies: "requests large results on many connections, and reads none of them"
+        case .rowBombs: "imports a few bytes that unpack to millions of rows, and undoes an import"
+        case .predicateMass: "subscriptions with expensive predicates, and commits of 2,000 objects"
+        case .predicatesLeft: "the same after the subscribers have disconnected"
+        case .deepScope: "a confined token reads the deepest object of a chain"
         case .dearUndo: "previews, undoes and redoes an entry of many objects"
         case .bulk: "an import of a million rows"
-        case .guesses: "guesses tokens, from the address that good ones come from"
+        case .guesses: "guesses tokens, from the address of clients with valid tokens"
         case .crash: "a predicate with a count under a quantifier, and an insert"
-        case .pings: "PING, as fast as it goes"
+        case .pings: "PING, as fast as possible"
         case .cancels: "CANCEL"
         case .unknown: "frames of an unknown type"
         case .requests: "GET_OBJECT"
-        case .subscriptions: "SUBSCRIBE, each to another result"
-        case .unread: "GET_OBJECT, without reading the answers"
+        case .subscriptions: "SUBSCRIBE, each to a different result"
+        case .unread: "GET_OBJECT, without reading the replies"
         case .writes: "commits of one row"
-        case .connections: "connections that end at once"
-        case .silence: "connections that say nothing"
+        case .connections: "connections that close at once"
+        case .silence: "connections that send nothing after the preface"
         }
     }
 
@@ -46,7 +46,7 @@ enum Attack: String, CaseIterable, ExpressibleByArgument, Sendable {
         }.joined(separator: "\n")
     }
 
-    /// Makes what the attack needs in the store, before anything is measured.
+    /// Creates the objects that the attack needs, before the measurement.
     func prepare(_ sizes: AttackSizes, on server: AttackServer) async throws -> any Attacker {
         switch self {
         case .heldReplies: try await HeldReplies(sizes, on: server)
@@ -71,24 +71,24 @@ enum Attack: String, CaseIterable, ExpressibleByArgument, Sendable {
     }
 }
 
-/// A client that means harm.
+/// A malicious client.
 protocol Attacker: Sendable {
-    /// Begins nothing new after `deadline`, waits for its answers as long as the server's patience says, and closes its
-    /// connections; ends early when the server does.
-    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackTally
+    /// Sends no new requests after `deadline`, waits for replies up to the server's `patience`, and closes its
+    /// connections. Returns early if the server ends.
+    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackCounts
 }
 
-/// What became of an attack's requests.
-struct AttackTally: Equatable, Sendable {
-    /// Answered as they were asked.
+/// The outcomes of an attack's requests.
+struct AttackCounts: Equatable, Sendable {
+    /// The number of requests that succeeded.
     var answered = 0
-    /// Refused, by the code's name.
+    /// The number of refused requests, by the name of the error code.
     var refused: [String: Int] = [:]
-    /// Sent without waiting for an answer.
+    /// The number of requests sent without waiting for a reply.
     var sent = 0
-    /// Not answered within the patience.
+    /// The number of requests without a reply within the patience.
     var late = 0
-    /// The connection was ended before the answer.
+    /// The number of requests whose connection ended before the reply.
     var ended = 0
 
     mutating func add(_ outcome: AttackConnection.Outcome) {
@@ -100,7 +100,7 @@ struct AttackTally: Equatable, Sendable {
         }
     }
 
-    mutating func add(_ other: AttackTally) {
+    mutating func add(_ other: AttackCounts) {
         self.answered += other.answered
         self.refused.merge(other.refused) { $0 + $1 }
         self.sent += other.sent
@@ -108,7 +108,7 @@ struct AttackTally: Equatable, Sendable {
         self.ended += other.ended
     }
 
-    /// In words, without what did not happen.
+    /// The counts as text, without those that are 0.
     var text: String {
         var parts: [String] = []
         if self.sent > 0 { parts.append("\(self.sent) sent") }

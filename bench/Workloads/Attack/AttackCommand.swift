@@ -4,17 +4,17 @@ import NIOPosix
 import NestModel
 import NestProtocol
 
-/// One client that means harm, and a few that work: how long these wait for their answers with it and without it, and how much
-/// memory the server takes.
+/// Runs a malicious client and a few normal ones. Measures how long the normal ones wait for replies with and without
+/// the attack, and the server's memory.
 struct AttackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attack",
-        abstract: "Attack a nestd in several ways, and measure how long others wait and how much memory it takes.",
+        abstract: "Attack a nestd in several ways, and measure other clients' waits and nestd's memory.",
         discussion: """
-            Each attack gets a nestd of its own. A few bystanders commit one row, ping, get an object and connect, each on its own
-            connections, every \(Bystander.pauseMilliseconds) ms: first alone, then beside the attack, until each is answered again. Then \
-            the attackers are gone, --settle seconds pass, and nestd gets SIGTERM. A nestd that dies is reported, the other attacks \
-            go on, and the command ends with status 1.
+            Each attack has its own nestd. A few bystanders commit one row, ping, get an object and connect, each on \
+            its own connection, every \(Bystander.pauseMilliseconds) ms: first alone, then during the attack, until \
+            each is answered again. The attackers then disconnect, --settle seconds pass, and nestd receives SIGTERM. \
+            If a nestd dies, the command reports it, continues with the other attacks, and exits with status 1.
 
             \(Attack.list)
 
@@ -27,28 +27,28 @@ struct AttackCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Which attacks; all of them when none is named.", valueName: "name"))
+    @Argument(help: ArgumentHelp("The attacks to run; by default all.", valueName: "name"))
     var attacks: [Attack] = []
 
-    @Option(help: "Seconds that the bystanders work alone, and about as long as an attack goes on.")
+    @Option(help: "Seconds that the bystanders work alone, and approximate seconds of an attack.")
     var seconds = 10
 
     @Option(help: "Bystanders of each kind.")
     var bystanders = 2
 
-    @Option(help: "Seconds after the attack until the memory is looked at again.")
+    @Option(help: "Seconds from the end of the attack to the last memory sample.")
     var settle = 10
 
     @Option(
         help:
-            "Seconds that a bystander waits for its answer when the attack is over, and an attacker for one of its own."
+            "Seconds that a bystander waits for a reply after the attack, and that an attacker waits for any reply."
     )
     var patience = 120
 
-    @Flag(help: "Send SIGTERM in the middle of each attack, and not after it.")
+    @Flag(help: "Send SIGTERM in the middle of each attack instead of after it.")
     var terminate = false
 
-    @Option(help: ArgumentHelp("The nestd to attack; without it the one beside nestbench.", valueName: "path"))
+    @Option(help: ArgumentHelp("The nestd to attack; by default the one in nestbench's directory.", valueName: "path"))
     var nestd: String?
 
     @Option(help: ArgumentHelp("The directory for stores.", valueName: "directory"))
@@ -56,16 +56,16 @@ struct AttackCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Sizes") var sizes: AttackSizes
 
-    @Flag(help: "One JSON object for each attack.")
+    @Flag(help: "Print one JSON object for each attack.")
     var json = false
 
-    @Flag(help: "One row of a Markdown table for each attack: the p99 of the bystanders, and the memory.")
+    @Flag(help: "Print a Markdown table: for each attack the bystanders' p99 and the memory.")
     var markdown = false
 
     func validate() throws {
         func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
             guard range.contains(value) else {
-                throw ValidationError("--\(name) is \(range.lowerBound) to \(range.upperBound)")
+                throw ValidationError("--\(name) must be \(range.lowerBound) to \(range.upperBound)")
             }
         }
         try check("seconds", self.seconds, 1...600)
@@ -73,7 +73,7 @@ struct AttackCommand: AsyncParsableCommand {
         try check("settle", self.settle, 0...600)
         try check("patience", self.patience, 1...3_600)
         for (name, value, range) in self.sizes.bounds { try check(name, value, range) }
-        guard !self.json || !self.markdown else { throw ValidationError("--json and --markdown exclude each other") }
+        guard !self.json || !self.markdown else { throw ValidationError("--json and --markdown cannot be combined") }
     }
 
     func run() async throws {
@@ -81,7 +81,7 @@ struct AttackCommand: AsyncParsableCommand {
         var hasDied = false
         report.begin()
         for attack in self.attacks.isEmpty ? Attack.allCases : self.attacks {
-            Progress.show("\(attack.rawValue): prepares")
+            Progress.show("\(attack.rawValue): preparing")
             let figures = try await self.figures(of: attack)
             Progress.clear()
             report.add(figures)
@@ -104,7 +104,7 @@ struct AttackCommand: AsyncParsableCommand {
     }
 }
 
-/// How large attacks are.
+/// The sizes of the attacks.
 struct AttackSizes: ParsableArguments {
     @Option(help: "held-replies: connections.")
     var connections = 60
@@ -118,13 +118,13 @@ struct AttackSizes: ParsableArguments {
     @Option(help: "deep-scope: levels of the chain.")
     var levels = 100_000
 
-    @Option(help: "dear-undo: objects of the entry that is undone.")
+    @Option(help: "dear-undo: objects in the undone entry.")
     var objects = 200_000
 
     @Option(help: "bulk: rows of the import.")
     var rows = 1_000_000
 
-    @Option(help: "guesses: connections that guess at a time.")
+    @Option(help: "guesses: connections that guess at the same time.")
     var guessers = 40
 
     var bounds: [(name: String, value: Int, range: ClosedRange<Int>)] {

@@ -4,15 +4,15 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// A connection that sends what it is given, however impolite; whatever becomes of a request is an outcome: also that its connection is
-/// ended, or that no answer comes in time.
+/// A connection that sends any bytes, also invalid ones. Every request has an outcome, also if its connection ends or
+/// no reply arrives in time.
 final class AttackConnection: Sendable {
     enum Outcome: Sendable {
         case answered(Frame)
         case refused(ErrorCode)
-        /// The connection was ended.
+        /// The connection ended.
         case ended
-        /// No answer came in time.
+        /// No reply arrived in time.
         case late
     }
 
@@ -27,7 +27,7 @@ final class AttackConnection: Sendable {
     }
 
     private struct State {
-        /// By request; 0 is the handshake, and PING.
+        /// The waiting requests by id; 0 is for the handshake and PING.
         var waiting: [UInt32: Waiting] = [:]
         var isEnded = false
     }
@@ -40,7 +40,7 @@ final class AttackConnection: Sendable {
         self.state = state
     }
 
-    /// `nil` when no connection can be made.
+    /// Connects. Returns `nil` if that is not possible.
     static func connect(port: Int, on loop: any EventLoop) async -> AttackConnection? {
         let state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
         let channel = try? await ClientBootstrap(group: loop)
@@ -60,7 +60,7 @@ final class AttackConnection: Sendable {
         return channel.map { AttackConnection($0, state) }
     }
 
-    /// Preface and HELLO; answered by WELCOME.
+    /// Sends the preface and HELLO, and returns the reply, which should be WELCOME.
     func greet(
         token: AccessToken?,
         session: Identifier128? = nil,
@@ -79,7 +79,7 @@ final class AttackConnection: Sendable {
         return await self.ask(bytes, id: 0, within: limit)
     }
 
-    /// Sends frames, and waits for what comes with this id.
+    /// Sends frames, and waits for the reply with this id.
     func ask(_ bytes: ByteBuffer, id: UInt32, within limit: TimeAmount) async -> Reply {
         let promise = self.channel.eventLoop.makePromise(of: Reply.self)
         self.channel.eventLoop.execute {
@@ -93,12 +93,12 @@ final class AttackConnection: Sendable {
         return (try? await promise.futureResult.get()) ?? Reply(outcome: .ended, at: .now)
     }
 
-    /// Sends frames, and waits for nothing.
+    /// Sends frames, without waiting for a reply.
     func send(_ bytes: ByteBuffer) {
         self.channel.writeAndFlush(bytes, promise: nil)
     }
 
-    /// From now on nothing that the server sends is taken.
+    /// Stops reading from the connection.
     func stopReading() async {
         _ = try? await self.channel.setOption(.autoRead, value: false).get()
     }

@@ -1,11 +1,11 @@
 import Histogram
 
-/// What one attack did to the bystanders and to nestd.
+/// The effect of one attack on the bystanders and on nestd.
 struct AttackFigures {
     struct Memory: Codable, Equatable {
         var before = 0
         var peak = 0
-        /// `--settle` seconds after the attackers have left; `nil` when nestd is gone.
+        /// The memory `--settle` seconds after the attackers disconnected; `nil` if nestd has ended.
         var after: Int?
     }
 
@@ -13,22 +13,22 @@ struct AttackFigures {
     var alone: [Bystander.Kind: Waits] = [:]
     var attacked: [Bystander.Kind: Waits] = [:]
     var memory = Memory()
-    var tally = AttackTally()
-    /// Why the attack could not go on.
+    var counts = AttackCounts()
+    /// The error that ended the attack; `nil` if there was none.
     var failure: String?
     var attackSeconds = 0.0
-    /// From the begin of the attack until every bystander was answered again.
+    /// The seconds from the start of the attack until every bystander was answered again.
     var untilAnsweredSeconds = 0.0
-    /// How nestd ended by itself.
+    /// How nestd ended without SIGTERM; `nil` if it did not.
     var died: Child.End?
-    /// From SIGTERM to nestd's end; `nil` when it had to be killed, or had died.
+    /// The seconds from SIGTERM to nestd's end; `nil` if it had to be killed or had died before.
     var terminationSeconds: Double?
 
     init(_ attack: Attack) {
         self.attack = attack
     }
 
-    /// How many times as long the 99th percentile is beside the attack.
+    /// Returns the 99th percentile during the attack as a multiple of the one before the attack.
     func times(_ kind: Bystander.Kind) -> Double? {
         guard let alone = Percentiles(self.alone[kind]), let attacked = Percentiles(self.attacked[kind]) else {
             return nil
@@ -37,13 +37,13 @@ struct AttackFigures {
     }
 }
 
-/// Of waits, in microseconds.
+/// Percentiles of waits, in microseconds.
 struct Percentiles: Codable, Equatable {
     var p50: UInt64
     var p99: UInt64
     var max: UInt64
 
-    /// `nil` where nobody waited.
+    /// Returns `nil` if there are no waits.
     init?(_ waits: Waits?) {
         guard let histogram = waits?.histogram, histogram.totalCount > 0 else { return nil }
         self.p50 = histogram.valueAtPercentile(50)

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Prints the figures of attacks as they come: a table for people, rows of a Markdown table, or lines of JSON.
+/// Prints the figures of each attack when it is complete: as a table, as a row of a Markdown table, or as one line of
+/// JSON.
 struct AttackReport {
     enum Form {
         case text, markdown, json
@@ -27,7 +28,7 @@ struct AttackReport {
         case .markdown: print(Self.row(figures))
         case .json: print(Self.json(figures))
         }
-        // What has been measured is not lost when a later attack fails.
+        // Flushed at once: if a later attack fails, these figures are not lost.
         fflush(nil)
     }
 
@@ -49,8 +50,8 @@ struct AttackReport {
         if refused + lost > 0 {
             lines.append("  bystanders were refused \(refused) times, and lost \(lost) connections or answers")
         }
-        lines.append("  the attack took \(Report.fixed(figures.attackSeconds)) s: \(figures.tally.text)")
-        if let failure = figures.failure { lines.append("  it could not go on: \(failure)") }
+        lines.append("  the attack took \(Report.fixed(figures.attackSeconds)) s: \(figures.counts.text)")
+        if let failure = figures.failure { lines.append("  it failed: \(failure)") }
         lines.append("  nestd's memory: \(Self.text(figures.memory)); \(Self.end(figures))")
         return lines
     }
@@ -67,7 +68,7 @@ struct AttackReport {
         return [percentiles.p50, percentiles.p99, percentiles.max].map(Self.milliseconds).joined(separator: " ")
     }
 
-    /// Microseconds as milliseconds, with as many digits as mean something.
+    /// Returns microseconds as milliseconds, with two decimals below 100 ms.
     static func milliseconds(_ microseconds: UInt64) -> String {
         let value = Double(microseconds) / 1_000
         return value >= 100 ? "\(Int(value.rounded()))" : Report.fixed(value)
@@ -149,11 +150,11 @@ struct AttackReport {
             attack: figures.attack.rawValue,
             bystanders: bystanders,
             memoryBytes: figures.memory,
-            answered: figures.tally.answered,
-            refused: figures.tally.refused,
-            sent: figures.tally.sent,
-            late: figures.tally.late,
-            ended: figures.tally.ended,
+            answered: figures.counts.answered,
+            refused: figures.counts.refused,
+            sent: figures.counts.sent,
+            late: figures.counts.late,
+            ended: figures.counts.ended,
             failure: figures.failure,
             attackSeconds: figures.attackSeconds,
             untilAnsweredSeconds: figures.untilAnsweredSeconds,
@@ -162,7 +163,7 @@ struct AttackReport {
         )
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Numbers and texts alone: nothing that JSON cannot say.
+        // The line has only numbers and strings, so encoding does not fail.
         return (try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 }

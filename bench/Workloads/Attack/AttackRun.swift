@@ -37,7 +37,7 @@ struct AttackRun {
         try await self.measure(attacker, bystanders, &figures)
         for bystander in bystanders { bystander.stop() }
         if !self.command.terminate, figures.died == nil {
-            self.show("\(self.command.settle) s pass")
+            self.show("waiting \(self.command.settle) s")
             try await Task.sleep(for: .seconds(self.command.settle))
             if self.server.child.end == nil { figures.memory.after = self.server.child.memory.resident }
             try await self.terminate(&figures)
@@ -47,13 +47,13 @@ struct AttackRun {
         return figures
     }
 
-    /// A server that has not ended so long after SIGTERM is killed.
+    /// The seconds after SIGTERM until a server that has not ended is killed.
     private static let terminationSecondsMax = 20.0
 
     private func measure(_ attacker: any Attacker, _ bystanders: [Bystander], _ figures: inout AttackFigures)
         async throws
     {
-        // What a connection costs at first is in neither time.
+        // Excludes the cost of new connections from both measurements.
         try await self.waitForAnswers(bystanders)
         _ = Self.take(bystanders)
         self.show("alone")
@@ -63,7 +63,7 @@ struct AttackRun {
         let memory = self.server.child.memory
         memory.resetPeak()
         figures.memory.before = memory.resident
-        self.show("attacks")
+        self.show("attacking")
         let start = ContinuousClock.now
         let deadline = start + .seconds(self.command.seconds)
         let isOver = NIOLockedValueBox(false)
@@ -78,15 +78,15 @@ struct AttackRun {
             try await Task.sleep(for: .milliseconds(20))
         }
         if self.command.terminate { try await self.terminate(&figures) }
-        // An attacker that uses the client library would wait for the server to come back.
+        // An attacker with the client library would try to reconnect.
         if self.server.child.end != nil { work.cancel() }
         do {
-            figures.tally = try await work.value
+            figures.counts = try await work.value
         } catch {
             figures.failure = "\(error)"
         }
         figures.attackSeconds = (ContinuousClock.now - start).seconds
-        self.show("until all are answered")
+        self.show("waiting for replies")
         try await self.waitForAnswers(bystanders)
         figures.untilAnsweredSeconds = (ContinuousClock.now - start).seconds
         figures.attacked = Self.take(bystanders)
@@ -101,9 +101,10 @@ struct AttackRun {
         figures.terminationSeconds = try await self.server.child.terminate(within: Self.terminationSecondsMax)
     }
 
-    /// Until each bystander has been answered what it asked after now, nestd has died, or patience has ended.
+    /// Waits until each bystander has received a reply to a request that it sent after this call, nestd has ended, or
+    /// the patience has passed.
     private func waitForAnswers(_ bystanders: [Bystander]) async throws {
-        // The answer after the next is one to a question that was asked after now.
+        // The next reply may be to an earlier request. The one after it is not.
         let wanted = bystanders.map { $0.answers + 2 }
         let deadline = ContinuousClock.now + .seconds(self.command.patience)
         while self.server.child.end == nil, !deadline.isOver {

@@ -4,14 +4,14 @@ import NIOPosix
 import NestClient
 import NestModel
 
-/// A nestd to be attacked, and what its attackers need to reach it.
+/// A nestd to attack, and how its attackers reach it.
 final class AttackServer {
     let child: Child
-    /// Of the attackers: bystanders have a thread of their own.
+    /// The event loops of the attackers. Bystanders have their own thread.
     let group: MultiThreadedEventLoopGroup
-    /// How long an attacker waits for an answer.
+    /// How long an attacker waits for a reply.
     let patience: TimeAmount
-    /// Of role admin; `nil` while the store has none.
+    /// A token with the role admin; `nil` while the store has no tokens.
     private(set) var token: AccessToken?
 
     init(nestd: String?, under directory: String, patience: Int) async throws {
@@ -30,19 +30,19 @@ final class AttackServer {
         try await self.group.shutdownGracefully()
     }
 
-    /// From now on everybody needs a token.
-    func wantTokens() async throws {
+    /// Creates a token. From then on every client needs one.
+    func requireTokens() async throws {
         self.token = try await self.withClient { try await $0.createToken(TokenGrant(name: "bench", role: .admin)) }
     }
 
-    /// A polite client, for what is prepared.
+    /// Runs `body` with a normal client, which prepares an attack.
     func withClient<Result>(session: Identifier128? = nil, _ body: (NestClient) async throws -> Result) async throws
         -> Result
     {
         try await NestClient.withClient(self.configuration(session: session), body)
     }
 
-    /// How a polite client connects.
+    /// Returns the configuration of a normal client.
     func configuration(session: Identifier128? = nil) -> ClientConfiguration {
         ClientConfiguration(
             port: self.child.port,
@@ -53,7 +53,7 @@ final class AttackServer {
         )
     }
 
-    /// Where attackers go.
+    /// The address and the token for attackers.
     var site: AttackSite {
         AttackSite(port: self.child.port, loop: self.group.next(), token: self.token, patience: self.patience)
     }
@@ -66,7 +66,7 @@ struct AttackSite: Sendable {
     let token: AccessToken?
     let patience: TimeAmount
 
-    /// `nil` when the server takes no connection, or refuses the handshake.
+    /// Connects. Returns `nil` if the server accepts no connection or refuses the handshake.
     func connect(session: Identifier128? = nil) async -> AttackConnection? {
         let connection = await AttackConnection.connect(port: self.port, on: self.loop)
         guard let connection else { return nil }

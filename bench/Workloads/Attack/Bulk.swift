@@ -1,7 +1,7 @@
 import NestClient
 import NestModel
 
-/// An ordinary import of very many rows, by the client library: once.
+/// One normal import of many rows with the client library.
 struct Bulk: Attacker {
     private let configuration: ClientConfiguration
     private let rows: Int
@@ -11,16 +11,16 @@ struct Bulk: Attacker {
         self.rows = sizes.rows
     }
 
-    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackTally {
-        var tally = AttackTally()
+    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackCounts {
+        var counts = AttackCounts()
         do {
             try await NestClient.withClient(self.configuration) { client in
                 _ = try await client.importSubtree(Load.importUnderRoot, nextRows: Load.rows(self.rows))
             }
-            tally.answered += 1
+            counts.answered += 1
         } catch let error as NestError {
-            tally.add(.refused(error.code))
+            counts.add(.refused(error.code))
         }
-        return tally
+        return counts
     }
 }

@@ -5,11 +5,12 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// A client that asks for something small again and again, and keeps how long it waited for it.
+/// A client that repeats a small request and records how long it waits for each reply.
 ///
-/// A wait ends when what was asked for is there: who is refused, or loses the connection, asks again, and waits on. While it waits others
-/// like it would have asked, every `pauseMilliseconds`: they are counted as those who would have waited the rest (`recordCorrectedValue`), so
-/// that the percentiles are those of clients that come at any time.
+/// A wait ends with a successful reply. After a refusal or a lost connection the client repeats the request and the
+/// same wait continues. A long wait also counts for the requests that other clients would have sent meanwhile, one
+/// every `pauseMilliseconds` (`recordCorrectedValue`). So the percentiles are those of clients that connect at any
+/// time.
 final class Bystander: Sendable {
     enum Kind: String, CaseIterable, Sendable {
         /// A transaction that inserts one row.
@@ -17,7 +18,7 @@ final class Bystander: Sendable {
         case ping
         /// GET_OBJECT of the root.
         case get
-        /// A new connection until WELCOME.
+        /// A new connection, until WELCOME arrives.
         case connect
     }
 
@@ -25,9 +26,9 @@ final class Bystander: Sendable {
 
     private struct State {
         var waits = Waits()
-        /// Since when it waits; `nil` while it pauses.
+        /// The start of the current wait; `nil` during a pause.
         var askedAt: ContinuousClock.Instant?
-        /// Waits that have ended, since it began.
+        /// The number of waits that have ended.
         var answers = 0
         var isOver = false
 
@@ -53,7 +54,7 @@ final class Bystander: Sendable {
         self.site = site
     }
 
-    /// Asks until `stop`.
+    /// Repeats the request until `stop`.
     func work() async {
         var connection: AttackConnection?
         var id: UInt32 = 0
@@ -97,7 +98,7 @@ final class Bystander: Sendable {
         return reply
     }
 
-    // MARK: From elsewhere
+    // MARK: From other tasks
 
     private var isOver: Bool { self.state.withLockedValue { $0.isOver } }
 
@@ -105,7 +106,7 @@ final class Bystander: Sendable {
 
     var answers: Int { self.state.withLockedValue { $0.answers } }
 
-    /// The waits since the last time, with the one that is not over.
+    /// Returns the waits since the last call, including the current one.
     func take() -> Waits {
         self.state.withLockedValue { state in
             defer { state.waits = Waits() }
@@ -115,13 +116,13 @@ final class Bystander: Sendable {
     }
 }
 
-/// How long bystanders of one kind waited.
+/// The waits of bystanders of one kind.
 struct Waits {
     /// Microseconds.
     private(set) var histogram = Histogram<UInt64>(highestTrackableValue: 3_600_000_000)
-    /// Refusals on the way to an answer.
+    /// The number of refusals before replies.
     var refused = 0
-    /// Connections that ended or did not answer on the way.
+    /// The number of connections that ended or did not reply in time.
     var lost = 0
     private static let pause = UInt64(Bystander.pauseMilliseconds * 1_000)
 
@@ -129,7 +130,7 @@ struct Waits {
         _ = self.histogram.recordCorrectedValue(max(wait.microseconds, 1), expectedInterval: Self.pause)
     }
 
-    /// One that goes on: it counts when it is longer than waits are.
+    /// Adds the current wait if it is longer than a second.
     mutating func addUnfinished(_ wait: Duration) {
         if wait > .seconds(1) { self.add(wait) }
     }

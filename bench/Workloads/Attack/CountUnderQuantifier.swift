@@ -3,7 +3,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Asks with `ANY children.children.@count > 0`, once and to be kept told, and inserts what it has to be asked about.
+/// Fetches and subscribes with `ANY children.children.@count > 0`, and inserts objects that must be checked with it.
 struct CountUnderQuantifier: Attacker {
     private let site: AttackSite
 
@@ -11,9 +11,9 @@ struct CountUnderQuantifier: Attacker {
         self.site = server.site
     }
 
-    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackTally {
-        var tally = AttackTally()
-        guard let connection = await self.site.connect() else { return tally }
+    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackCounts {
+        var counts = AttackCounts()
+        guard let connection = await self.site.connect() else { return counts }
         let frames = [
             TransactionMessage(WriteTransaction(mutations: Self.family)).frame(id: 1),
             Fetch(Self.request).frame(id: 2),
@@ -22,13 +22,13 @@ struct CountUnderQuantifier: Attacker {
         ]
         for (index, frame) in frames.enumerated() {
             let reply = await connection.ask(frame, id: UInt32(index + 1), within: self.site.patience)
-            tally.add(reply.outcome)
+            counts.add(reply.outcome)
         }
         await connection.close()
-        return tally
+        return counts
     }
 
-    /// An item below an item below an item.
+    /// Inserts three nested items.
     private static var family: [Mutation] {
         [
             Load.insert(under: ObjectID(1)), Load.insert(under: .inserted(1)),

@@ -4,7 +4,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Previews the undo of an entry of many objects, undoes it, and redoes it, again and again.
+/// Repeatedly previews, undoes and redoes an entry of many objects.
 struct DearUndo: Attacker {
     private let site: AttackSite
     private let session: Identifier128
@@ -18,20 +18,20 @@ struct DearUndo: Attacker {
         self.site = server.site
     }
 
-    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackTally {
-        var tally = AttackTally()
-        guard let connection = await self.site.connect(session: self.session) else { return tally }
+    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackCounts {
+        var counts = AttackCounts()
+        guard let connection = await self.site.connect(session: self.session) else { return counts }
         var id: UInt32 = 0
         func ask(_ message: some Message) async {
             id += 1
-            tally.add(await connection.ask(message.frame(id: id), id: id, within: self.site.patience).outcome)
+            counts.add(await connection.ask(message.frame(id: id), id: id, within: self.site.patience).outcome)
         }
         repeat {
             await ask(PreviewUndo(.undo))
             await ask(Undo(key: nil))
-            if tally.ended + tally.late == 0 { await ask(Redo(key: nil)) }
-        } while !deadline.isOver && tally.ended + tally.late == 0
+            if counts.ended + counts.late == 0 { await ask(Redo(key: nil)) }
+        } while !deadline.isOver && counts.ended + counts.late == 0
         await connection.close()
-        return tally
+        return counts
     }
 }

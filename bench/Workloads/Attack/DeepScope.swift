@@ -4,13 +4,14 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// A reader whose token is confined to a list gets the deepest object of a chain below it, as many times at once as it may.
+/// A reader whose token is confined to a list reads the deepest object of a chain below it, with the maximum number of
+/// requests in flight.
 struct DeepScope: Attacker {
     private let site: AttackSite
     private let deepest: ObjectID
 
     init(_ sizes: AttackSizes, on server: AttackServer) async throws {
-        try await server.wantTokens()
+        try await server.requireTokens()
         let levels = sizes.levels
         let (top, token) = try await server.withClient { client in
             var next = 0
@@ -29,15 +30,15 @@ struct DeepScope: Attacker {
             let grant = TokenGrant(name: "guest", role: .read, confinement: confinement)
             return (top, try await client.createToken(grant))
         }
-        // Nobody else writes meanwhile: the ids of an import follow each other.
+        // No other client writes at the same time, so the ids of the import are consecutive.
         self.deepest = ObjectID(top.rawValue + Int64(levels) - 1)
         let site = server.site
         self.site = AttackSite(port: site.port, loop: site.loop, token: token, patience: site.patience)
     }
 
-    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackTally {
-        var tally = AttackTally()
-        guard let connection = await self.site.connect() else { return tally }
+    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackCounts {
+        var counts = AttackCounts()
+        guard let connection = await self.site.connect() else { return counts }
         var id: UInt32 = 0
         repeat {
             var bytes = ByteBuffer()
@@ -45,10 +46,10 @@ struct DeepScope: Attacker {
                 id += 1
                 bytes.writeImmutableBuffer(GetObject(id: self.deepest).frame(id: id))
             }
-            tally.sent += Limits.requestsInFlightPerConnectionMax - 1
-            tally.add(await connection.ask(bytes, id: id, within: self.site.patience).outcome)
-        } while !deadline.isOver && tally.ended + tally.late == 0
+            counts.sent += Limits.requestsInFlightPerConnectionMax - 1
+            counts.add(await connection.ask(bytes, id: id, within: self.site.patience).outcome)
+        } while !deadline.isOver && counts.ended + counts.late == 0
         await connection.close()
-        return tally
+        return counts
     }
 }

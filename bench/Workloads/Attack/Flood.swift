@@ -4,7 +4,8 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Sends the same again and again, as fast as it goes, and connects again whenever the server ends it. Lives on one event loop.
+/// Repeats one request as fast as possible, and reconnects when the server closes the connection. Used only on one
+/// event loop.
 final class Flood: Attacker {
     enum Kind {
         case pings, cancels, unknown, requests, subscriptions, unread, writes, connections, silence
@@ -14,10 +15,10 @@ final class Flood: Attacker {
         var isOver = false
         var channels: [ObjectIdentifier: any Channel] = [:]
         var lastID: UInt32 = 0
-        var tally = AttackTally()
+        var counts = AttackCounts()
     }
 
-    /// Connections of one client that come and go, or say nothing.
+    /// The number of connections for the kinds `connections` and `silence`.
     private static let connectionsAtOnce = 50
 
     private let kind: Kind
@@ -32,17 +33,17 @@ final class Flood: Attacker {
         self.state = .makeBoxSendingValue(State(), eventLoop: self.loop)
     }
 
-    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackTally {
+    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackCounts {
         let count = self.kind == .connections || self.kind == .silence ? Self.connectionsAtOnce : 1
         self.loop.execute { for _ in 0..<count { self.connect() } }
         try? await Task.sleep(until: deadline)
-        let (channels, tally) = try await self.loop.submit {
+        let (channels, counts) = try await self.loop.submit {
             self.state.value.isOver = true
-            return (Array(self.state.value.channels.values), self.state.value.tally)
+            return (Array(self.state.value.channels.values), self.state.value.counts)
         }.get()
-        // Those that the server has closed meanwhile are closed.
+        // The server may have closed some of them already.
         for channel in channels { try? await channel.close().get() }
-        return tally
+        return counts
     }
 
     private func connect() {
@@ -58,14 +59,14 @@ final class Flood: Attacker {
             .assumeIsolated()
             .whenComplete { result in
                 guard case .success(let channel) = result else {
-                    // Refused: at once again, but let others have their turn.
+                    // Refused: retry soon, but let other work run first.
                     self.loop.scheduleTask(in: .milliseconds(1)) { self.connect() }
                     return
                 }
                 self.state.value.channels[ObjectIdentifier(channel)] = channel
                 channel.closeFuture.assumeIsolated().whenComplete { _ in
                     self.state.value.channels[ObjectIdentifier(channel)] = nil
-                    if !self.state.value.isOver { self.state.value.tally.ended += 1 }
+                    if !self.state.value.isOver { self.state.value.counts.ended += 1 }
                     self.connect()
                 }
                 self.begin(over: channel)
@@ -75,17 +76,17 @@ final class Flood: Attacker {
     private func begin(over channel: any Channel) {
         switch self.kind {
         case .connections:
-            self.state.value.tally.sent += 1
+            self.state.value.counts.sent += 1
             channel.close(promise: nil)
         case .silence:
-            self.state.value.tally.sent += 1
+            self.state.value.counts.sent += 1
             channel.writeAndFlush(ByteBuffer(bytes: Preface.client.bytes), promise: nil)
         default:
             var generator = SystemRandomNumberGenerator()
             var greeting = ByteBuffer(bytes: Preface.client.bytes)
             let hello = Hello(clientName: "attack", session: .random(using: &generator))
             greeting.writeImmutableBuffer(hello.frame(id: 0))
-            // CANCEL needs a request to belong to.
+            // CANCEL needs a request that it can cancel.
             greeting.writeImmutableBuffer(GetModel().frame(id: 1))
             self.state.value.lastID = 1
             channel.writeAndFlush(greeting, promise: nil)
@@ -93,18 +94,18 @@ final class Flood: Attacker {
         }
     }
 
-    /// The next piece as soon as the one before has gone.
+    /// Sends the next piece when the previous one is written.
     private func send(over channel: any Channel) {
         guard !self.state.value.isOver, channel.isActive else { return }
         let (bytes, last) = self.kind.bytes(after: self.state.value.lastID)
-        self.state.value.tally.sent += Int(last - self.state.value.lastID)
+        self.state.value.counts.sent += Int(last - self.state.value.lastID)
         self.state.value.lastID = last
-        // Not from within the write, which may be done at once, for ever.
+        // In a new turn: writes may complete at once, and the recursion would not end.
         channel.writeAndFlush(bytes).whenSuccess { _ in self.loop.execute { self.send(over: channel) } }
     }
 }
 
-/// Throws away what comes.
+/// Discards all received bytes.
 private final class Drain: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -116,7 +117,7 @@ private final class Drain: ChannelInboundHandler {
 }
 
 extension Flood.Kind {
-    /// About 64 KiB of it, with ids above the last; how many ids it took.
+    /// Returns about 64 KiB of requests with ids after `last`, and the last id used.
     fileprivate func bytes(after last: UInt32) -> (ByteBuffer, UInt32) {
         var buffer = ByteBuffer()
         var id = last
@@ -128,7 +129,7 @@ extension Flood.Kind {
             case .unknown: buffer.writeMultipleIntegers(UInt32(0), UInt8(0x7f), UInt8(0), UInt16(0), id)
             case .requests, .unread: buffer.writeImmutableBuffer(GetObject(id: ObjectID(1)).frame(id: id))
             case .subscriptions:
-                // Each another result, over all objects.
+                // Each subscription has a different result over all objects.
                 let comparison = Comparison(
                     path: PropertyPath(leaf: .attribute(PropertyNumber(1))),
                     operator: .contains,

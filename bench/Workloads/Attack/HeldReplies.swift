@@ -4,12 +4,13 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Asks for more than a connection takes, on many of them, and reads nothing.
+/// Requests more bytes than a connection buffers, on many connections, and reads none of them.
 struct HeldReplies: Attacker {
-    /// Of one connection, as many results as may be under way, and objects up to all requests that may.
+    /// The requests of one connection: the maximum number of results in flight, and objects up to the maximum number of
+    /// requests.
     private static let fetches = Limits.resultsInFlightPerConnectionMax
     private static let objects = Limits.requestsInFlightPerConnectionMax - Self.fetches
-    /// 6.3 MB: 32 rows with three texts each.
+    /// 32 rows with three texts each: 6.3 MB.
     private static let rows = 32
 
     private let site: AttackSite
@@ -34,7 +35,7 @@ struct HeldReplies: Attacker {
         self.site = server.site
     }
 
-    /// Title, note and extra are as long as values may be, and hardly compressible.
+    /// Title, note and extra have the maximum length and are hardly compressible.
     private static func fatRow(_ number: Int, under list: ObjectID) -> Mutation {
         var state = UInt64(number + 1)
         func text(_ count: Int) -> AttributeValue {
@@ -57,8 +58,8 @@ struct HeldReplies: Attacker {
         )
     }
 
-    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackTally {
-        var tally = AttackTally()
+    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackCounts {
+        var counts = AttackCounts()
         var bytes = ByteBuffer()
         var id: UInt32 = 0
         for _ in 0..<Self.fetches {
@@ -75,18 +76,18 @@ struct HeldReplies: Attacker {
                 continue
             }
             connections.append(connection)
-            // Without compression each answer has its full size.
+            // Without compression each reply has its full size.
             let reply = await connection.greet(token: self.site.token, features: [], within: self.site.patience)
             if case .answered = reply.outcome { continue }
-            tally.add(reply.outcome)
+            counts.add(reply.outcome)
         }
         for connection in connections {
             await connection.stopReading()
             connection.send(bytes)
-            tally.sent += Self.fetches + Self.objects
+            counts.sent += Self.fetches + Self.objects
         }
         try? await Task.sleep(until: deadline)
         for connection in connections { await connection.close() }
-        return tally
+        return counts
     }
 }

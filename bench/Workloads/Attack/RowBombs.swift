@@ -3,7 +3,8 @@ import NestProtocol
 import NestModel
 import NestFraming
 
-/// Imports of compressed chunks of a few bytes, each of which is as many rows as a chunk may have; then takes the last one back.
+/// Imports compressed chunks of a few bytes that each unpack to the maximum number of rows; then undoes the last
+/// import.
 struct RowBombs: Attacker {
     private let site: AttackSite
     private let chunks: Int
@@ -13,21 +14,21 @@ struct RowBombs: Attacker {
         self.chunks = sizes.chunks
     }
 
-    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackTally {
-        var tally = AttackTally()
-        guard let connection = await self.site.connect() else { return tally }
+    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackCounts {
+        var counts = AttackCounts()
+        guard let connection = await self.site.connect() else { return counts }
         var id: UInt32 = 0
         repeat {
             id += 1
-            tally.add(await connection.ask(self.bomb(id), id: id, within: self.site.patience).outcome)
-        } while !deadline.isOver && tally.ended + tally.late == 0
+            counts.add(await connection.ask(self.bomb(id), id: id, within: self.site.patience).outcome)
+        } while !deadline.isOver && counts.ended + counts.late == 0
         id += 1
-        tally.add(await connection.ask(Undo(key: nil).frame(id: id), id: id, within: self.site.patience).outcome)
+        counts.add(await connection.ask(Undo(key: nil).frame(id: id), id: id, within: self.site.patience).outcome)
         await connection.close()
-        return tally
+        return counts
     }
 
-    /// A whole import. Its credit is what every transfer begins with: the chunks are far smaller.
+    /// Returns the frames of a whole import. The initial credit is enough, because the chunks are far smaller.
     private func bomb(_ id: UInt32) -> ByteBuffer {
         let request = SubtreeImport(
             entity: EntityNumber(1),
@@ -46,7 +47,7 @@ struct RowBombs: Attacker {
         return bytes
     }
 
-    /// The body of one chunk: 65,536 rows of the top level with empty titles.
+    /// Returns the body of one chunk: 65,536 top-level rows with empty titles.
     static func chunk() -> [UInt8] {
         var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
         let row = SubtreeRow(depth: 0, id: nil, values: [.string("")])

@@ -1,8 +1,8 @@
 import NestModel
 import NestProtocol
 
-/// What a nestd takes for a connection that says nothing after its handshake, and for its subscription to a list that all
-/// subscribe to: the growth of the process's resident memory, sockets not counted.
+/// Measures nestd's memory for an idle connection, and for its subscription to a list that all connections share: the
+/// growth of the process's resident memory, without the kernel's memory for sockets.
 struct ConnectionMemory {
     let report: Report
     let options: BenchOptions
@@ -16,7 +16,7 @@ struct ConnectionMemory {
         func connect(_ count: Int) async throws {
             for _ in 0..<count { connections.append(try await target.connect()) }
         }
-        // What the first of all need once is not counted.
+        // Excludes the memory that only the first connections need.
         try await connect(500)
         for connection in connections { try await connection.subscribe(to: ObjectID(1)) { _ in } }
         let start = server.memory.resident

@@ -3,7 +3,8 @@ import Foundation
 import NestModel
 import NestProtocol
 
-/// Durable commits of the engine, with journal and undo, against SQLite alone writing the same rows and a log of the same size.
+/// Durable commits of the engine with journal and undo, against SQLite alone writing the same rows and a log of the
+/// same size.
 struct JournalCost {
     let report: Report
     let rounds: Int
@@ -50,7 +51,7 @@ struct JournalCost {
         self.report.add(measurement)
     }
 
-    /// What the journal writes for a commit, from a first run of a few.
+    /// Returns the size of a commit's row in the journal, measured in a first run of 20 commits.
     private func logRow(_ perCommit: Int, _ path: String) throws -> SQLiteLimit.LogRow {
         let subject = try EngineSubject(.nestedList, path: path)
         _ = try Self.commit(perCommit * 20, perCommit, subject)
@@ -58,7 +59,7 @@ struct JournalCost {
         return try SQLiteLimit.logRow(ofStore: path)
     }
 
-    /// Inserts under the root; seconds.
+    /// Inserts rows under the root. Returns the seconds.
     private static func commit(_ rows: Int, _ perCommit: Int, _ subject: EngineSubject) throws -> Double {
         let group = [Mutation](repeating: Load.insert(under: ObjectID(1)), count: perCommit)
         let groups = [[Mutation]](repeating: group, count: rows / perCommit)

@@ -2,7 +2,7 @@ import BenchEngine
 import NestModel
 import NestProtocol
 
-/// What the allocator has handed out for a row of a result, a subscription and a connection.
+/// Measures the allocated memory of a row in a result, of a subscription and of a connection.
 struct ResultMemory {
     let report: Report
     let rounds: Int
@@ -30,7 +30,7 @@ struct ResultMemory {
     }
 
     private func add(_ parameters: String, _ key: SortedBy, _ array: Double, _ body: () throws -> Double) throws {
-        // Nothing else decides it than what is allocated: one round tells.
+        // One round is enough, because only allocations determine the figure.
         Progress.show("bytes of \(parameters)")
         var measurement = Measurement.bytes(
             of: parameters,
@@ -43,14 +43,14 @@ struct ResultMemory {
         self.report.add(measurement)
     }
 
-    /// What a result takes is told by dropping it.
+    /// Drops a result, and returns the bytes that this frees for each row.
     private func bytes(of view: UInt32, _ subject: EngineSubject) -> Double {
         let before = memoryInUse()
         subject.drop(view: view, on: 2)
         return Double(before - memoryInUse()) / Double(self.rows)
     }
 
-    /// All rows are there when the result is made.
+    /// Returns the bytes per row of a result that is created after all its rows.
     private func loaded(_ key: SortedBy) throws -> Double {
         let side = try TableSide(self.rows)
         let view = try side.subject.subscribe(TableModel.all(by: key), on: 2)
@@ -59,8 +59,11 @@ struct ResultMemory {
         return bytes
     }
 
-    /// A quarter of the rows is there, the others are inserted at random places. In batches of more than a quarter of the
-    /// result, whose changes are not remembered: only rows are weighed.
+    /// Returns the bytes per row of a result that is created with a quarter of its rows. The others are inserted at
+    /// random positions.
+    ///
+    /// Each batch inserts more than a quarter of the result. The result does not keep such large changes, so only its
+    /// rows are measured.
     private func inserted(_ key: SortedBy) throws -> Double {
         let subject = try EngineSubject(TableModel.model)
         subject.connect(1)
@@ -70,7 +73,7 @@ struct ResultMemory {
         let view = try subject.subscribe(TableModel.all(by: key), on: 2)
         while count < self.rows {
             let more = min(count / 2, self.rows - count)
-            // What is left must be a large change, too.
+            // The remaining rows must also be a large change.
             let batch = self.rows - count - more < (count + more) * 2 / 5 ? self.rows - count : more
             try table.fill(subject, batch, batch: batch)
             count += batch
@@ -94,7 +97,7 @@ struct ResultMemory {
         return Double(bytes) / Double(self.rows)
     }
 
-    /// Of an idle connection, and of its subscription to a result that all share.
+    /// Returns the bytes of an idle connection, and of its subscription to a shared result.
     private func connections() throws -> (connection: Double, subscription: Double) {
         let count = Self.connections
         let side = try TableSide(ResultSize.smallRows)
@@ -105,7 +108,7 @@ struct ResultMemory {
         for number in first..<(first + UInt64(count)) {
             try side.subject.subscribe(TableModel.all(by: .integer), on: number)
         }
-        // The first change makes the list of those who get it.
+        // The first change creates the list of its recipients.
         var table = Table()
         try table.fill(side.subject, 1)
         let subscribed = memoryInUse()
@@ -115,7 +118,7 @@ struct ResultMemory {
 }
 
 extension Measurement {
-    /// Bytes for each of many, compared with nothing.
+    /// A measurement of bytes, without a limit.
     static func bytes(of parameters: String, _ bytes: [Double], wanted: String? = nil) -> Measurement {
         Measurement(
             workload: "results",

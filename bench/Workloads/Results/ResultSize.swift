@@ -4,15 +4,15 @@ import NestProtocol
 
 /// A commit that changes one row in the middle of a large sorted result, against one that changes a small one.
 ///
-/// Each result is of all rows of a store of its own, so that the store's part in the growth is measured too; a note says how
-/// large that part is.
+/// Each result has all rows of its own store. The ratio therefore includes the growth of the store's cost, which a note
+/// states separately.
 struct ResultSize {
     let report: Report
     let rounds: Int
     let rows: Int
 
     static let smallRows = 1_000
-    /// Commits of a block.
+    /// The number of commits in a block.
     static let commits = 250
     static let blocks = 12
 

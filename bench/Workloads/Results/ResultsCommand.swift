@@ -1,6 +1,7 @@
 import ArgumentParser
 
-/// What live results cost: by their size, by the subscriptions that a commit does not concern, in memory, and in the journal.
+/// Measures the cost of live results: by their size, by subscriptions that a commit does not affect, in memory, and in
+/// the journal.
 struct ResultsCommand: AsyncParsableCommand {
     enum Part: String, CaseIterable, ExpressibleByArgument {
         case size
@@ -13,15 +14,16 @@ struct ResultsCommand: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "results",
-        abstract: "What live results cost a commit, what memory they take, and what the journal costs.",
+        abstract: "Measure the cost of live results for a commit, their memory, and the cost of the journal.",
         discussion: """
-            Drives the engine in this process, without sockets. Stores are in memory, where a commit waits for no disk, and
-            time is what the thread has worked; only 'journal' is on the disk of --directory, and waits for it.
+            Drives the engine in this process, without sockets. Stores are in memory, so a commit does not wait for a
+            disk, and times are processor times of the thread. Only 'journal' uses the disk of --directory and waits
+            for it.
 
               size         a one-row commit that changes a sorted result of --rows rows, against one of 1,000
-              unconcerned  a one-row commit with --subscriptions that it does not concern, against none
-              unindexed    a one-row commit that 100 results with CONTAINS and LIKE must be asked about, against none
-              windows      a row put before all others of --rows, with --windows windows of 20 rows over them, against none
+              unconcerned  a one-row commit with --subscriptions that it does not affect, against none
+              unindexed    a one-row commit checked against 100 results with CONTAINS and LIKE, against none
+              windows      a row inserted before --rows others, with --windows windows of 20 rows, against none
               memory       bytes for each row of a result, each subscription to a shared one, each connection
               journal      commits of 1 and of 64 rows, against SQLite alone writing the same rows and the same log
 
@@ -31,20 +33,22 @@ struct ResultsCommand: AsyncParsableCommand {
             """
     )
     @OptionGroup var options: BenchOptions
-    @Argument(help: "Which parts; all of them when none is named.") var parts: [Part] = []
+    @Argument(help: "The parts to run; by default all.") var parts: [Part] = []
     @Option(help: "Rows of the large result.") var rows = 1_000_000
-    @Option(help: "Subscriptions that the commit does not concern.") var subscriptions = 100_000
+    @Option(help: "Subscriptions that the commit does not affect.") var subscriptions = 100_000
     @Option(help: "Windows over one result.") var windows = 10_000
 
     func validate() throws {
         guard self.options.server == nil else {
-            throw ValidationError("results drives the engine in this process: it takes no --server")
+            throw ValidationError("results drives the engine in this process; remove --server")
         }
-        guard (10_000...10_000_000).contains(self.rows) else { throw ValidationError("--rows is 10000 to 10000000") }
+        guard (10_000...10_000_000).contains(self.rows) else {
+            throw ValidationError("--rows must be 10000 to 10000000")
+        }
         guard (1_000...1_000_000).contains(self.subscriptions) else {
-            throw ValidationError("--subscriptions is 1000 to 1000000")
+            throw ValidationError("--subscriptions must be 1000 to 1000000")
         }
-        guard (1...100_000).contains(self.windows) else { throw ValidationError("--windows is 1 to 100000") }
+        guard (1...100_000).contains(self.windows) else { throw ValidationError("--windows must be 1 to 100000") }
     }
 
     func run() async throws {

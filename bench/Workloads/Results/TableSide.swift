@@ -2,14 +2,15 @@ import BenchEngine
 import NestModel
 import NestProtocol
 
-/// One side of a comparison of commits: an engine, and rows to change in it. Connection 1 writes, 2 is free to subscribe.
+/// One side of a comparison of commits: an engine with rows to change. Connection 1 writes; connection 2 is free to
+/// subscribe.
 struct TableSide {
     let subject: EngineSubject
-    /// Those that the rows may be in.
+    /// The lists of the store. The rows are in the first.
     let lists: [ObjectID]
     var table: Table
 
-    /// A store in memory with so many rows, in the first of so many lists.
+    /// Creates a store in memory with `rows` rows, in the first of `count` lists.
     init(_ rows: Int, lists count: Int = 0) throws {
         self.subject = try EngineSubject(TableModel.model)
         self.lists = try TableModel.makeLists(count, self.subject)
@@ -19,7 +20,7 @@ struct TableSide {
         self.subject.connect(1)
     }
 
-    /// Microseconds of a commit, for each kind of change; so many commits of each.
+    /// Runs `commits` commits for each kind of change. Returns the microseconds of a commit for each kind.
     mutating func block(_ commits: Int, by key: SortedBy, isSubscribed: Bool) throws -> [Double] {
         try Table.Change.allCases.map { change in
             let run = try self.table.time(change, commits, by: key, self.subject, Turns.threadTime)

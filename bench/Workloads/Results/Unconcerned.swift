@@ -2,8 +2,8 @@ import BenchEngine
 import NestModel
 import NestProtocol
 
-/// A commit with very many subscriptions whose results it cannot be in, against one with none: the rows of other parents, then
-/// of other constants.
+/// A commit with many subscriptions that it cannot affect, against one without subscriptions. The subscriptions are to
+/// rows of other parents, then to rows with other constants.
 struct Unconcerned {
     let report: Report
     let rounds: Int
@@ -16,7 +16,7 @@ struct Unconcerned {
 
     func run() throws {
         for kind in Kind.allCases {
-            // The rows are in the first list, and in a group that nobody asks for; both stores hold the same.
+            // The rows are in the first list, and in a group without subscriptions. Both stores have the same rows.
             var nest = try TableSide(ResultSize.smallRows, lists: self.count + 1)
             var limit = try TableSide(ResultSize.smallRows, lists: self.count + 1)
             let before = memoryInUse()

@@ -2,7 +2,8 @@ import BenchEngine
 import NestModel
 import NestProtocol
 
-/// A commit of which nothing tells what results it is in but asking each: 100 whose predicates look into a text, against none.
+/// A commit that must be checked against every result, because no index covers their predicates: 100 that search in a
+/// text, against none.
 struct Unindexed {
     let report: Report
     let rounds: Int
@@ -40,20 +41,20 @@ struct Unindexed {
         for measurement in measurements {
             self.report.add(measurement)
             let each = zip(measurement.nest, measurement.limit).map { ($0 - $1) / Double(Self.results) }
-            self.report.note("\(Report.fixed(Measurement.median(each))) us a result")
+            self.report.note("\(Report.fixed(Measurement.median(each))) us for each result")
         }
         try nest.subject.close()
         try limit.subject.close()
     }
 
-    /// Every other one has a pattern. About one row in 2,000 is in each.
+    /// Every second request has a pattern. Each result has about one row in 2,000.
     private static func request(_ index: Int) -> ObjectFetchRequest {
         let letters = String(Table.text(UInt64(index) * 0x9e37_79b9_7f4a % (1 << 48)).suffix(3))
         guard index % 2 == 1 else { return TableModel.rows(named: .contains, letters) }
         return TableModel.rows(named: .like, "*\(letters.prefix(1))?\(letters.suffix(2))*")
     }
 
-    /// Microseconds of a commit, for each kind of change.
+    /// Returns the microseconds of a commit for each kind of change.
     private static func block(_ side: inout TableSide) throws -> [Double] {
         try Table.Change.allCases.map { change in
             let run = try side.table.time(change, ResultSize.commits, by: .text, side.subject, Turns.threadTime)

@@ -2,13 +2,15 @@ import BenchEngine
 import NestModel
 import NestProtocol
 
-/// A commit that puts a row before all others of a large result, with very many windows over it, against one with none: each
-/// range shows another row at both ends, what follows an object shows the same somewhere else.
+/// A commit that inserts a row before all others of a large result with many windows, against one without windows.
+///
+/// Each window by range then shows a different row at both ends. Each window around an object shows the same rows at
+/// another position.
 struct WindowCost {
     let report: Report
     let rounds: Int
     let rows: Int
-    /// Windows, all different.
+    /// The number of windows, all different.
     let count: Int
 
     private static let commits = 20
@@ -21,7 +23,7 @@ struct WindowCost {
 
     func run() throws {
         var side = try TableSide(self.rows)
-        // Both sides keep the result.
+        // Keeps the result for both sides.
         try side.subject.subscribe(TableModel.all(in: .range(offset: 0, limit: 1)), on: 2)
         for kind in Kind.allCases { try self.measure(&side, kind) }
         try side.subject.close()
@@ -33,11 +35,11 @@ struct WindowCost {
             parameters: "head insert, \(Report.short(Double(self.count))) \(kind.rawValue)",
             unit: "us",
             nest: [],
-            limitName: "the same with none; engine time of a commit",
+            limitName: "the same without windows; engine time of a commit",
             limit: [],
             isTime: true
         )
-        var pulses: [Double] = []
+        var timers: [Double] = []
         var turns = 0
         for round in 0..<self.rounds {
             Progress.show("\(kind.rawValue): round \(round + 1)")
@@ -46,15 +48,15 @@ struct WindowCost {
             let run = try self.commit(&side)
             measurement.nest.append(run.time)
             turns = run.turns
-            pulses.append(side.subject.timePulse(Turns.threadTime) * 1e6)
+            timers.append(side.subject.timePositionTimer(Turns.threadTime) * 1e6)
             side.subject.disconnect(first, connections)
         }
         Progress.clear()
         self.report.add(measurement)
         let each = zip(measurement.nest, measurement.limit).map { ($0 - $1) / Double(self.count) }
-        let pulse = Report.fixed(Measurement.median(pulses))
+        let timer = Report.fixed(Measurement.median(timers))
         self.report.note(
-            "\(Report.fixed(Measurement.median(each))) us a window, in \(turns + 1) turns; \(pulse) us for a pulse"
+            "\(Report.fixed(Measurement.median(each))) us a window, in \(turns + 1) turns; position timer \(timer) us"
         )
     }
 

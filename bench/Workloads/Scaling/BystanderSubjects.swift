@@ -2,14 +2,14 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// Subscriptions to so many lists, of which a commit changes none.
+/// Subscriptions to lists that the commit does not change.
 final class UnconcernedSubject: ScalingSubject {
     static let series = [
         Series(
             id: "unconcerned",
-            operation: "a row inserted into a list, beside subscriptions to others: one commit",
+            operation: "a row inserted into a list, with subscriptions to other lists: one commit",
             quantity: "subscriptions",
-            weighs: true
+            measuresMemory: true
         )
     ]
     static let counts = (full: [0, 100, 1_000, 10_000, 100_000], quick: [0, 100, 1_000, 10_000])
@@ -22,7 +22,7 @@ final class UnconcernedSubject: ScalingSubject {
 
     init(_ options: BenchOptions, most: Int) async throws {
         self.server = try await ScalingServer(options)
-        // Both servers hold the same.
+        // Both servers have the same lists.
         self.lists = try await self.server.insert(most, under: self.server.makeItem())
         self.list = try await self.server.makeItem()
     }
@@ -42,14 +42,14 @@ final class UnconcernedSubject: ScalingSubject {
     }
 }
 
-/// So many connections that say nothing after their handshake.
+/// Connections that are idle after their handshake.
 final class ConnectionsSubject: ScalingSubject {
     static let series = [
         Series(
             id: "connections",
-            operation: "a row inserted, beside silent connections: one commit",
+            operation: "a row inserted, with idle connections: one commit",
             quantity: "connections",
-            weighs: true
+            measuresMemory: true
         )
     ]
     static let counts = (full: [0, 100, 1_000, 5_000, 9_900], quick: [0, 100, 1_000, 5_000])

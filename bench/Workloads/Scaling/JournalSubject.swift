@@ -2,10 +2,10 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// A journal of so many revisions, all of them changes of one row: commits, a start after a crash, and two who come back.
+/// A journal with revisions that all change one row: commits, a start after a crash, and two subscribers that resume.
 final class JournalSubject: ScalingSubject {
     static let series = [
-        Series(id: "journal", operation: "a row changed: one commit", quantity: "revisions", weighs: true),
+        Series(id: "journal", operation: "a row changed: one commit", quantity: "revisions", measuresMemory: true),
         Series(
             id: "journal-start",
             operation: "nestd killed and started again, until it listens",
@@ -13,12 +13,12 @@ final class JournalSubject: ScalingSubject {
         ),
         Series(
             id: "journal-resume",
-            operation: "a subscriber comes back to a server just started, and has missed ten changes",
+            operation: "a subscriber resumes on a restarted server after it missed ten changes",
             quantity: "revisions"
         ),
         Series(
             id: "journal-resume-all",
-            operation: "the same of one who has missed all revisions, ten of them changes of its list",
+            operation: "the same after it missed all revisions, of which ten changed its list",
             quantity: "revisions"
         ),
     ]
@@ -26,7 +26,7 @@ final class JournalSubject: ScalingSubject {
 
     let server: ScalingServer
     private let row: ObjectID
-    /// Whose subscriber has seen all but the last ten changes, and whose none.
+    /// The list whose subscriber has seen all but the last ten changes, and the list whose subscriber has seen none.
     private let lists: (seen: ObjectID, unseen: ObjectID)
     private let beginning: Revision
     private var revision: Revision
@@ -43,7 +43,7 @@ final class JournalSubject: ScalingSubject {
 
     private var length: Int { Int(self.revision.rawValue - self.beginning.rawValue) }
 
-    /// With eight in flight about six share a commit, and so a row of the journal.
+    /// With eight requests in flight, about six share a commit and therefore a row of the journal.
     func grow(to count: Int) async throws {
         let row = self.row
         let missing = count - self.length
@@ -63,17 +63,17 @@ final class JournalSubject: ScalingSubject {
 
     func sample(_ seconds: Double) async throws -> [Sample] {
         let row = self.row
-        // So few that the journal is about as long as before.
+        // Few enough that the journal's length hardly changes.
         let commits = try await self.server.time(max(self.length / 50, 20)) { Load.renameFrame(row, id: $0) }
         let seen = try await self.server.write([Load.insert(under: row)]).revision
         for _ in 0..<10 { self.revision = try await self.server.write([Load.insert(under: self.lists.seen)]).revision }
         let start = try await self.server.restart()
-        let resumed = try await self.comeBack(to: self.lists.seen, from: seen)
+        let resumed = try await self.resumeSubscriber(to: self.lists.seen, from: seen)
         guard self.length < Limits.resumeJournalRevisionsMax else { return [commits, start, resumed, Sample()] }
-        return [commits, start, resumed, try await self.comeBack(to: self.lists.unseen, from: self.beginning)]
+        return [commits, start, resumed, try await self.resumeSubscriber(to: self.lists.unseen, from: self.beginning)]
     }
 
-    private func comeBack(to list: ObjectID, from revision: Revision) async throws -> Sample {
+    private func resumeSubscriber(to list: ObjectID, from revision: Revision) async throws -> Sample {
         let resume = ResumePoint(historyID: self.server.historyID, revision: revision)
         let storm = Storm(
             1,
@@ -81,7 +81,7 @@ final class JournalSubject: ScalingSubject {
             on: self.server.group,
             .subscribing(to: [BenchConnection.children(of: list)], resume: resume)
         )
-        let sample = try await self.server.weighOnce { _ = try await storm.run() }
+        let sample = try await self.server.measureWorkOnce { _ = try await storm.run() }
         try await storm.close()
         return sample
     }

@@ -3,14 +3,14 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// A list of so many rows with one subscriber; rows are moved in it.
+/// A list with one subscriber, whose rows are moved.
 final class RowsSubject: ScalingSubject {
     static let series = [
         Series(
             id: "rows",
-            operation: "a row moved somewhere else in a list with a subscriber: one commit",
+            operation: "a row moved in a list with a subscriber: one commit",
             quantity: "rows",
-            weighs: true
+            measuresMemory: true
         )
     ]
     static let counts = (full: [1_000, 10_000, 100_000, 1_000_000], quick: [1_000, 10_000, 100_000])
@@ -37,7 +37,7 @@ final class RowsSubject: ScalingSubject {
         let rows = self.rows
         let list = self.list
         let sample = try await self.server.time(seconds: seconds) { id in
-            // Multiples of a prime visit all places in no order.
+            // Multiples of a prime visit all rows in an irregular order.
             let row = Int(id) * 7_919 % rows.count
             let neighbour = (row + 1 + Int(id) * 104_729 % (rows.count - 1)) % rows.count
             let place = Place.after(.object(rows[neighbour]))
@@ -48,10 +48,10 @@ final class RowsSubject: ScalingSubject {
     }
 }
 
-/// A list of so many rows, subscribed to in ways in which nobody has done it before.
+/// A list with subscriptions that the server has no result for yet.
 final class FirstSubject: ScalingSubject {
     static let series = [
-        Series(id: "first", operation: "a result that nobody has yet subscribed to, to its last row", quantity: "rows")
+        Series(id: "first", operation: "a new result, until its last row has arrived", quantity: "rows")
     ]
     static let counts = RowsSubject.counts
 
@@ -77,7 +77,7 @@ final class FirstSubject: ScalingSubject {
         return [sample]
     }
 
-    /// A predicate that nobody has used makes it a result of its own.
+    /// Subscribes with a predicate that was not used before, so that the server creates a new result.
     private func subscribe() async throws -> Sample {
         self.resultCount += 1
         let comparison = Comparison(
@@ -91,7 +91,7 @@ final class FirstSubject: ScalingSubject {
             predicate: FetchPredicate(comparison)
         )
         let connection = try await self.server.connect()
-        let sample = try await self.server.weighOnce { try await connection.subscribe([request]) }
+        let sample = try await self.server.measureWorkOnce { try await connection.subscribe([request]) }
         try await connection.close()
         return sample
     }

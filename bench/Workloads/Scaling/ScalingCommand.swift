@@ -2,7 +2,8 @@ import ArgumentParser
 import NestModel
 import NestProtocol
 
-/// How the cost of nest's operations grows: with rows, subscribers, subscriptions, objects, depth, connections, revisions, undo.
+/// Measures how the cost of nest's operations grows: with rows, subscribers, subscriptions, objects, depth,
+/// connections, revisions and undo entries.
 struct ScalingCommand: AsyncParsableCommand {
     enum Part: String, CaseIterable, ExpressibleByArgument {
         case rows
@@ -32,32 +33,32 @@ struct ScalingCommand: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "scaling",
-        abstract: "How the cost of a commit grows with what there is: rows, subscribers, subscriptions, depth, …",
+        abstract: "Measure how the cost of a commit grows with rows, subscribers, subscriptions, depth, …",
         discussion: """
-            For each size the time of an operation, the processor time that it costs the server, and the server's memory; then the
-            exponent of growth. A second server stays at the smallest size and takes turns with the one that grows: 'times'
-            is against it.
+            Prints for each size the time of an operation, the server's processor time for it and the server's memory,
+            then the exponent of growth. A second server stays at the smallest size and alternates with the one that
+            grows: 'times' is the ratio of the two.
 
-              rows         a row moved in a list with a subscriber, by its rows
-              first        a result that is new, to its last row, by its rows
-              subscribers  a row changed, until the last subscriber of its list has it
+              rows         a row moved in a list with a subscriber, by rows of the list
+              first        a new result, until its last row has arrived, by rows
+              subscribers  a row changed, until the last subscriber has received it, by subscribers
               unconcerned  a row inserted, by subscriptions to other lists
               store        a row inserted, and any row changed, by the rows of the store
-              depth        an item inserted below the last of a chain, and moved there, by its length
-              connections  a row inserted, by connections that are silent
-              journal      a commit, a start, and two ways to come back, by revisions
-              undo         a commit and an undo, by the entries of the session's stack
+              depth        an item inserted below the last of a chain, and moved there, by the chain's length
+              connections  a row inserted, by idle connections
+              journal      a commit, a start after a crash, and two ways to resume, by revisions
+              undo         a commit and an undo, by entries of the session's undo stack
 
             Takes about ten minutes, with --quick about two. Example: nestbench scaling subscribers depth --quick --json
             """
     )
     @OptionGroup var options: BenchOptions
-    @Argument(help: "Which parts; all of them when none is named.") var parts: [Part] = []
-    @Flag(help: "Smaller counts, and fewer operations.") var quick = false
+    @Argument(help: "The parts to run; by default all.") var parts: [Part] = []
+    @Flag(help: "Use smaller counts and fewer operations.") var quick = false
 
     func validate() throws {
         guard self.options.server == nil else {
-            throw ValidationError("scaling needs servers of its own: it takes no --server")
+            throw ValidationError("scaling starts its own servers; remove --server")
         }
     }
 
@@ -81,24 +82,24 @@ struct ScalingCommand: AsyncParsableCommand {
         let smallest = try await Subject(self.options, most: most)
         try await smallest.grow(to: counts[0])
         var points = Subject.series.map { _ in counts.map { ScalingPoint(count: $0) } }
-        for (place, count) in counts.enumerated() {
+        for (step, count) in counts.enumerated() {
             Progress.show("\(name): \(count)")
             try await grown.grow(to: count)
             for round in 0..<self.options.rounds {
                 Progress.show("\(name): \(count), round \(round + 1)")
                 let samples = (try await self.sample(grown), try await self.sample(smallest))
                 for index in Subject.series.indices {
-                    points[index][place].grown.append(samples.0[index])
-                    points[index][place].smallest.append(samples.1[index])
+                    points[index][step].grown.append(samples.0[index])
+                    points[index][step].smallest.append(samples.1[index])
                 }
             }
             let memory = grown.server.child.memory.resident
-            for index in points.indices { points[index][place].memory = memory }
+            for index in points.indices { points[index][step].memory = memory }
         }
         for subject in [grown, smallest] { try await subject.server.close() }
         Progress.clear()
         for (series, points) in zip(Subject.series, points) {
-            // Where something can not be done it has no operations.
+            // A sample without operations means that the operation is impossible at this count.
             report.add(series, points.filter { $0.grown.allSatisfy { $0.count > 0 } })
         }
     }

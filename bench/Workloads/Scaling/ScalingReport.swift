@@ -1,6 +1,6 @@
 import Foundation
 
-/// Prints each series as a table with a line of its growth below, or as lines of JSON.
+/// Prints each series as a table with a line about its growth below, or as lines of JSON.
 struct ScalingReport {
     let isJSON: Bool
 
@@ -44,7 +44,7 @@ struct ScalingReport {
         text += " (steepest \(Self.signed(work.steepest))), \(Report.fixed(last.growth)) times from "
         text += "\(first.count) to \(last.count)"
         text += "; the time as ^\(Self.signed(growths.time.exponent))"
-        if series.weighs, let bytes = Self.bytesEach(points) {
+        if series.measuresMemory, let bytes = Self.bytesEach(points) {
             text += "; \(Report.short(bytes)) B of memory for each"
         }
         return text
@@ -54,7 +54,7 @@ struct ScalingReport {
         (value < 0 ? "-" : "") + Report.fixed(abs(value))
     }
 
-    /// Of memory, from the smallest to the largest.
+    /// Returns the memory for one more, from the smallest count to the largest.
     private static func bytesEach(_ points: [ScalingPoint]) -> Double? {
         guard let first = points.first, let last = points.last, last.count > first.count else { return nil }
         return Double(last.memory - first.memory) / Double(last.count - first.count)
@@ -102,12 +102,12 @@ struct ScalingReport {
                 "\"growth\":\(last.growth)", "\"timeExponent\":\(growths.time.exponent)",
                 "\"verdict\":\"\(growths.verdict.rawValue)\"",
             ]
-        if series.weighs, let bytes = Self.bytesEach(points) { fields.append("\"bytesEach\":\(bytes)") }
+        if series.measuresMemory, let bytes = Self.bytesEach(points) { fields.append("\"bytesEach\":\(bytes)") }
         Swift.print("{\(fields.joined(separator: ","))}")
     }
 }
 
-/// How the work of a series grows, and how the time.
+/// The growth of a series' work and of its time.
 private struct Growths {
     let work: Growth
     let time: Growth

@@ -6,7 +6,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// A nestd of a series, and who writes to it.
+/// A nestd of a series, and the connection that writes to it.
 final class ScalingServer {
     let group: MultiThreadedEventLoopGroup
     private let directory: String
@@ -19,7 +19,10 @@ final class ScalingServer {
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         self.directory = try Child.makeDirectory(under: options.directory)
         self.child = try Child.nestd(in: self.directory)
-        (self.writer, self.historyID) = try await BenchConnection.connectKnowing(port: self.child.port, on: self.group)
+        (self.writer, self.historyID) = try await BenchConnection.connectWithHistoryID(
+            port: self.child.port,
+            on: self.group
+        )
     }
 
     func close() async throws {
@@ -36,21 +39,22 @@ final class ScalingServer {
         return self.requestID
     }
 
-    /// One transaction.
+    /// Commits one transaction.
     func write(_ mutations: [Mutation]) async throws -> Receipt {
         let message = TransactionMessage(WriteTransaction(mutations: mutations))
         return try ReceiptMessage(body: await self.writer.request(message.frame(id: self.nextID())).body).receipt
     }
 
-    /// A new item under the root, or under another.
+    /// Inserts an item under the root or under another item.
     func makeItem(under parent: ObjectID = ObjectID(1)) async throws -> ObjectID {
         guard let item = try await self.write([Load.insert(under: parent)]).firstInserted else {
-            throw BenchError.badServer("an item was not inserted")
+            throw BenchError.failed("an item was not inserted")
         }
         return item
     }
 
-    /// So many items under one, in order; those who write nothing meanwhile may take it that their ids follow each other.
+    /// Inserts `count` items under `parent`, in order. Their ids are consecutive if no other client writes at the same
+    /// time.
     func insert(_ count: Int, under parent: ObjectID) async throws -> [ObjectID] {
         var inserted: [ObjectID] = []
         for start in stride(from: 0, to: count, by: 5_000) {
@@ -81,7 +85,7 @@ final class ScalingServer {
         return connections
     }
 
-    /// Crashes it and starts it on the same store: how long until it listens, and what that cost it.
+    /// Kills nestd and restarts it on the same store. Returns the time until it listens, with its processor time.
     func restart() async throws -> Sample {
         self.child.killNow()
         try? await self.writer.close()
@@ -90,19 +94,22 @@ final class ScalingServer {
         var sample = Sample()
         sample.record(ContinuousClock.now - start)
         sample.work = self.child.processorTime
-        (self.writer, self.historyID) = try await BenchConnection.connectKnowing(port: self.child.port, on: self.group)
+        (self.writer, self.historyID) = try await BenchConnection.connectWithHistoryID(
+            port: self.child.port,
+            on: self.group
+        )
         return sample
     }
 
     // MARK: Measuring
 
-    /// Requests of the writer, one after the other.
+    /// Sends requests of the writer, one at a time.
     func time(_ count: Int, answers: MessageType = .receipt, _ frame: @escaping @Sendable (UInt32) -> ByteBuffer)
         async throws -> Sample
     {
         let first = self.requestID + 1
         self.requestID += UInt32(count)
-        return try await self.weigh {
+        return try await self.measureWork {
             try await Pipeline.run(
                 self.writer,
                 depth: 1,
@@ -114,12 +121,12 @@ final class ScalingServer {
         }
     }
 
-    /// As many as fit into a time, and ten at least.
+    /// Sends as many requests as fit into `seconds`, and at least ten.
     func time(seconds: Double, _ frame: @escaping @Sendable (UInt32) -> ByteBuffer) async throws -> Sample {
         try await ScalingServer.fill(seconds) { try await self.time($0, frame) }
     }
 
-    /// Repeats something as often as fits into a time; ten times at first.
+    /// Repeats `body` as often as fits into `seconds`; ten times at first.
     static func fill(_ seconds: Double, _ body: (Int) async throws -> Sample) async throws -> Sample {
         let start = ContinuousClock.now
         var sample = try await body(10)
@@ -132,8 +139,8 @@ final class ScalingServer {
         }
     }
 
-    /// What something that tells its times costs the server.
-    func weigh(_ body: () async throws -> Histogram<UInt64>) async throws -> Sample {
+    /// Runs `body`, which returns its times, and measures the server's processor time.
+    func measureWork(_ body: () async throws -> Histogram<UInt64>) async throws -> Sample {
         let before = self.child.processorTime
         var sample = Sample()
         sample.latency.add(try await body())
@@ -141,8 +148,8 @@ final class ScalingServer {
         return sample
     }
 
-    /// The same of something that is done once.
-    func weighOnce(_ body: () async throws -> Void) async throws -> Sample {
+    /// Runs `body` once, and measures its time and the server's processor time.
+    func measureWorkOnce(_ body: () async throws -> Void) async throws -> Sample {
         let before = self.child.processorTime
         let start = ContinuousClock.now
         try await body()

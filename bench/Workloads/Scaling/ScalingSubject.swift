@@ -1,17 +1,19 @@
-/// What grows in a series: a server with something on it. Two of them take turns, of which one stays at the smallest count.
+/// A server with a quantity that grows. Each series alternates between two of them, one of which stays at the smallest
+/// count.
 protocol ScalingSubject {
-    /// At each count each of them gets a sample, in this order.
+    /// The series. `sample` returns one sample for each of them, in this order.
     static var series: [Series] { get }
-    /// Ascending. The second are of `--quick`.
+    /// The counts in ascending order: all of them, and those of `--quick`.
     static var counts: (full: [Int], quick: [Int]) { get }
-    /// Connections that it then has, when they are many: where descriptors are short, such counts are left out.
+    /// The number of connections at a count. Counts for which there are not enough descriptors are left out.
     static func connections(for count: Int) -> Int
 
-    /// `most`: the largest count that there will be.
+    /// `most`: the largest count.
     init(_ options: BenchOptions, most: Int) async throws
     var server: ScalingServer { get }
     func grow(to count: Int) async throws
-    /// About so many seconds of each series. A sample without operations says that they can not be done at this count.
+    /// Measures each series for about `seconds`. A sample without operations means that the operation is impossible at
+    /// this count.
     func sample(_ seconds: Double) async throws -> [Sample]
 }
 

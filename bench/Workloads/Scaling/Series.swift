@@ -1,22 +1,22 @@
 import Foundation
 import Histogram
 
-/// What grows, and what is done at each size of it.
+/// A quantity that grows, and the operation that is timed at each count.
 struct Series {
-    /// `rows`, …: for programs.
+    /// The name for programs, such as "rows".
     let id: String
-    /// What is timed: "a row moved in a list with a subscriber".
+    /// The timed operation, such as "a row moved in a list with a subscriber".
     let operation: String
-    /// What grows: "rows".
+    /// The quantity that grows, such as "rows".
     let quantity: String
-    /// Whether the memory that the server takes for one more says something.
-    var weighs = false
+    /// Whether to report the server's memory for one more.
+    var measuresMemory = false
 }
 
-/// Operations on one server: how long each took, and what all of them cost it.
+/// Operations on one server: the time of each, and their total cost to the server.
 struct Sample {
     var latency = Histogram<UInt64>(highestTrackableValue: 600_000_000)
-    /// Seconds that the server's threads have worked, in all.
+    /// The processor time of the server in seconds, in total.
     var work = 0.0
 
     var count: Int { Int(self.latency.totalCount) }
@@ -33,20 +33,20 @@ struct Sample {
     }
 }
 
-/// All rounds at one size, and as many of a server that stays at the smallest.
+/// All rounds at one count, and the same number of rounds on the server that stays at the smallest count.
 struct ScalingPoint {
     let count: Int
     var grown: [Sample] = []
     var smallest: [Sample] = []
-    /// Bytes resident.
+    /// The resident memory in bytes.
     var memory = 0
 
-    /// All rounds.
+    /// The latencies of all rounds.
     var latency: Histogram<UInt64> { self.grown.reduce(into: Sample()) { $0.add($1) }.latency }
     var percentile99: Double { Double(self.latency.valueAtPercentile(99)) }
     var work: Double { Measurement.median(self.grown.map(\.workMicroseconds)) }
     var time: Double { Measurement.median(self.grown.map(\.median)) }
-    /// How many times the smallest's work, by rounds.
+    /// The work as a multiple of the work at the smallest count: the median over the rounds.
     var growth: Double { Self.ratio(self.grown, self.smallest, \.workMicroseconds) }
     var timeGrowth: Double { Self.ratio(self.grown, self.smallest, \.median) }
 
@@ -65,10 +65,11 @@ struct Growth {
     }
 
     let exponent: Double
-    /// The same between two neighbours, where it is greatest: a cost that is fixed at first and explodes later shows here.
+    /// The greatest exponent between two neighbouring points. It shows a cost that is constant at first and grows fast
+    /// later.
     let steepest: Double
 
-    /// `nil` for fewer than two points. What has no logarithm is left out.
+    /// Returns `nil` for fewer than two points. Points without a logarithm are ignored.
     init?(_ points: [(count: Int, cost: Double)]) {
         let logarithms = points.filter { $0.count > 0 && $0.cost > 0 }.map { (log(Double($0.count)), log($0.cost)) }
         guard logarithms.count > 1 else { return nil }
@@ -80,15 +81,15 @@ struct Growth {
         self.steepest = slopes.max() ?? self.exponent
     }
 
-    /// The steepest part may be noise of two points: it is believed where it is a quarter over linear.
+    /// The steepest part may be noise between two points. It counts as super-linear only above 1.25.
     var verdict: Verdict {
         if self.exponent > 1.1 || self.steepest > 1.25 { return .superLinear }
         if self.exponent > 0.9 { return .linear }
         return self.exponent > 0.1 || self.steepest > 0.3 ? .subLinear : .flat
     }
 
-    /// Of the work itself and of the work as a multiple of the smallest's in the same rounds: what a busy machine does falls on
-    /// one of them, what the server does on both, so the lower verdict stands.
+    /// Returns the lower of two verdicts: of the work, and of the work as a multiple of that at the smallest count in
+    /// the same rounds. Other load on the machine affects one of them; growth of the server's work affects both.
     static func verdict(_ work: Growth, _ times: Growth) -> Verdict {
         let both = [work.verdict, times.verdict]
         return Verdict.allCases.first { both.contains($0) } ?? work.verdict

@@ -4,14 +4,14 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// A list of a hundred rows with so many subscribers, who are told of each change of a row.
+/// A list of 100 rows, with subscribers that receive each change of a row.
 final class SubscribersSubject: ScalingSubject {
     static let series = [
         Series(
             id: "subscribers",
             operation: "a row changed, until the last subscriber has it",
             quantity: "subscribers",
-            weighs: true
+            measuresMemory: true
         )
     ]
     static let counts = (full: [1, 10, 100, 1_000, 5_000, 9_900], quick: [1, 10, 100, 1_000, 3_000])
@@ -61,7 +61,7 @@ final class SubscribersSubject: ScalingSubject {
         return [
             try await ScalingServer.fill(seconds) { times in
                 let ids = (0..<times).map { _ in self.server.nextID() }
-                return try await self.server.weigh {
+                return try await self.server.measureWork {
                     try await arrivals.run(ids, of: self.count + 1) { id in
                         writer.send(Load.renameFrame(rows[Int(id) % rows.count], id: id))
                     }
@@ -71,7 +71,7 @@ final class SubscribersSubject: ScalingSubject {
     }
 }
 
-/// Writes one after the other, each when the one before has reached everybody. All on one event loop.
+/// Sends one write at a time, the next when the previous one has reached all receivers. Used only on one event loop.
 private final class Arrivals: Sendable {
     private struct State {
         var ids: ArraySlice<UInt32> = []
@@ -91,7 +91,7 @@ private final class Arrivals: Sendable {
         self.state = .makeBoxSendingValue(State(), eventLoop: loop)
     }
 
-    /// `each`: that so many must have taken.
+    /// `each`: the number of receivers of a write.
     func run(_ ids: [UInt32], of each: Int, _ send: @escaping @Sendable (UInt32) -> Void) async throws
         -> Histogram<UInt64>
     {

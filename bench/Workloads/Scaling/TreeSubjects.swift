@@ -3,10 +3,10 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// A store of so many rows, in lists of a thousand that nobody looks at.
+/// A store with rows in lists of 1,000 without subscribers.
 final class StoreSubject: ScalingSubject {
     static let series = [
-        Series(id: "store", operation: "a row inserted into a list of its own: one commit", quantity: "rows"),
+        Series(id: "store", operation: "a row inserted into a separate list: one commit", quantity: "rows"),
         Series(id: "store-any", operation: "any row changed: one commit", quantity: "rows"),
     ]
     static let counts = (full: [1_000, 10_000, 100_000, 1_000_000], quick: [1_000, 10_000, 100_000])
@@ -41,7 +41,7 @@ final class StoreSubject: ScalingSubject {
     }
 }
 
-/// A chain of so many items, each below the one before.
+/// A chain of items, each below the one before.
 final class DepthSubject: ScalingSubject {
     static let series = [
         Series(id: "depth", operation: "an item inserted below the last of a chain: one commit", quantity: "levels"),

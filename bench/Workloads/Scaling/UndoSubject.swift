@@ -3,7 +3,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// A session that could undo so many entries: commits, and undos of the newest.
+/// A session with entries to undo: commits, and undos of the newest entry.
 final class UndoSubject: ScalingSubject {
     static let series = [
         Series(id: "undo-commit", operation: "a row changed: one commit", quantity: "entries"),
@@ -28,7 +28,7 @@ final class UndoSubject: ScalingSubject {
         self.count = count
     }
 
-    /// Ten each in turn, so that the stack stays about as high.
+    /// Alternates between ten commits and ten undos, so that the stack keeps its size.
     func sample(_ seconds: Double) async throws -> [Sample] {
         let row = self.row
         let start = ContinuousClock.now

@@ -18,7 +18,7 @@ extension CoreDataModelReader {
         attribute.renamedFrom = Self.renamedFrom(element)
         if let pattern = element.text("regularExpressionString") {
             let fault =
-                "a regular expression is not checked by nest, and without it '\(pattern)' would not hold; remove it"
+                "nest does not check regular expressions, so '\(pattern)' would not be enforced; remove it"
             self.faults.append("\(path): \(fault)")
         }
         self.readDefault(of: element, into: &attribute, at: path)
@@ -29,13 +29,13 @@ extension CoreDataModelReader {
         return attribute
     }
 
-    /// The type; `string` in place of a refused one, so that the rest of the model is still checked.
+    /// Returns the type, or `string` in place of a refused one, so that the rest of the model is still checked.
     private mutating func type(of element: XMLElement, at path: String) -> AttributeType {
         let name = element.text("attributeType") ?? "Undefined"
         if let type = CoreDataValue.type(named: name) {
             if name == "Transformable" {
                 self.warnings.append(
-                    "\(path): Transformable is kept as data: the bytes are the archive that clients make of it"
+                    "\(path): Transformable is stored as data: the bytes are the archive that clients create"
                 )
             }
             return type
@@ -45,10 +45,10 @@ extension CoreDataModelReader {
             self.faults.append("\(path): an attribute without a type can only be transient; give it a type")
         case "Composite":
             self.faults.append(
-                "\(path): composite attributes are not kept by nest; make it an entity or single attributes"
+                "\(path): composite attributes are not supported; use an entity or single attributes"
             )
         default:
-            self.faults.append("\(path): attributes of the type \(name) are not kept by nest")
+            self.faults.append("\(path): attributes of the type \(name) are not supported")
         }
         return .string
     }
@@ -57,14 +57,14 @@ extension CoreDataModelReader {
         let isTransformable = element["attributeType"] == "Transformable"
         if attribute.type == .date, let interval = element.text("defaultDateTimeInterval") {
             guard let date = CoreDataValue.date(interval: interval) else {
-                self.faults.append("\(path): its default '\(interval)' is no number of seconds since 2001")
+                self.faults.append("\(path): its default '\(interval)' is not a number of seconds since 2001")
                 return
             }
             attribute.defaultValue = .date(date)
-            // Old Xcodes also kept the words from which they had made the date.
+            // Old versions of Xcode also kept the words from which they had made the date.
             if element["defaultValueString"]?.lowercased() == "now" {
                 self.warnings.append(
-                    "\(path): its default is the one date that 'now' was when Xcode saved it; \(Self.nowHint)"
+                    "\(path): its default is the fixed date of the moment when Xcode saved it; \(Self.nowHint)"
                 )
             }
             return
@@ -75,16 +75,16 @@ extension CoreDataModelReader {
         } else if !text.isEmpty {
             switch attribute.type {
             case .date:
-                self.warnings.append("\(path): its default '\(text)' is no date and is ignored; \(Self.nowHint)")
-            case .data: self.warnings.append("\(path): its default '\(text)' is ignored: data has none in Core Data")
-            default: self.faults.append("\(path): its default '\(text)' is no \(attribute.type)")
+                self.warnings.append("\(path): its default '\(text)' is not a date and is ignored; \(Self.nowHint)")
+            case .data: self.warnings.append("\(path): its default '\(text)' is ignored: Core Data has none for data")
+            default: self.faults.append("\(path): its default '\(text)' is not a value of the type \(attribute.type)")
             }
         }
     }
 
-    private static let nowHint = "for the time of an insert set nest.default to 'now' in its user info"
+    private static let nowHint = "for the time of the insert, set nest.default to 'now' in its user info"
 
-    /// A bound of the value, or of the length of a text.
+    /// Returns a bound of the value, or of the length of a text.
     private mutating func bound(
         _ side: String,
         of element: XMLElement,
@@ -93,7 +93,8 @@ extension CoreDataModelReader {
     ) -> AttributeValue {
         if type == .date, let interval = element.text("\(side)DateTimeInterval") {
             guard let date = CoreDataValue.date(interval: interval) else {
-                self.faults.append("\(path): \(side)DateTimeInterval '\(interval)' is no number of seconds since 2001")
+                let fault = "\(side)DateTimeInterval '\(interval)' is not a number of seconds since 2001"
+                self.faults.append("\(path): \(fault)")
                 return .null
             }
             return .date(date)
@@ -106,7 +107,7 @@ extension CoreDataModelReader {
             default: CoreDataValue.value(text, of: type)
             }
         guard let value else {
-            self.faults.append("\(path): \(side)ValueString '\(text)' is no bound of \(type)")
+            self.faults.append("\(path): \(side)ValueString '\(text)' is not a bound for the type \(type)")
             return .null
         }
         if value.isNull { self.warnings.append("\(path): \(side)ValueString is ignored: \(type) has no bounds") }

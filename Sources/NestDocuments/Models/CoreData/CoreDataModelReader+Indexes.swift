@@ -35,7 +35,7 @@ extension CoreDataModelReader {
         let title = "the fetch index \(element.text("name") ?? "without a name")"
         self.warnings += CoreDataVocabulary.warnings(about: element, at: "\(entity.name), \(title)")
         if element.text("partialIndexPredicate") ?? element.text("predicate") != nil {
-            self.warnings.append("\(entity.name): \(title) holds every object: its predicate is ignored")
+            self.warnings.append("\(entity.name): \(title) contains every object: its predicate is ignored")
         }
         var properties: [String] = []
         var orders: Set<String> = []
@@ -44,7 +44,7 @@ extension CoreDataModelReader {
             guard let property = part.text("property") else {
                 let expression = part.text("expression").map { " (\($0))" } ?? ""
                 self.warnings.append(
-                    "\(entity.name): \(title) is left out: indexes of expressions\(expression) are not made"
+                    "\(entity.name): \(title) is left out: nest does not support indexes of expressions\(expression)"
                 )
                 return
             }
@@ -57,7 +57,7 @@ extension CoreDataModelReader {
             properties.append(property)
         }
         if orders.count > 1 {
-            self.warnings.append("\(entity.name): \(title) is ascending throughout: mixed orders are not kept")
+            self.warnings.append("\(entity.name): \(title) is ascending throughout: nest does not support mixed orders")
         }
         self.addIndex(properties, title, to: &entity)
     }
@@ -71,7 +71,7 @@ extension CoreDataModelReader {
         }
         if kept.count < properties.count {
             let names = properties.filter { !kept.contains($0) }.joined(separator: ", ")
-            self.warnings.append("\(entity.name): \(title) is made without \(names), which no table has a column for")
+            self.warnings.append("\(entity.name): \(title) is made without \(names): no table has a column for that")
         }
         if !kept.isEmpty, !entity.indexes.contains(kept) { entity.indexes.append(kept) }
     }

@@ -40,10 +40,10 @@ extension CoreDataModelReader {
         let least = self.count("minCount", of: element, at: path)
         let greatest = self.count("maxCount", of: element, at: path)
         guard self.flag("toMany", of: element, at: path) else {
-            if isOrdered { self.warnings.append("\(path): ordered is ignored: it leads to one object only") }
+            if isOrdered { self.warnings.append("\(path): ordered is ignored: the relationship is not toMany") }
             if greatest > 1 {
                 self.faults.append(
-                    "\(path): maxCount is \(greatest), but the relationship is not toMany; say which is meant"
+                    "\(path): maxCount is \(greatest), but the relationship is not toMany; correct one of the two"
                 )
             }
             return
@@ -57,7 +57,7 @@ extension CoreDataModelReader {
     private mutating func count(_ name: String, of element: XMLElement, at path: String) -> Int {
         guard let text = element.text(name) else { return 0 }
         guard let count = Int(text), count >= 0 else {
-            self.faults.append("\(path): \(name) '\(text)' is no count")
+            self.faults.append("\(path): \(name) '\(text)' is not a count")
             return 0
         }
         return count
@@ -70,11 +70,11 @@ extension CoreDataModelReader {
         case "Deny": return .deny
         case "No Action":
             self.warnings.append(
-                "\(path): the delete rule No Action is taken as nullify: nothing may lead to a deleted object"
+                "\(path): the delete rule No Action is read as nullify: no relationship may refer to a deleted object"
             )
             return .nullify
         case .some(let text):
-            self.faults.append("\(path): the delete rule '\(text)' is none of Nullify, Cascade, Deny, No Action")
+            self.faults.append("\(path): the delete rule '\(text)' is not one of Nullify, Cascade, Deny, No Action")
             return .nullify
         }
     }
@@ -86,6 +86,6 @@ extension CoreDataModelReader {
         else {
             return
         }
-        self.faults.append("\(path): its inverse is of \(entity), its destination is \(destination)")
+        self.faults.append("\(path): its inverse belongs to \(entity), but its destination is \(destination)")
     }
 }

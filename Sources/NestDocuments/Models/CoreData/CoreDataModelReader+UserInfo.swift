@@ -19,7 +19,7 @@ extension CoreDataModelReader {
         var object = ObjectID(1)
         if let text = entries["nest.rootObject"] {
             guard let id = Int64(text), id > 0 else {
-                self.faults.append("\(entity.name): nest.rootObject '\(text)' is no object id")
+                self.faults.append("\(entity.name): nest.rootObject '\(text)' is not an object id")
                 return
             }
             object = ObjectID(id)

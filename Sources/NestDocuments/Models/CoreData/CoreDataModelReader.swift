@@ -1,11 +1,11 @@
 import NestModel
 
-/// Makes a draft from Xcode's XML, and notes what nest cannot take over.
+/// Creates a draft from Xcode's XML, and collects warnings about the parts that nest ignores.
 struct CoreDataModelReader {
     private let model: XMLElement
     let omissions: CoreDataOmissions
     var warnings: [String] = []
-    /// What makes the model unusable, besides the faults that compiling the draft finds.
+    /// The faults that make the model unusable, besides those that compiling the draft finds.
     var faults: [String] = []
 
     /// Throws all faults of the XML, and those of the draft as far as it could be made.
@@ -29,14 +29,14 @@ struct CoreDataModelReader {
     private static func refusal(of root: XMLElement) -> String? {
         guard root.name == "model" else {
             return root.name == "plist"
-                ? "it is a property list, no model; name the .xcdatamodeld directory that it lies in"
+                ? "it is a property list, not a model; specify the .xcdatamodeld directory that contains it"
                 : "it is <\(root.name)>, not the <model> of a 'contents' file that Xcode writes"
         }
         if root.children("entity").count > Limits.entitiesPerModelMax {
             return "it has more than \(Limits.entitiesPerModelMax) entities"
         }
         guard let type = root["type"], type != "com.apple.IDECoreDataModeler.DataModel" else { return nil }
-        return "it is a model of the type \(type), not one of Core Data"
+        return "it is a model of the type \(type), not a Core Data model"
     }
 
     private mutating func draft() -> ModelDraft {
@@ -48,7 +48,7 @@ struct CoreDataModelReader {
         }
         for request in self.model.children("fetchRequest") {
             self.warnings.append(
-                "the fetch request template \(Self.title(request)) is ignored: clients say what they fetch"
+                "the fetch request template \(Self.title(request)) is ignored: clients specify what they fetch"
             )
         }
         // An attribute of a composite type is refused where it is read.
@@ -84,7 +84,7 @@ struct CoreDataModelReader {
         return entity
     }
 
-    /// One of Xcode's flags; a missing one means NO.
+    /// Returns one of Xcode's flags; a missing one means NO.
     mutating func flag(_ name: String, of element: XMLElement, at path: String) -> Bool {
         guard let text = element.text(name) else { return false }
         guard let value = CoreDataValue.boolean(text) else {
@@ -94,7 +94,7 @@ struct CoreDataModelReader {
         return value
     }
 
-    /// The renaming identifier, if it differs from the name.
+    /// Returns the renaming identifier, if it differs from the name.
     static func renamedFrom(_ element: XMLElement) -> String? {
         let identifier = element.text("elementID") ?? element.text("renamingIdentifier")
         return identifier == element["name"] ? nil : identifier

@@ -1,4 +1,4 @@
-/// The properties of a model that a server does not keep. They are found first, because indexes, constraints and
+/// The properties of a model that a server does not store. They are found first, because indexes, constraints and
 /// inverses refer to them.
 struct CoreDataOmissions {
     /// For each entity: itself and its ancestors.
@@ -49,12 +49,12 @@ struct CoreDataOmissions {
         return nil
     }
 
-    /// Why a property of an entity, its own or inherited, is left out; `nil` when it is kept.
+    /// Returns why a property of an entity, its own or inherited, is left out; `nil` when it is kept.
     func reason(for property: String, in entity: String) -> String? {
         self.lineage(of: entity).lazy.compactMap { self.reasons[$0]?[property] }.first
     }
 
-    /// Whether a relationship of an entity is to-many; `nil` when the property is no relationship.
+    /// Whether a relationship of an entity is to-many; `nil` when the property is not a relationship.
     func isToMany(_ property: String, in entity: String) -> Bool? {
         self.lineage(of: entity).lazy.compactMap { self.relationships[$0]?[property] }.first
     }

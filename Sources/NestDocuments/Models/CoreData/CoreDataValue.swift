@@ -2,7 +2,7 @@ import NestModel
 
 /// Reads values as Xcode writes them into a model.
 enum CoreDataValue {
-    /// A value of a type; `nil` when the text is no such value.
+    /// Returns the value of a type; `nil` when the text is not such a value.
     static func value(_ text: String, of type: AttributeType) -> AttributeValue? {
         switch type {
         case .string: .string(text)
@@ -17,7 +17,7 @@ enum CoreDataValue {
         }
     }
 
-    /// `YES` and `NO`, and the words that other programs write for them.
+    /// Reads `YES` and `NO`, and the words that other programs write for them.
     static func boolean(_ text: String) -> Bool? {
         switch text.lowercased() {
         case "yes", "true", "1": true
@@ -26,12 +26,12 @@ enum CoreDataValue {
         }
     }
 
-    /// Xcode leaves `0.0` when the attribute had another type before.
+    /// Reads a whole number, also in the form `0.0`, which Xcode leaves when the attribute had another type before.
     static func integer(_ text: String) -> Int64? {
         Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
     }
 
-    /// Seconds since 2001, as microseconds since 1970.
+    /// Converts seconds since 2001 to microseconds since 1970.
     static func date(interval text: String) -> Int64? {
         guard let seconds = Double(text), seconds.isFinite else { return nil }
         // Whole seconds separately, so that only the fraction is rounded.
@@ -40,12 +40,12 @@ enum CoreDataValue {
         return (Int64(whole) + 978_307_200) * 1_000_000 + Int64(((seconds - whole) * 1_000_000).rounded())
     }
 
-    /// A date like `2012-11-21 09:30:00 +0000`.
+    /// Reads a date like `2012-11-21 09:30:00 +0000`.
     private static func date(_ text: String) -> Int64? {
         DateText.microseconds(text.replacing(/\s(?=[+-]\d\d:?\d\d$)/, with: ""))
     }
 
-    /// The attribute type with this name in the file; `nil` for one that nest does not have.
+    /// Returns the attribute type with this name in the file; `nil` for a type that nest does not have.
     static func type(named name: String) -> AttributeType? {
         switch name {
         case "Integer 16": .integer16

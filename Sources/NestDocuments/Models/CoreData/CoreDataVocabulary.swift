@@ -1,8 +1,8 @@
 /// The names that Xcode writes into a model. Any other name may mean something that nest does not know, so each gets a
 /// warning.
 enum CoreDataVocabulary {
-    /// What an element may have. Attributes that mean nothing on a server (classes, code generation, sync, Spotlight,
-    /// encryption, version hashes) are known, too, and ignored without a warning.
+    /// The attributes and children that an element may have. Attributes without a meaning on a server (classes, code
+    /// generation, sync, Spotlight, encryption, version hashes) are known, too, and ignored without a warning.
     private struct Words {
         var attributes: Set<String>
         var children: Set<String> = []
@@ -70,7 +70,7 @@ enum CoreDataVocabulary {
         "entry": Words(attributes: ["key", "value"]),
     ]
 
-    /// Warnings about unknown parts of an element itself, not of its children.
+    /// Returns warnings about unknown parts of an element itself, not of its children.
     static func warnings(about element: XMLElement, at path: String) -> [String] {
         guard let words = Self.words[element.name] else { return [] }
         var warnings = element.attributes.keys.filter { !words.attributes.contains($0) }.sorted().map {

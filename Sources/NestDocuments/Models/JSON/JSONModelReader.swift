@@ -1,8 +1,8 @@
 import NestModel
 
-/// Makes a draft from nest's JSON form of a model.
+/// Creates a draft from nest's JSON form of a model.
 struct JSONModelReader {
-    /// Everything that breaks the form, each with its path.
+    /// All violations of the form, each with its path.
     private(set) var faults: [String] = []
 
     mutating func draft(_ node: JSONElement) -> ModelDraft {
@@ -113,7 +113,7 @@ struct JSONModelReader {
 
     private static let counts = 0...Int(Int32.max)
 
-    /// The names of properties; `nil` when the node is no array of names.
+    /// Returns the names of properties; `nil` when the node is not an array of names.
     private mutating func names(_ node: JSONElement, at path: String) -> [String]? {
         var names: [String] = []
         if case .array(let elements) = node {

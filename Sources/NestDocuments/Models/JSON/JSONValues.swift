@@ -2,7 +2,7 @@ import NestModel
 
 /// Reads values of attributes from nest's JSON form.
 enum JSONValues {
-    /// A value of a type; `nil` when the node is no such value.
+    /// Returns the value of a type; `nil` when the node is not such a value.
     static func value(_ node: JSONElement, of type: AttributeType) -> AttributeValue? {
         switch (type, node) {
         case (.string, .string(let text)), (.uri, .string(let text)): .string(text)
@@ -22,13 +22,13 @@ enum JSONValues {
         }
     }
 
-    /// The number rounded to 32 bits; unchanged when it is beyond their range, so that the model refuses it.
+    /// Returns the number rounded to 32 bits; unchanged when it is beyond their range, so that the model refuses it.
     private static func float(_ text: String) -> Double? {
         guard let number = Double(text), let float = Float(text) else { return nil }
         return float.isFinite || number.isInfinite ? Double(float) : number
     }
 
-    /// What `value` accepts, for error messages.
+    /// Returns a description of the values that `value` accepts, for error messages.
     static func form(of type: AttributeType) -> String {
         switch type {
         case .string, .uri: "a string"

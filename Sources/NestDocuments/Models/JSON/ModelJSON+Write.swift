@@ -56,7 +56,7 @@ extension ModelJSON {
         return .object(members.members)
     }
 
-    /// `nil` for no value.
+    /// Returns `nil` for no value.
     static func node(of value: AttributeValue, _ attribute: AttributeDraft) -> JSONElement? {
         switch value {
         case .null: nil

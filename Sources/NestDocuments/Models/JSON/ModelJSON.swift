@@ -1,17 +1,17 @@
 import NestModel
 
-/// nest's own form of a model: JSON that holds every property of a model. `models.md` describes it.
+/// nest's own form of a model: JSON with every property of a model. `docs/models.md` describes it.
 public enum ModelJSON {
     static let format = "nest-model"
     /// The newest version that is read, and the one that is written.
     static let version = 1
 
-    /// The JSON on several lines, always the same for the same draft.
+    /// Returns the JSON on several lines, always the same for the same draft.
     public static func text(of draft: ModelDraft) -> String { Self.node(of: draft).pretty() + "\n" }
 
     public static func text(of model: ManagedObjectModel) -> String { Self.text(of: ModelDraft(model)) }
 
-    /// The JSON on one line.
+    /// Returns the JSON on one line.
     public static func line(of draft: ModelDraft) -> String { Self.node(of: draft).text }
 
     /// Throws all faults of the form, and those of the draft as far as it could be made.

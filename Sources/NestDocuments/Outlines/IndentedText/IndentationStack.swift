@@ -1,14 +1,14 @@
 /// Turns the columns at which lines begin into depths.
 ///
 /// A line to the right of the one before is one level deeper, however far. A line to the left belongs to the known
-/// level nearest to its column; of two equally near, to the deeper.
+/// level nearest to its column; if two are equally near, to the deeper one.
 struct IndentationStack {
     /// The column of each open level, strictly increasing.
     private var columns: [Int] = []
-    /// How many lines began between two levels.
+    /// The number of lines that began between two levels.
     private(set) var unevenCount = 0
 
-    /// The depth of a line that begins at `column`.
+    /// Returns the depth of a line that begins at `column`.
     mutating func depth(column: Int) -> Int {
         guard let last = self.columns.last else {
             self.columns = [column]
@@ -30,7 +30,7 @@ struct IndentationStack {
         return level
     }
 
-    /// The deepest level whose column is not to the right of `column`, or the top.
+    /// Returns the deepest level whose column is not to the right of `column`, or the top.
     private func levelAtOrLeft(of column: Int) -> Int {
         var low = 0
         var high = self.columns.count

@@ -27,7 +27,7 @@ package struct IndentedTextReader: OutlineReader {
     private var state = LineState.start([])
     private var stack = IndentationStack()
     private var line = 1
-    /// The last byte was a CR: an LF that follows belongs to it.
+    /// Whether the last byte was a CR: an LF that follows belongs to it.
     private var isAfterCarriageReturn = false
     private var indentationBytes = 0
     private var column = 0

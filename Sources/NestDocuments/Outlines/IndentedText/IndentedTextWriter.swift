@@ -6,7 +6,7 @@ package struct IndentedTextWriter: OutlineWriter {
     private var bytes: [UInt8] = []
     private var line = 0
     private var previousDepth = -1
-    private var losses = LossTally()
+    private var losses = LossCounts()
 
     package init() {}
 

@@ -9,7 +9,7 @@ enum TitleEscape {
     private static let backslash = UInt8(ascii: "\\")
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
-    /// The line for a title, without its indentation.
+    /// Returns the line for a title, without its indentation.
     static func line(for title: [UInt8]) -> [UInt8] {
         guard Self.needsEscape(title) else { return title }
         var line = [Self.backslash]
@@ -25,7 +25,7 @@ enum TitleEscape {
         return line
     }
 
-    /// The title that a line stands for.
+    /// Returns the title of a line.
     static func title(of line: [UInt8]) -> [UInt8] {
         guard let title = Self.unescaped(line), Self.needsEscape(title) else { return line }
         return title

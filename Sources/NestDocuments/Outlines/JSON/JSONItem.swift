@@ -40,12 +40,11 @@ struct JSONItem: Sendable {
     fileprivate var foreign = OutlineExtra()
     var hasForeign: Bool { !self.foreign.isEmpty }
     var hasChildren = false
-    /// It has no members but children.
+    /// Whether it has no members but children.
     var isOnlyChildren = false
 
-    /// Reads one object. `hasPosition` says whether members for the item's position in the tree are understood;
-    /// `start` is where the text begins. `isWhole` says that the file has the text as it is here, so that faults have
-    /// locations.
+    /// Reads one object. `hasPosition`: whether to read members for the item's position in the tree. `start`: where the
+    /// text begins. `isWhole`: whether the file has exactly this text, so that faults have locations.
     static func parse(
         _ bytes: some Collection<UInt8>,
         _ names: Names = .ofLists,
@@ -83,7 +82,7 @@ struct JSONItem: Sendable {
 }
 
 extension OutlineExtra {
-    /// An `extra` that is no JSON object becomes a member, so that others can join it.
+    /// Creates an object with an `extra` that is not a JSON object as a member, so that other members can be added.
     init(extra: String) {
         self.init()
         self["extra"] = .string(extra)
@@ -107,7 +106,7 @@ extension JSONItem: Decodable {
         let hasPosition = decoder.userInfo[Self.hasPositionKey] as? Bool ?? false
         let known = decoder.userInfo[Self.namesKey] as? Names ?? .ofLists
         var names = Set(members.allKeys.map(\.stringValue))
-        /// The first of these names that the object has.
+        /// Takes the first of these names that the object has.
         func take(_ candidates: [String]) -> AnyKey? {
             guard let name = candidates.first(where: names.contains) else { return nil }
             names.remove(name)
@@ -120,7 +119,7 @@ extension JSONItem: Decodable {
         if let key = take(Self.childrenNames) {
             self.hasChildren = true
             let isNull = try members.decodeNil(forKey: key)
-            // The tree reader reads children as items of their own; here each left a number.
+            // The tree reader reads children as items of their own, and leaves numbers in their place.
             if !isNull, (try? members.decode([Int].self, forKey: key)) == nil {
                 throw JSONFault(message: "\(key.stringValue) is not an array of objects")
             }
@@ -144,7 +143,7 @@ extension JSONItem: Decodable {
         do {
             return try decoder.container(keyedBy: AnyKey.self)
         } catch DecodingError.typeMismatch {
-            throw JSONFault(message: "an item is a JSON object")
+            throw JSONFault(message: "an item must be a JSON object")
         }
     }
 
@@ -168,14 +167,14 @@ extension JSONItem: Decodable {
         return position
     }
 
-    /// Whole numbers first: most ids are, and a first try that succeeds costs least.
+    /// Tries whole numbers first: most ids are whole numbers, and a first try that succeeds costs least.
     private static func identifier(_ members: KeyedDecodingContainer<AnyKey>, _ key: AnyKey) throws -> String? {
         if try members.decodeNil(forKey: key) { return nil }
         if let number = try? members.decode(Int64.self, forKey: key) { return "\(number)" }
         return try Self.text(members, key)
     }
 
-    /// A string, or the digits of a number; `nil` for null.
+    /// Returns a string, or the digits of a number; `nil` for null.
     private static func text(_ members: KeyedDecodingContainer<AnyKey>, _ key: AnyKey) throws -> String? {
         if try members.decodeNil(forKey: key) { return nil }
         if let text = try? members.decode(String.self, forKey: key) { return text }

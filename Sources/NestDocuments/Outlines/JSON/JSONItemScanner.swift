@@ -29,9 +29,9 @@ struct JSONItemScanner: Sendable {
         fileprivate var name: Range<Int>?
         /// Where the open array of children begins in the text.
         fileprivate var childrenStart: Int?
-        /// The text has a 0 for children, so it differs from the file.
+        /// Whether the text has a 0 for children, so that it differs from the file.
         fileprivate var hasMark = false
-        /// Its row is complete; the text is only what came later.
+        /// Whether its row is complete; the text is then only what follows.
         private(set) var isTaken = false
 
         init(start: TextLocation, number: Int) {
@@ -57,7 +57,7 @@ struct JSONItemScanner: Sendable {
             return try JSONItem.parse(text, names, hasPosition: false, start: self.start, isWhole: false)
         }
 
-        /// Notes that the row is complete, and keeps only text that follows.
+        /// Records that the row is complete, and keeps only text that follows.
         mutating func take() {
             self.isTaken = true
             guard let start = self.childrenStart else { return }

@@ -2,10 +2,10 @@ import NestModel
 
 /// Reads JSON lines: one object (see `JSONItem`) on each line. Skips blank lines.
 ///
-/// An item's position in the tree is its `depth` (or `level`), counted from that of the first line, in the order of
-/// the lines; a jump of two levels counts as one. Without depths, items may have an `id` and the id of their `parent`,
-/// in any order: then the reader holds all in memory until the end (see `ParentOrder`). With neither, all are at the
-/// top.
+/// An item's position in the tree is its `depth` (or `level`), counted from that of the first line, in the order of the
+/// lines; a jump of two levels counts as one. Without depths, items may have an `id` and the id of their `parent`, in
+/// any order: then the reader holds all in memory until the end (see `ParentOrder`). Without either, all items are at
+/// the top.
 package struct JSONLinesReader: OutlineReader {
     /// Enough for three values whose every byte is written as `\u0000`.
     private static let lineBytesMax = 20 * Limits.valueBytesMax
@@ -34,7 +34,7 @@ package struct JSONLinesReader: OutlineReader {
         let start = TextLocation(line: line.number)
         let item = try JSONItem.parse(line.bytes, self.names, hasPosition: true, start: start, isWhole: true)
         guard !item.hasChildren else {
-            throw start.failure("children within a line; that is the format json")
+            throw start.failure("children within a line; use the format json")
         }
         guard item.title != nil else { throw start.failure("an item without a title") }
         var row = item.row(depth: 0)

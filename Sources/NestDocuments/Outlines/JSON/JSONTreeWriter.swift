@@ -1,4 +1,5 @@
-/// Writes an array of items, each with its `children` in it. Any depth; readers of other programs may have a limit.
+/// Writes an array of items, each with its `children` in it. The depth is not limited; other programs may limit the
+/// depth that they read.
 package struct JSONTreeWriter: OutlineWriter {
     private let fields: OutlineFields
     private var bytes: [UInt8] = []

@@ -35,8 +35,8 @@ enum MarkdownEscape {
     /// The reverse of `title`.
     static func readTitle(_ text: String) -> String { Self.readingReferences(Self.readingStart(text, isTitle: true)) }
 
-    /// A line of a note, without line feeds. The result is not blank unless the line is empty. `isAtStart`: nothing
-    /// precedes it on the line.
+    /// Returns a line of a note, without line feeds. The result is not blank unless the line is empty. `isAtStart`:
+    /// whether nothing precedes it on the line.
     static func noteLine(_ line: String, isAtStart: Bool = true) -> String {
         var text = ""
         for scalar in Self.escapingReferences(line).unicodeScalars {
@@ -70,7 +70,7 @@ enum MarkdownEscape {
 
     // MARK: References
 
-    /// Adds one `amp;` to `&#10;`, and to what looks like an escaped one.
+    /// Adds one `amp;` to `&#10;`, and to references that look escaped already.
     private static func escapingReferences(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
         return Self.changingReferences(text) { "&amp;" + $0.dropFirst() }
@@ -118,27 +118,28 @@ enum MarkdownEscape {
     // MARK: The beginning of a text
 
     private static func escapingStart(_ text: String, isTitle: Bool) -> String {
-        guard let place = Self.placeOfBackslash(text, isTitle: isTitle) else { return text }
+        guard let index = Self.indexOfBackslash(text, isTitle: isTitle) else { return text }
         var text = text
-        text.unicodeScalars.insert("\\", at: place)
+        text.unicodeScalars.insert("\\", at: index)
         return text
     }
 
     private static func readingStart(_ text: String, isTitle: Bool) -> String {
-        guard let place = Self.placeOfBackslash(text, isTitle: isTitle), text.unicodeScalars[place] == "\\" else {
+        guard let index = Self.indexOfBackslash(text, isTitle: isTitle), text.unicodeScalars[index] == "\\" else {
             return text
         }
         var text = text
-        text.unicodeScalars.remove(at: place)
+        text.unicodeScalars.remove(at: index)
         return text
     }
 
-    /// Where a backslash belongs in a text that would mean something else, or already has backslashes there.
-    private static func placeOfBackslash(_ text: String, isTitle: Bool) -> String.Index? {
+    /// Returns where a backslash belongs in a text that would mean something else, or that already has backslashes
+    /// there.
+    private static func indexOfBackslash(_ text: String, isTitle: Bool) -> String.Index? {
         let scalars = text.unicodeScalars
         let digits = scalars.prefix { ("0"..."9").contains($0) }
-        let place = digits.endIndex
-        let bare = String(scalars[..<place]) + String(scalars[place...].drop { $0 == "\\" })
-        return MarkdownLine.isStructure(bare, isTitle: isTitle) ? place : nil
+        let index = digits.endIndex
+        let bare = String(scalars[..<index]) + String(scalars[index...].drop { $0 == "\\" })
+        return MarkdownLine.isStructure(bare, isTitle: isTitle) ? index : nil
     }
 }

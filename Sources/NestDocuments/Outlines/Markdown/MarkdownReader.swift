@@ -29,11 +29,11 @@ package struct MarkdownReader: OutlineReader {
 
     private static let lineBytesMax = 8 * Limits.valueBytesMax
     private static let columnsOfTab = 4
-    /// An item that begins so many columns to the right of another is its child.
+    /// An item that begins at least this many columns to the right of another is its child.
     private static let childColumns = 2
 
     private var lines = LineSplitter(lineBytesMax: Self.lineBytesMax)
-    private var losses = LossTally()
+    private var losses = LossCounts()
     private var isInFrontMatter = false
     /// The levels of the open headings.
     private var headings: [Int] = []
@@ -138,7 +138,7 @@ package struct MarkdownReader: OutlineReader {
         }
         try self.flush(&rows)
         while let last = self.items.last, column < last.text { self.items.removeLast() }
-        if !self.items.isEmpty { self.losses.add("texts behind the children of their item, taken as items") }
+        if !self.items.isEmpty { self.losses.add("texts after the children of their item, read as items") }
         let row = OutlineRow(
             depth: self.headings.count + self.items.count,
             title: MarkdownEscape.readTitle(rest.trimmingSpaces())
@@ -174,7 +174,7 @@ package struct MarkdownReader: OutlineReader {
 
     // MARK: What a line belongs to
 
-    /// A line in a block of code. The block ends with its mark, or before a line to the left of its item's text.
+    /// Takes a line in a block of code. The block ends with its mark, or before a line to the left of its item's text.
     private mutating func takesCode(_ text: String, _ column: Int, _ rest: String) -> Bool {
         guard let fence = self.fence, let pending = self.pending else { return false }
         if !rest.isEmpty, column < pending.column, pending.kind == .item {
@@ -186,7 +186,7 @@ package struct MarkdownReader: OutlineReader {
         return true
     }
 
-    /// A line of `=` or `-` below a paragraph of one line makes it a heading.
+    /// Takes a line of `=` or `-` below a paragraph of one line, which makes the paragraph a heading.
     private mutating func takesUnderline(_ rest: String) -> Bool {
         guard let pending = self.pending, pending.kind == .paragraph, pending.note.isEmpty, self.blankCount == 0,
             self.items.isEmpty, let first = rest.first, first == "=" || first == "-",
@@ -201,7 +201,7 @@ package struct MarkdownReader: OutlineReader {
         return true
     }
 
-    /// Front matter: lines `name: value` between two `---` at the beginning of the file.
+    /// Skips front matter: lines `name: value` between two `---` at the beginning of the file.
     private mutating func skipsFrontMatter(_ text: String, number: Int) -> Bool {
         if number == 1, text.trimmingSpaces() == "---" {
             self.isInFrontMatter = true
@@ -233,7 +233,7 @@ package struct MarkdownReader: OutlineReader {
         return (column, "")
     }
 
-    /// The text without its indentation up to a column.
+    /// Returns the text without its indentation up to a column.
     private static func dropping(columns: Int, of text: String) -> String {
         var column = 0
         var index = text.utf8.startIndex

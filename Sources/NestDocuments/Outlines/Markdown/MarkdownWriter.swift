@@ -8,9 +8,9 @@ package struct MarkdownWriter: OutlineWriter {
     private let hasOpenBoxes: Bool
     private var bytes: [UInt8] = []
     private var previousDepth = -1
-    private var losses = LossTally()
+    private var losses = LossCounts()
 
-    /// `hasOpenBoxes`: items that are not done get an empty box.
+    /// `hasOpenBoxes`: whether items that are not done get an empty box.
     package init(hasOpenBoxes: Bool = false) {
         self.hasOpenBoxes = hasOpenBoxes
     }
@@ -26,9 +26,9 @@ package struct MarkdownWriter: OutlineWriter {
             )
         }
         self.previousDepth = row.depth
-        if row.extra != nil { self.losses.add("items whose extra was left out (Markdown has no place for it)") }
+        if row.extra != nil { self.losses.add("items whose extra was left out (Markdown cannot hold it)") }
         let attributes = row.attributes.count { $0.value != .null }
-        self.losses.add("attributes left out (Markdown has no place for them)", count: attributes)
+        self.losses.add("attributes left out (Markdown cannot hold them)", count: attributes)
         self.indent(row.depth)
         let box = row.done ? " [x]" : self.hasOpenBoxes ? " [ ]" : ""
         let title = MarkdownEscape.title(row.title)
@@ -54,7 +54,7 @@ package struct MarkdownWriter: OutlineWriter {
         }
     }
 
-    /// The lines of a note. The first and the last are not empty; blocks of code keep every character.
+    /// Returns the lines of a note. The first and the last are not empty; blocks of code keep every character.
     static func lines(_ note: String) -> [String] {
         var body = note.unicodeScalars[...]
         let leading = body.prefix { $0 == "\n" }.count
@@ -71,7 +71,7 @@ package struct MarkdownWriter: OutlineWriter {
                 if index == end { closing = nil }
                 continue
             }
-            // Only without references before it is this the beginning of the line.
+            // The text is at the beginning of its line only if no references precede it.
             let isAtStart = index > 0 || leading == 0
             if isAtStart, let end = Self.endOfCode(lines, index, hasTail: trailing > 0) {
                 closing = end
@@ -85,8 +85,8 @@ package struct MarkdownWriter: OutlineWriter {
         return lines
     }
 
-    /// The line that closes the block of code that begins at `start`; `nil` when none begins or ends, or the block
-    /// would not read back.
+    /// Returns the line that closes the block of code that begins at `start`; `nil` when none begins or ends, or the
+    /// block would not read back.
     private static func endOfCode(_ lines: [String], _ start: Int, hasTail: Bool) -> Int? {
         guard let fence = MarkdownLine.fence(lines[start].trimmingSpaces()) else { return nil }
         let rest = lines[(start + 1)...]

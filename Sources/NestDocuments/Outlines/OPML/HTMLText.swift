@@ -6,8 +6,8 @@ enum HTMLText {
     private static let nameScalarsMax = 10
     private static let tagScalarsMax = 4_096
 
-    /// The HTML without its tags and with its character references replaced. Everything else stays, so that malformed
-    /// HTML loses no text.
+    /// Returns the HTML without its tags and with its character references replaced. Everything else stays, so that
+    /// malformed HTML loses no text.
     static func plain(_ html: String) -> String {
         guard html.utf8.contains(where: { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }) else { return html }
         var plain = ""
@@ -27,7 +27,7 @@ enum HTMLText {
         return plain
     }
 
-    /// The HTML that shows a text.
+    /// Returns the HTML that shows a text.
     static func encoded(_ text: String) -> String {
         var html = ""
         for scalar in text.unicodeScalars {
@@ -41,7 +41,7 @@ enum HTMLText {
         return html
     }
 
-    /// A tag such as `<b>`, `</b>` or `<a href="…">`, with its brackets.
+    /// Returns a tag such as `<b>`, `</b>` or `<a href="…">`, with its brackets.
     private static func tag(_ text: Substring.UnicodeScalarView) -> Substring? {
         var name = text.dropFirst()
         if name.first == "/" { name = name.dropFirst() }

@@ -1,14 +1,14 @@
-/// Makes a row of the attributes of an outline element, and the reverse.
+/// Creates a row from the attributes of an outline element, and the reverse.
 ///
-/// The title comes from `text`, the note from `_note`, the mark from `_complete="true"`. All other attributes become
-/// members of the row's `extra`, and so does what these three would lose:
+/// The title is read from `text`, the note from `_note`, the mark from `_complete="true"`. All other attributes become
+/// members of the row's `extra`, and so does the information that these three would lose:
 /// - `text`: the HTML of the title, if it differs from the title, or null when the element has no `text`;
 /// - `_note`: the HTML of the note, if it differs from the note;
-/// - the marks, if they are others than `_complete="true"`;
-/// - `attribute order`, which is no name in XML: the names in the order of the file, if they would be written in
-///   another.
+/// - the marks, if they differ from `_complete="true"`;
+/// - `attribute order`, which is not a valid name in XML: the names in the order of the file, if they would be written
+///   in another order.
 ///
-/// The row decides what is written: HTML from `extra` only if it still shows the title, and marks that agree with
+/// The row determines what is written: HTML from `extra` only if it still shows the title, and marks that agree with
 /// `done`.
 enum OPMLAttributes {
     private static let title = "title"
@@ -16,7 +16,7 @@ enum OPMLAttributes {
     private static let note = "_note"
     private static let complete = "_complete"
     private static let status = "_status"
-    /// The attributes that mean that an item is done, in one dialect or another.
+    /// The attributes that mean that an item is done, in various dialects.
     private static let marks: Set<String> = [complete, "complete", "checked", status]
     private static let doneValues: Set<String> = ["true", "checked", "yes", "1"]
 
@@ -56,7 +56,7 @@ enum OPMLAttributes {
         if marks == [Self.complete: "true"] { extra[Self.complete] = nil }
         row.extra = extra.text
         guard list.count > 1, fields.hasExtra else { return row }
-        var losses = LossTally()
+        var losses = LossCounts()
         let names = list.map(\.name)
         guard Self.attributes(of: row, &losses).map(\.name) != names else { return row }
         extra[Self.order] = .string(names.joined(separator: " "))
@@ -65,7 +65,7 @@ enum OPMLAttributes {
     }
 
     /// The attributes in the order in which they are written. `losses` counts what no attribute can hold.
-    static func attributes(of row: OutlineRow, _ losses: inout LossTally) -> [(name: String, value: String)] {
+    static func attributes(of row: OutlineRow, _ losses: inout LossCounts) -> [(name: String, value: String)] {
         var extra = OutlineExtra()
         if let text = row.extra {
             if let known = OutlineExtra(text) { extra = known } else { extra["extra"] = .string(text) }
@@ -99,7 +99,7 @@ enum OPMLAttributes {
         return Self.ordered(attributes, order)
     }
 
-    /// In the order of the file; new attributes come last.
+    /// Sorts attributes into the order of the file; new attributes are last.
     private static func ordered(_ attributes: [(String, String)], _ order: String) -> [(name: String, value: String)] {
         let names = order.split(separator: " ")
         func index(_ name: String) -> Int { names.firstIndex { $0 == name } ?? names.count }
@@ -128,7 +128,7 @@ enum OPMLAttributes {
         return attributes
     }
 
-    /// The HTML of the file, if it still shows the text; new HTML, if the file had HTML.
+    /// Returns the HTML of the file, if it still shows the text; new HTML, if the file had HTML.
     private static func written(_ text: String, _ html: JSONElement?) -> String {
         guard case .string(let html) = html else { return text }
         return Self.equal(HTMLText.plain(html), text) ? html : HTMLText.encoded(text)

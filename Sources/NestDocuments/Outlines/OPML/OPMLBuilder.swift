@@ -5,7 +5,7 @@
 struct OPMLBuilder: Sendable {
     private var hasHTML: Bool?
     private let fields: OutlineFields
-    private var losses = LossTally()
+    private var losses = LossCounts()
     /// Open elements: of all kinds, and outlines.
     private var depth = 0
     private var outlineDepth = 0
@@ -49,7 +49,7 @@ struct OPMLBuilder: Sendable {
             self.skipped = self.depth
         case (_, "outline") where self.isInBody: return true
         default:
-            self.losses.add("elements that are no outlines left out")
+            self.losses.add("elements that are not outlines left out")
             self.skipped = self.depth
         }
         return false

@@ -3,14 +3,14 @@
 /// - The title is `text`, or `title` if there is no `text`. The note is `_note`. An item is done by `_complete`,
 ///   `complete`, `checked` or `_status`. The row's `extra` keeps all other attributes by their names, so that
 ///   `OPMLWriter` writes each element with the attributes that it had, in their order: see `OPMLAttributes`.
-/// - Where texts are HTML, the title is what the HTML shows; the row keeps the HTML until the title changes.
+/// - If texts are HTML, the title is the text that the HTML shows; the row keeps the HTML until the title changes.
 /// - Leaves out the head of the file, comments and other elements, and counts them.
-/// - The first fault of the XML ends the reading, with line and column. `XMLReader` opens nothing outside the file.
+/// - Throws the first fault of the XML, with line and column. `XMLReader` opens nothing outside the file.
 package struct OPMLReader: OutlineReader {
     private let xml = XMLReader(.outline)
     private var builder: OPMLBuilder
 
-    /// `hasHTML` of `nil`: when the file looks like one of Workflowy.
+    /// `hasHTML`: whether texts are HTML; `nil` means only if the file looks like one of Workflowy.
     package init(hasHTML: Bool? = nil, fields: OutlineFields = OutlineFields()) {
         self.builder = OPMLBuilder(hasHTML: hasHTML, fields: fields)
     }

@@ -7,7 +7,7 @@ package struct OPMLWriter: OutlineWriter {
 
     private let title: String
     private var bytes: [UInt8] = []
-    private var losses = LossTally()
+    private var losses = LossCounts()
     /// The depth of the last row, whose tag is still open; -1 before the first.
     private var previousDepth = -1
     private var hasBegun = false

@@ -1,9 +1,8 @@
-// Foundation stands beside NestClient, and no name needs its module in front.
+// Foundation and NestClient are imported together, and no name needs a module prefix.
 import Foundation
 import NestClient
 
-/// Things to do, as a program outside this repository would keep them: every public name that Foundation or SwiftUI might also have
-/// is used here.
+/// A to-do program outside this repository. It uses every public name that Foundation or SwiftUI may also declare.
 @main
 enum Consumer {
     static func main() async throws {

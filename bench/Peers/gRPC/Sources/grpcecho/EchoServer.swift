@@ -2,9 +2,9 @@ import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import Glibc
 
-/// A gRPC server with one method, which answers with the bytes that it is asked with: the least that a unary call costs.
+/// A gRPC server with one method that returns its request: the minimum cost of a unary call.
 ///
-/// `grpcecho PORT`, on 127.0.0.1.
+/// `grpcecho PORT` listens on 127.0.0.1.
 @main
 struct EchoServer {
     static func main() async throws {
@@ -23,7 +23,7 @@ struct EchoServer {
     }
 }
 
-/// `/bench.Echo/Unary`, registered by hand: there is no message to describe, so there is nothing to generate.
+/// `/bench.Echo/Unary`, registered by hand: its messages are plain bytes, so there is no code to generate.
 struct EchoService: RegistrableRPCService {
     func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
         router.registerHandler(
@@ -37,7 +37,7 @@ struct EchoService: RegistrableRPCService {
     }
 }
 
-/// Messages as they are on the wire.
+/// Passes messages as the bytes on the wire.
 struct RawBytes: MessageSerializer, MessageDeserializer {
     func serialize<Bytes: GRPCContiguousBytes>(_ message: [UInt8]) throws -> Bytes { Bytes(message) }
 

@@ -4,13 +4,13 @@ import NestHistory
 import NestModel
 import NestTestSupport
 
-/// Makes a subscription one to something else, again and again: other rows, around an object, another order.
-final class ChaosTurns: Sendable {
+/// Changes a subscription's request again and again: other rows, a window around an object, another order.
+final class ChaosRequestChanger: Sendable {
     private struct State {
         var random: SeededRandom
-        /// Windows around objects so far.
+        /// The number of windows around objects so far.
         var count = 0
-        /// What was asked for, by its request.
+        /// The queries by their request.
         var queries: [ObjectFetchRequest: WatchedQuery] = [:]
     }
 
@@ -20,21 +20,22 @@ final class ChaosTurns: Sendable {
         self.state = NIOLockedValueBox(State(random: random))
     }
 
-    /// What a request is: an object that its window has come to follow is not told apart.
+    /// Returns the query of a request. The anchor of the window is ignored, because the server may have replaced it.
     func query(of request: ObjectFetchRequest) -> WatchedQuery? {
         self.state.withLockedValue { $0.queries[Self.unnamed(request)] }
     }
 
-    /// Until it is cancelled.
+    /// Changes the request until the task is cancelled.
     func run(_ first: WatchedQuery, _ results: ResultsSubscription, _ ledger: ChaosLedger) async {
         self.state.withLockedValue { $0.queries[Self.unnamed(first.request)] = first }
         while !Task.isCancelled {
             let (pause, seed) = self.state.withLockedValue { (50 + $0.random.below(1_500), $0.random.next()) }
-            // Nothing hangs on when it happens.
+            // The moment does not matter.
             try? await Task.sleep(for: .milliseconds(pause))
             let ids = await ledger.someIDs(1, seed: seed).ids
             let query = self.state.withLockedValue { Self.next(after: first, ids.first, &$0) }
-            // Refused (the object is gone), or in vain (there is no connection): it goes on as it was.
+            // If the change is refused because the object is deleted, or fails without a connection, the old request
+            // stays.
             _ = try? await results.change(to: query.request)
         }
     }
@@ -47,7 +48,7 @@ final class ChaosTurns: Sendable {
         case 1: query.window = .range(offset: state.random.below(8), limit: 1 + state.random.below(8))
         default:
             guard let id else { break }
-            // Told apart by how much they show.
+            // Distinguished by the numbers of rows before and after.
             query.window = .around(id, before: state.count % 8, after: state.count / 8 % 8)
             state.count += 1
         }

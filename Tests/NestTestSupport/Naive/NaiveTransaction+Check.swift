@@ -1,17 +1,17 @@
 import NestModel
 
 extension NaiveTransaction {
-    /// What a step sets a to-one relationship to.
+    /// The new target of a to-one relationship.
     struct Relation {
         var relationship: RelationshipDescription
         var target: ObjectID?
         var place: Place
     }
 
-    /// What a step sets, judged.
+    /// The checked values and relations that a mutation sets.
     struct Wanted {
         var values: [PropertyNumber: AttributeValue] = [:]
-        /// In the order in which they are said, placements last.
+        /// The relations in the order of the mutation, placements last.
         var relations: [Relation] = []
     }
 
@@ -25,8 +25,8 @@ extension NaiveTransaction {
         }
     }
 
-    /// Judges all that a step sets. An insert alone also tells what it lacks.
-    func judge(
+    /// Checks everything that a mutation sets. A single insert also reports missing required properties.
+    func check(
         _ entity: EntityDescription,
         for purpose: Purpose,
         _ values: [PropertyAssignment],
@@ -46,7 +46,7 @@ extension NaiveTransaction {
             }
             if !seen.insert(number).inserted { faults.insert(NaiveFault(entity.number, number, .setTwice)) }
             if let attribute = entity.attribute(number) {
-                switch self.judge(attribute, assignment.value) {
+                switch self.check(attribute, assignment.value) {
                 case .kept(let value): wanted.values[number] = value
                 case .refused(.required):
                     required.insert(NaiveFault(entity.number, number, .required))
@@ -64,14 +64,14 @@ extension NaiveTransaction {
                 if let root = entity.root, root.relationship == number, purpose != .findOrCreate,
                     root.object != purpose.object
                 {
-                    // Everything hangs under the root: no later step can mend it.
+                    // Every object must be under the root: a later mutation cannot fix this fault.
                     faults.insert(NaiveFault(entity.number, number, .required))
                 } else if !relationship.isOptional {
                     required.insert(NaiveFault(entity.number, number, .required))
                 }
             case .value: faults.insert(NaiveFault(entity.number, number, .type))
             }
-            if let target { self.judgeTarget(target, relationship, entity, &faults, &missing) }
+            if let target { self.checkTarget(target, relationship, entity, &faults, &missing) }
             wanted.relations.append(Relation(relationship: relationship, target: target, place: .last))
         }
         for placement in placements {
@@ -84,23 +84,23 @@ extension NaiveTransaction {
             }
             if !seen.insert(number).inserted { faults.insert(NaiveFault(entity.number, number, .setTwice)) }
             let owner = try self.resolve(placement.owner)
-            self.judgeTarget(owner, relationship, entity, &faults, &missing)
+            self.checkTarget(owner, relationship, entity, &faults, &missing)
             wanted.relations.append(Relation(relationship: relationship, target: owner, place: placement.place))
         }
-        // A later step may mend what is lacking.
+        // A later mutation of the batch may set a missing value.
         if !self.isBatch, !faults.isEmpty {
             if purpose == .insert { required.formUnion(self.lacking(entity, seen)) }
             faults.formUnion(required)
         }
-        // A missing object alone is "not found"; with more, it is one of the things that are wrong.
+        // A missing object alone is NOT_FOUND; together with other faults it is one of the faults.
         if !missing.isEmpty, faults == missing { throw .code(.notFound) }
         if !faults.isEmpty { throw .faults(faults) }
-        // A find-or-create is right or wrong whatever is there; of others it is judged at the end.
+        // The required values of a find-or-create are checked now, those of other mutations at the end.
         if !self.isBatch, !required.isEmpty, purpose == .findOrCreate { throw .faults(required) }
         return wanted
     }
 
-    /// Required properties that an insert alone does not set.
+    /// Returns the faults of required properties that a single insert does not set.
     private func lacking(_ entity: EntityDescription, _ seen: Set<PropertyNumber>) -> Set<NaiveFault> {
         let attributes = entity.attributes.filter { !$0.isOptional && $0.defaultValue == .null && !$0.defaultsToNow }
         let relationships = entity.relationships.filter {
@@ -110,14 +110,14 @@ extension NaiveTransaction {
         return Set(numbers.filter { !seen.contains($0) }.map { NaiveFault(entity.number, $0, .required) })
     }
 
-    private func judge(_ attribute: AttributeDescription, _ value: MutationValue) -> NaiveValue {
+    private func check(_ attribute: AttributeDescription, _ value: MutationValue) -> NaiveValue {
         switch value {
         case .value(let value): NaiveValue(attribute, value)
         case .reference: .refused(.type)
         }
     }
 
-    private func judgeTarget(
+    private func checkTarget(
         _ id: ObjectID,
         _ relationship: RelationshipDescription,
         _ entity: EntityDescription,

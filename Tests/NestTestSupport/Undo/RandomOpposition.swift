@@ -1,9 +1,10 @@
 import NestModel
 
-/// Transactions that insert owners and move objects about, and what others then put where these were: the histories in which
-/// an undo could take what is not its own.
+/// Transactions that insert owners and move objects, and conflicting changes of other sessions: histories in which an
+/// undo could remove changes of others.
 extension SeededRandom {
-    /// Inserts an owner, and mostly moves objects into it, away from each other, or out of everything.
+    /// Returns mutations that insert one or two owners and mostly move objects into them, to other owners, or out of
+    /// all owners.
     package mutating func building(on graph: NaiveGraph) -> [Mutation] {
         guard let list = self.anyList(of: graph) else { return [] }
         var mutations: [Mutation] = []
@@ -34,9 +35,9 @@ extension SeededRandom {
         return mutations
     }
 
-    /// Puts something into, or joins something with, what a transaction inserted; mostly an owner that it took objects from. Or
-    /// deletes such an owner.
-    package mutating func crowding(_ record: UndoRecord, on graph: NaiveGraph) -> [Mutation] {
+    /// Returns mutations that relate an object, mostly an owner that lost objects, to an object that the transaction
+    /// inserted, or that delete such an owner.
+    package mutating func opposing(_ record: UndoRecord, on graph: NaiveGraph) -> [Mutation] {
         if self.oneIn(4) {
             let owners = record.kept.flatMap { id in
                 record.before.entity(of: id).relationships.filter { !$0.isToMany }
@@ -70,7 +71,7 @@ extension SeededRandom {
             .randomElement(using: &self)
     }
 
-    /// Nowhere, when there is no owner.
+    /// Returns mutations that lead a to-one relationship to an owner; none without an owner.
     private mutating func leading(
         _ object: ObjectID,
         _ toOne: RelationshipDescription,
@@ -87,7 +88,7 @@ extension SeededRandom {
         return [.update(.object(object), values: [PropertyAssignment(toOne.number, value)])]
     }
 
-    /// Somewhere, with all that is required. `inserted`: how many the same transaction has inserted before.
+    /// Returns an insert with all required values. `inserted`: the number of earlier inserts of the transaction.
     private mutating func insertion(of entity: EntityNumber, on graph: NaiveGraph, inserted: Int) -> Mutation? {
         guard
             let kind = graph.model.entities.filter({ !$0.isAbstract && graph.isKind($0.number, of: entity) })

@@ -3,8 +3,8 @@ import NestHistory
 import NestModel
 import NestTestSupport
 
-/// Checks a run piece by piece, and counts what was in it.
-actor ChaosJudge {
+/// Checks a run piece by piece and summarises it.
+actor ChaosChecker {
     private let server: ServerProcess
     private var checker = HistoryChecker()
     private(set) var summary = ChaosSummary()
@@ -15,8 +15,8 @@ actor ChaosJudge {
         self.server = server
     }
 
-    /// `piece`: but for the audit. Throws what is wrong with it.
-    func judge(_ piece: History, to last: Revision) async throws {
+    /// Checks a piece and throws its violations. `piece` has no audit yet.
+    func check(_ piece: History, to last: Revision) async throws {
         var piece = piece
         piece.audit = try await self.server.audit(after: self.checker.last, through: last)
         let violations = self.checker.check(piece)
@@ -26,7 +26,7 @@ actor ChaosJudge {
         guard violations.isEmpty else { throw ChaosFailure(violations: violations) }
     }
 
-    /// Reads all pieces again that the journal still has: how many.
+    /// Reads and checks again all pieces that the journal still holds, and returns their number.
     func reread() async throws -> Int {
         var count = 0
         for (base, last) in zip(self.ends, self.ends.dropFirst()) {
@@ -44,7 +44,7 @@ actor ChaosJudge {
     }
 }
 
-/// Promises that were not kept.
+/// Violations of the server's guarantees.
 struct ChaosFailure: Error, CustomStringConvertible {
     var violations: [Violation]
 
@@ -54,7 +54,7 @@ struct ChaosFailure: Error, CustomStringConvertible {
 }
 
 extension ServerProcess {
-    /// All changes from one revision to another, as somebody reads them who saw nothing before.
+    /// Returns all changes after `base` up to `last`, read by a new client.
     func audit(after base: Revision, through last: Revision) async throws -> [ChangeSetPart] {
         guard base < last else { return [] }
         return try await NestClient.withClient(self.configuration()) { client in

@@ -4,8 +4,8 @@ import NestStore
 import Testing
 import NestProtocol
 
-/// Live results of all subscriptions have one bound: above it no new one is made, and those that are there go on.
-@Suite struct ResultRoomTests {
+/// All live results together have a memory limit. Above it no new result is made, and the existing ones continue.
+@Suite struct ResultMemoryTests {
     private static func request(_ number: Int) -> ObjectFetchRequest {
         ObjectFetchRequest(
             entity: EngineFixture.item,
@@ -20,8 +20,8 @@ import NestProtocol
         )
     }
 
-    /// A connection that asks, and takes nothing of what is pushed.
-    private final class Asker {
+    /// A connection that sends requests and ignores pushes.
+    private final class Requester {
         private let fixture: EngineFixture
         private let connection: ConnectionID
         private var lastRequest: UInt32 = 0
@@ -54,24 +54,24 @@ import NestProtocol
             return nil
         }
 
-        /// The view, or why there is none.
+        /// Returns the view, or throws the error of the answer.
         func subscribe(_ number: Int) throws -> UInt32 {
-            switch self.ask(.subscribe(ResultRoomTests.request(number), resume: nil, atLeast: Revision(0))) {
+            switch self.ask(.subscribe(ResultMemoryTests.request(number), resume: nil, atLeast: Revision(0))) {
             case .subscribed(let view, _, _, _): return view
             case let reply: throw try #require(reply?.error)
             }
         }
     }
 
-    /// `inBackground`: background reads make them live.
-    @Test(arguments: [false, true]) func liveResultsStayWithinTheirMemory(inBackground: Bool) throws {
+    /// `inBackground`: whether background reads make the results live.
+    @Test(arguments: [false, true]) func liveResultMemoryIsLimited(inBackground: Bool) throws {
         let fixture = try EngineFixture(
             asideRowsMin: inBackground ? 0 : Limits.asideRowsMin,
             liveResultBytesMax: 20_000
         )
         let writer = try fixture.connect(session: 1)
         try fixture.write(writer, (0..<100).map { EngineFixture.insert("title \($0)") })
-        let first = Asker(fixture, number: 2)
+        let first = Requester(fixture, number: 2)
         var views: [UInt32] = []
         #expect {
             while views.count < 100 { views.append(try first.subscribe(views.count)) }
@@ -79,14 +79,14 @@ import NestProtocol
             ($0 as? NestError)?.code == .busy
         }
         #expect(views.count > 1 && views.count < 20)
-        // What is there goes on, and is shared: it takes nothing more.
-        let other = Asker(fixture, number: 3)
+        // An existing result can be shared, because that needs no more memory.
+        let other = Requester(fixture, number: 3)
         #expect(try other.subscribe(0) == views[0])
-        // What nobody follows makes room, at once.
+        // Results without subscribers are dropped at once.
         for view in views.dropFirst() { _ = first.ask(.unsubscribe(view: view)) }
         _ = fixture.engine.perform([.tick], now: fixture.now)
         _ = try other.subscribe(99)
-        // Who was refused is answered again.
+        // The connection that was refused can subscribe again.
         _ = try first.subscribe(98)
     }
 }

@@ -1,9 +1,10 @@
 import NestEngine
 import NestModel
+import NestProtocol
 import Testing
 
-/// What a connection is told of its own writes. That it is never told wrong is checked by the simulations.
-@Suite struct OwnTests {
+/// The reports of a connection's own writes. The simulations check that these reports are never wrong.
+@Suite struct OwnWritesTests {
     private func own(_ effects: [EngineEffect]) -> [ConnectionID: [UInt64]] {
         effects.reduce(into: [:]) { own, effect in
             if case .own(let revisions, let id) = effect { own[id] = revisions.map(\.rawValue) }
@@ -14,7 +15,7 @@ import Testing
         client.request(.transaction(WriteTransaction(key: key, mutations: [EngineFixture.insert(title)]))).input
     }
 
-    @Test func ownWritesOfABatchAreToldBeforeItsDiffs() throws {
+    @Test func ownWritesAreReportedBeforeTheDiffsOfTheirBatch() throws {
         let fixture = try EngineFixture()
         let (a, b, silent) = try (fixture.connect(session: 1), fixture.connect(session: 2), fixture.connect(session: 3))
         for client in [a, b] { try fixture.perform([client.subscribe(EngineFixture.root)]) }
@@ -36,13 +37,13 @@ import Testing
         }
         #expect(kinds == ["own", "own", "push", "progress"] + Array(repeating: "reply", count: 6))
         #expect(a.ownDiffs == 1 && b.ownDiffs == 1)
-        // Another's write, and one that is answered again: nothing is said.
+        // A write of another session and a replayed answer are not reported.
         #expect(try self.own(fixture.perform([self.insert(silent, "6")])).isEmpty)
         #expect(try self.own(fixture.perform([self.insert(a, "3", key: key)])).isEmpty)
         #expect(a.otherDiffs == 1 && a.ownDiffs == 1)
     }
 
-    @Test func aConnectionThatDidNotDrainIsToldBeforeItsNetDiffs() throws {
+    @Test func ownWritesOfABlockedConnectionAreReportedBeforeItsNetDiffs() throws {
         let fixture = try EngineFixture()
         let (a, b) = try (fixture.connect(session: 1), fixture.connect(session: 2))
         try fixture.perform([a.subscribe(EngineFixture.root)])
@@ -51,14 +52,14 @@ import Testing
         let effects = try fixture.perform([a.drain()])
         #expect(self.own(effects) == [a.connection: [1, 3]])
         guard case .own = effects.first else {
-            Issue.record("it comes first")
+            Issue.record("the report of own writes is not the first effect")
             return
         }
         #expect(a.ownDiffs == 1 && a.otherDiffs == 0)
     }
 
-    /// A write that waits for its answer is in the difference with which a subscription is resumed.
-    @Test func aSubscriptionResumedWhileBlockedIsToldToo() throws {
+    /// The difference of a resumed subscription contains a write whose answer still waits.
+    @Test func ownWritesAreReportedForASubscriptionResumedWhileBlocked() throws {
         let fixture = try EngineFixture()
         let (a, b) = try (fixture.connect(session: 1), fixture.connect(session: 2))
         try fixture.perform([a.subscribe(EngineFixture.root)])
@@ -69,5 +70,20 @@ import Testing
         #expect(self.own(effects) == [a.connection: [2]])
         #expect(a.ownDiffs == 1)
         try fixture.perform([a.drain()])
+    }
+
+    /// A client refuses a message that names more revisions than `requestsInFlightPerConnectionMax`.
+    @Test func manyOwnWritesAreReportedInSeveralMessages() throws {
+        let fixture = try EngineFixture()
+        let client = try fixture.connect(session: 1)
+        try fixture.perform([client.subscribe(EngineFixture.root)])
+        let countMax = Limits.requestsInFlightPerConnectionMax
+        let effects = try fixture.perform((0...countMax).map { self.insert(client, "\($0)") })
+        let reports = effects.compactMap { effect -> [UInt64]? in
+            if case .own(let revisions, _) = effect { revisions.map(\.rawValue) } else { nil }
+        }
+        #expect(reports.map(\.count) == [countMax, 1])
+        #expect(reports.flatMap(\.self) == Array(1...UInt64(countMax + 1)))
+        #expect(client.ownDiffs == 1 && client.otherDiffs == 0)
     }
 }

@@ -4,8 +4,8 @@ import NestTestSupport
 import Testing
 import NestProtocol
 
-/// Undo coalescing goes on after a restart, under the same conditions as before it.
-@Suite struct UndoRunRestartTests {
+/// Undo coalescing continues after a restart, under the same conditions as before it.
+@Suite struct UndoCoalescingRestartTests {
     private let fixture: EngineFixture
     private let ann: SimulatedClient
     private let bob: SimulatedClient
@@ -25,7 +25,7 @@ import NestProtocol
         }
     }
 
-    private func typing(_ client: SimulatedClient, _ title: String, key: String = "k", _ milliseconds: Int = 60_000)
+    private func edit(_ client: SimulatedClient, _ title: String, key: String = "k", _ milliseconds: Int = 60_000)
         -> EngineInput
     {
         client.request(
@@ -38,7 +38,7 @@ import NestProtocol
         ).input
     }
 
-    /// The entry that ann would undo next.
+    /// Returns the entry that Ann would undo next.
     private func entry() throws -> UndoState.Entry? {
         guard case .undoState(let state) = try self.fixture.ask(self.ann, .undoState(follows: false)) else {
             throw NestError(.internalError, "no undo state")
@@ -46,9 +46,9 @@ import NestProtocol
         return state.undo
     }
 
-    @Test func typingGoesOnAfterARestart() throws {
+    @Test func coalescingContinuesAfterARestart() throws {
         for round in 1...3 {
-            try self.fixture.perform([self.typing(self.ann, "\(round)"), self.typing(self.ann, "\(round)x")])
+            try self.fixture.perform([self.edit(self.ann, "\(round)"), self.edit(self.ann, "\(round)x")])
             #expect(try self.entry()?.transactionCount == 2 * round)
             try self.restart()
         }
@@ -57,52 +57,52 @@ import NestProtocol
         #expect(try self.entry() == nil)
     }
 
-    /// Another session's write ends nothing.
-    @Test func othersWritesDoNotEndTyping() throws {
-        try self.fixture.perform([self.typing(self.ann, "a"), self.typing(self.bob, "b")])
+    /// A write of another session does not end coalescing.
+    @Test func writesOfOtherSessionsDoNotEndCoalescing() throws {
+        try self.fixture.perform([self.edit(self.ann, "a"), self.edit(self.bob, "b")])
         try self.fixture.write(self.bob, [EngineFixture.insert("b")])
         try self.restart()
-        try self.fixture.perform([self.typing(self.ann, "aa")])
+        try self.fixture.perform([self.edit(self.ann, "aa")])
         #expect(try self.entry()?.transactionCount == 2)
     }
 
-    /// What ended the typing before the restart: another key, a write without one, an undo with its redo, a group, time.
-    @Test func whatEndsTypingEndsItAcrossARestart() throws {
-        try self.fixture.perform([self.typing(self.ann, "a")])
+    /// Another key, a write without a key, an undo with its redo, a group and elapsed time end coalescing.
+    @Test func endedCoalescingStaysEndedAfterARestart() throws {
+        try self.fixture.perform([self.edit(self.ann, "a")])
         try self.restart()
-        try self.fixture.perform([self.typing(self.ann, "b", key: "other")])
+        try self.fixture.perform([self.edit(self.ann, "b", key: "other")])
         #expect(try self.entry()?.transactionCount == 1)
         try self.fixture.write(self.ann, [EngineFixture.insert("without a key")])
         try self.restart()
-        try self.fixture.perform([self.typing(self.ann, "c", key: "other")])
+        try self.fixture.perform([self.edit(self.ann, "c", key: "other")])
         #expect(try self.entry()?.transactionCount == 1)
         _ = try self.fixture.ask(self.ann, .undo(key: nil))
         _ = try self.fixture.ask(self.ann, .redo(key: nil))
         try self.restart()
-        try self.fixture.perform([self.typing(self.ann, "d", key: "other")])
+        try self.fixture.perform([self.edit(self.ann, "d", key: "other")])
         #expect(try self.entry()?.transactionCount == 1)
         _ = try self.fixture.ask(self.ann, .beginGroup(name: nil, joined: nil))
-        try self.fixture.perform([self.typing(self.ann, "e", key: "other")])
+        try self.fixture.perform([self.edit(self.ann, "e", key: "other")])
         try self.restart()
-        try self.fixture.perform([self.typing(self.ann, "f", key: "other")])
+        try self.fixture.perform([self.edit(self.ann, "f", key: "other")])
         #expect(try self.entry()?.transactionCount == 1)
         try self.restart()
         self.fixture.now += 2_000_000
-        try self.fixture.perform([self.typing(self.ann, "g", key: "other", 1_000)])
+        try self.fixture.perform([self.edit(self.ann, "g", key: "other", 1_000)])
         #expect(try self.entry()?.transactionCount == 1)
-        try self.fixture.perform([self.typing(self.ann, "h", key: "other", 1_000)])
+        try self.fixture.perform([self.edit(self.ann, "h", key: "other", 1_000)])
         #expect(try self.entry()?.transactionCount == 2)
     }
 
     /// An entry that is full before the restart is full after it.
-    @Test func theTransactionsOfAnEntryAreCountedAcrossARestart() throws {
+    @Test func transactionsPerEntryAreCountedAcrossARestart() throws {
         for half in 0..<2 {
             let count = Limits.undoEntryTransactionsMax / 2
-            try self.fixture.perform((0..<count).map { self.typing(self.ann, "\(half) \($0)") })
+            try self.fixture.perform((0..<count).map { self.edit(self.ann, "\(half) \($0)") })
             try self.restart()
         }
         #expect(try self.entry()?.transactionCount == Limits.undoEntryTransactionsMax)
-        try self.fixture.perform([self.typing(self.ann, "one more")])
+        try self.fixture.perform([self.edit(self.ann, "one more")])
         #expect(try self.entry()?.transactionCount == 1)
     }
 }

@@ -1,8 +1,8 @@
-/// Counts what a format cannot hold, by kind, so that nothing is lost silently.
-struct LossTally: Sendable {
+/// Counts the data that a format cannot hold, by kind, so that nothing is lost silently.
+struct LossCounts: Sendable {
     private var counts: [String: Int] = [:]
 
-    /// `loss` names the kind, such as "notes left out".
+    /// `loss`: the kind, such as "notes left out".
     mutating func add(_ loss: String, count: Int = 1) {
         if count > 0 { self.counts[loss, default: 0] += count }
     }

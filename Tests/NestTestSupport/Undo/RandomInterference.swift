@@ -1,13 +1,13 @@
 import NestModel
 
 extension SeededRandom {
-    /// A transaction about what another has done: changes what that changed, moves what it moved, deletes what its objects are
-    /// under, fills what it inserted. Empty when nothing comes to mind.
-    package mutating func meddling(with record: UndoRecord, on graph: NaiveGraph) -> [Mutation] {
+    /// Returns a transaction that interferes with another: it changes the same values, moves the moved objects, deletes
+    /// their owners or adds children to inserted objects. May be empty.
+    package mutating func interfering(with record: UndoRecord, on graph: NaiveGraph) -> [Mutation] {
         let ids = Set(record.inserted + record.deleted)
             .union(record.kept.filter { record.before.objects[$0] != record.after.objects[$0] }).sorted()
         guard let id = ids.randomElement(using: &self) else { return [] }
-        guard let object = graph.objects[id] else { return self.meddling(withLost: id, record, graph) }
+        guard let object = graph.objects[id] else { return self.interfering(withLost: id, record, graph) }
         let entity = graph.entity(object.entity)
         switch self.below(10) {
         case 0..<3: return self.edit(id, entity, record, graph)
@@ -30,7 +30,7 @@ extension SeededRandom {
         guard let attribute = (changed.isEmpty ? entity.attributes : changed).randomElement(using: &self) else {
             return []
         }
-        // At times the very value of before or after.
+        // Sometimes exactly the value before or after the transaction.
         let known = [record.before, record.after].compactMap { $0.objects[id]?.values[attribute.number] }
         let value = self.oneIn(4) ? known.randomElement(using: &self) : nil
         return [
@@ -41,7 +41,7 @@ extension SeededRandom {
         ]
     }
 
-    /// Sets an attribute of some object.
+    /// Returns a mutation that sets a random attribute of a random object.
     package mutating func editing(on graph: NaiveGraph) -> [Mutation] {
         guard let id = graph.objects.keys.sorted().randomElement(using: &self),
             let attribute = graph.entity(of: id).attributes.randomElement(using: &self)
@@ -50,14 +50,14 @@ extension SeededRandom {
         return [.update(.object(id), values: [PropertyAssignment(attribute.number, .value(value))])]
     }
 
-    /// Leads a relationship of some object elsewhere.
+    /// Returns a mutation that changes a random relationship of a random object.
     package mutating func moving(on graph: NaiveGraph) -> [Mutation] {
         guard let id = graph.objects.keys.sorted().randomElement(using: &self) else { return [] }
         let entity = graph.entity(of: id)
         return self.lead(id, entity.relationships.filter { !$0.isToMany || graph.isPaired($0) }, graph)
     }
 
-    /// Leads a relationship elsewhere, mostly one that has changed.
+    /// Returns a mutation that changes a relationship of the object, mostly one that the transaction changed.
     private mutating func lead(
         _ id: ObjectID,
         _ entity: EntityDescription,
@@ -98,7 +98,7 @@ extension SeededRandom {
         return [.update(.object(id), values: [PropertyAssignment(relationship.number, value)])]
     }
 
-    /// Puts something new under it.
+    /// Returns a mutation that inserts a new object under the object.
     private mutating func fill(_ id: ObjectID, _ entity: EntityDescription, _ graph: NaiveGraph) -> [Mutation] {
         let lists = entity.relationships.filter { graph.isOwned(graph.inverse($0)) }
         guard let list = lists.randomElement(using: &self),
@@ -117,7 +117,7 @@ extension SeededRandom {
         return [.insert(entity: kind.number, values: values, placements: [])]
     }
 
-    /// Deletes somebody it is or was under.
+    /// Returns a mutation that deletes a present or former owner of the object.
     private mutating func deleteOwner(
         _ id: ObjectID,
         _ entity: EntityDescription,
@@ -131,7 +131,7 @@ extension SeededRandom {
         return [.delete(.object(owner))]
     }
 
-    private mutating func meddling(withLost id: ObjectID, _ record: UndoRecord, _ graph: NaiveGraph) -> [Mutation] {
+    private mutating func interfering(withLost id: ObjectID, _ record: UndoRecord, _ graph: NaiveGraph) -> [Mutation] {
         guard record.before.lives(id) else { return [] }
         return self.deleteOwner(id, record.before.entity(of: id), record, graph)
     }

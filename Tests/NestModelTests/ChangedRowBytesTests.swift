@@ -3,10 +3,10 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// An object that came or went whole is written without making an `ObjectChange` of it: the bytes are the same.
-struct TouchedObjectBytesTests {
+/// Writing a changed row directly gives the same bytes as writing its `ObjectChange`.
+struct ChangedRowBytesTests {
     @Test(arguments: 1...20)
-    func theBytesAreThoseOfTheChange(seed: UInt64) throws {
+    func directBytesEqualThoseOfTheObjectChange(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let layout = ModelLayout(try random.smallModelDraft().compile())
         for entity in layout.entities {
@@ -16,7 +16,7 @@ struct TouchedObjectBytesTests {
                 let neighbours = entity.placedSlots.map { _ in
                     Bool.random(using: &random) ? Neighbours(left: ObjectID(3), right: nil) : nil
                 }
-                let object = TouchedObject(
+                let object = ChangedRow(
                     entity: entity.number,
                     id: ObjectID(Int64.random(in: 1...1_000_000, using: &random)),
                     before: before,

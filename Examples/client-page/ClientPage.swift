@@ -1,0 +1,265 @@
+import NestClient
+
+/// The code that `docs/client-swift.md` quotes. `run` executes it on a `nestd` that serves the nested list.
+@MainActor enum ClientPage {
+    static func run(_ client: NestClient) async throws {
+        try await Self.connect(client.configuration)
+        let groceries = try await Self.insert(client)
+        try await Self.fetch(client)
+        try await Self.subscribe(client, groceries) { try await Self.insert("Tea", in: groceries, client) }
+        try await Self.scroll(client, groceries)
+        try await Self.show(client, groceries) { try await Self.insert("Salt", in: groceries, client) }
+        try await Self.move(client, groceries)
+        try await Self.refused(client, groceries)
+        try await Self.undo(client)
+        try await Self.group(client, groceries)
+        try await Self.untilCancelled { try await Self.menu(client) }
+        let start = await client.server.map { ResumePoint(historyID: $0.historyID, revision: Revision(0)) }
+        try await Self.untilCancelled { try await Self.index(client, after: start) }
+    }
+
+    /// Runs something endless for a short time.
+    private static func untilCancelled(_ body: @escaping @MainActor () async throws -> Void) async throws {
+        let task = Task { try await body() }
+        try await Task.sleep(for: .milliseconds(300))
+        task.cancel()
+        do { try await task.value } catch is CancellationError {}
+    }
+
+    private static func insert(_ title: String, in owner: ObjectID, _ client: NestClient) async throws {
+        let context = ObjectContext(client)
+        try context.insert(try await client.entity("Item"), ["title": title, "parent": owner])
+        try await context.save()
+    }
+
+    // MARK: Connect
+
+    static func connect(_ configuration: ClientConfiguration) async throws {
+        try await NestClient.withClient(configuration) { client in
+            print("revision \(await client.server?.revision ?? Revision(0))")
+        }
+
+        let client = NestClient(configuration)
+        try await client.connect()
+        await client.close()
+    }
+
+    static func configuration() -> ClientConfiguration {
+        ClientConfiguration(host: "127.0.0.1", port: 7000, clientName: "groceries")
+    }
+
+    static func configuration(tokenFile: String, session: String) -> ClientConfiguration? {
+        guard let token = AccessToken(text: tokenFile) else { return nil }
+        var configuration = ClientConfiguration(host: "nest.example.org", session: Identifier128(hex: session))
+        configuration.token = token
+        configuration.tls = ClientTLS()
+        return configuration
+    }
+
+    // MARK: Write
+
+    static func insert(_ client: NestClient) async throws -> ObjectID {
+        let item = try await client.entity("Item")
+        let root = ObjectID(1)
+
+        let context = ObjectContext(client)
+        let groceries = try context.insert(item, ["title": "Groceries", "parent": root])
+        let milk = try context.insert(item, ["title": "Milk", "parent": groceries])
+        try context.insert(item, ["title": "Bread", "parent": groceries])
+        try context.set(milk, of: item, ["note": "two litres", "done": true])
+        try await context.save(name: "plan the shopping")
+
+        guard let id = context.objectID(of: groceries) else { preconditionFailure("a saved object has an id") }
+        return id
+    }
+
+    static func move(_ client: NestClient, _ groceries: ObjectID) async throws {
+        let item = try await client.entity("Item")
+        let list = try item.request(where: "parent == \(groceries)", sort: "order", properties: ["title"])
+        guard let last = try await client.fetch(list.request).sections[0].rows.last?.id else { return }
+
+        let context = ObjectContext(client)
+        let parent = try item.property("parent")
+        context.move(.object(last), to: Placement(relationship: parent, owner: .object(groceries), place: .first))
+        let seen = try await client.object(last).revision
+        context.require(last, unchangedSince: seen)
+        try await context.save()
+    }
+
+    static func refused(_ client: NestClient, _ groceries: ObjectID) async throws {
+        let item = try await client.entity("Item")
+        let context = ObjectContext(client)
+        let added = try context.insert(item, ["parent": groceries])
+        do {
+            try await context.save()
+        } catch {
+            guard error.code == .validationFailed else { throw error }
+            for fault in error.faults { print(fault.message) }
+            try context.set(added, of: item, ["title": "Butter"])
+            try await context.save()
+        }
+    }
+
+    // MARK: Read
+
+    static func fetch(_ client: NestClient) async throws {
+        let item = try await client.entity("Item")
+        let open = try item.request(
+            where: "done == NO AND parent.title == 'Groceries'",
+            sort: "title:c",
+            properties: ["title", "note", "children.@count"]
+        )
+        for row in try await client.fetch(open.request).sections[0].rows {
+            print(row.id, open.text("title", row), open.text("children.@count", row))
+        }
+        print("\(try await client.count(open.request)) in all")
+    }
+
+    // MARK: Subscribe
+
+    static func subscribe(
+        _ client: NestClient,
+        _ groceries: ObjectID,
+        whileRunning change: @escaping @MainActor () async throws -> Void
+    ) async throws {
+        let item = try await client.entity("Item")
+        let list = try item.request(where: "parent == \(groceries)", sort: "order", properties: ["title", "done"])
+        let following = Task {
+            try await client.withFetchedResults(list.request) { results in
+                for try await change in results {
+                    switch change {
+                    case .snapshot, .diff: print(results.state.sections[0].rows.map { list.text("title", $0) })
+                    case .disconnected(let reason): print("offline: \(reason)")
+                    case .resumed, .progress, .position, .paused, .reset: break
+                    }
+                }
+            }
+        }
+        try await Self.untilCancelled(change)
+        following.cancel()
+        do { try await following.value } catch is CancellationError {}
+    }
+
+    static func draw(_ results: ResultsSubscription, _ list: NamedRequest) async throws {
+        for try await transition in results.transitions {
+            for event in transition.events {
+                switch event {
+                case .insert(let row, let path): print("insert \(list.text("title", row)) at \(path)")
+                case .delete(let row, let path): print("delete \(list.text("title", row)) from \(path)")
+                case .move(let row, let old, let new): print("move \(list.text("title", row)) from \(old) to \(new)")
+                case .update(let row, _, let path): print("update \(list.text("title", row)) at \(path)")
+                default: break
+                }
+            }
+        }
+    }
+
+    static func scroll(_ client: NestClient, _ groceries: ObjectID) async throws {
+        let item = try await client.entity("Item")
+        func request(_ typed: String) throws -> NamedRequest {
+            var predicate = "parent == \(groceries)"
+            if !typed.isEmpty { predicate += " AND title CONTAINS[c] \(FetchPredicate.quoted(typed))" }
+            return try item.request(where: predicate, sort: "title:c", properties: ["title"])
+        }
+        let list = try request("")
+        guard let milk = try await client.fetch(try request("milk").request).sections[0].rows.first?.id else { return }
+        try await client.withFetchedResults(list.request) { results in
+            let drawing = Task { try await Self.draw(results, list) }
+            try await results.setWindow(.range(offset: 1, limit: 20))
+            try await results.setWindow(.around(milk, before: 10, after: 10))
+            try await results.change(to: try request("b").request)
+            await results.pause()
+            await results.resume()
+            drawing.cancel()
+        }
+    }
+
+    // MARK: Controller
+
+    static func show(
+        _ client: NestClient,
+        _ groceries: ObjectID,
+        whileRunning change: @escaping @MainActor () async throws -> Void
+    ) async throws {
+        let item = try await client.entity("Item")
+        let list = try item.request(where: "parent == \(groceries)", sort: "order", properties: ["title"])
+        let screen = ListScreen(list)
+        let controller = FetchedResultsController(fetchRequest: list.request, client: client)
+        controller.delegate = screen
+        let running = Task { try await controller.run() }
+        try await Self.untilCancelled(change)
+        running.cancel()
+        _ = await running.result
+    }
+
+    // MARK: Undo
+
+    static func undo(_ client: NestClient) async throws {
+        let receipt = try await client.undo(options: UndoOptions(policy: .keep))
+        print("undid: \(receipt.name)")
+        for conflict in receipt.conflicts.listed { print("kept: \(conflict.label), \(conflict.reason)") }
+        _ = try await client.redo()
+    }
+
+    static func group(_ client: NestClient, _ groceries: ObjectID) async throws {
+        let item = try await client.entity("Item")
+        try await client.group("more to buy") { client in
+            let context = ObjectContext(client)
+            try context.insert(item, ["title": "Eggs", "parent": groceries])
+            try await context.save()
+            try context.insert(item, ["title": "Flour", "parent": groceries])
+            try await context.save()
+        }
+    }
+
+    static func menu(_ client: NestClient) async throws {
+        for try await state in client.undoStates() {
+            print("Undo \(state.undo?.name ?? "")")
+            print("Redo \(state.redo?.name ?? "")")
+        }
+    }
+
+    // MARK: Changes
+
+    static func index(_ client: NestClient, after saved: ResumePoint?) async throws {
+        try await client.withChanges(since: saved) { changes in
+            for try await event in changes {
+                if case .changes(let part) = event {
+                    for object in part.objects { print("\(part.revision) \(object.kind) \(object.id)") }
+                }
+                // Save `changes.position`; the next run passes it as `since`.
+            }
+        }
+    }
+
+    // MARK: Tokens
+
+    static func createToken(_ client: NestClient) async throws -> String {
+        let token = try await client.createToken(TokenGrant(name: "dashboard", role: .read))
+        return token.text
+    }
+}
+
+/// The delegate of a controller. An application would update a table view.
+@MainActor final class ListScreen: @MainActor FetchedResultsControllerDelegate {
+    private let list: NamedRequest
+
+    init(_ list: NamedRequest) {
+        self.list = list
+    }
+
+    func controllerDidReplaceContent(_ controller: FetchedResultsController, reason: SnapshotReason) {
+        print("\(controller.fetchedObjects?.count ?? 0) rows")
+    }
+
+    func controller(
+        _ controller: FetchedResultsController,
+        didChange object: Row,
+        at indexPath: RowPosition?,
+        for type: FetchedResultsChangeType,
+        newIndexPath: RowPosition?
+    ) {
+        let paths = [indexPath, newIndexPath].compactMap { $0.map { "\($0)" } }
+        print("\(type) \(self.list.text("title", object)) \(paths.joined(separator: " to "))")
+    }
+}
