@@ -1,11 +1,12 @@
-# make run: a server on port 7000. make test: all tests. make test-unit: those that take seconds. make test-one NAME=...: one test
-# or suite. make check: what every change must pass.
+# make run: a server on port 7000. make test: all tests. make test-unit: the tests that take seconds.
+# make test-one NAME=...: one test or suite. make check: the checks that every change must pass.
 CHECKED = --explicit-target-dependency-import-check error
 LIBRARIES = libsqlite3-dev libssl-dev libxml2-dev libzstd-dev pkg-config
-# For tests alone: lets the disk of a running server fail. Without it those tests are skipped, and say so.
-TOOLS = strace
+# For tests only: strace makes the disk of a running server fail, tmux runs full-screen programs. Without them those
+# tests are skipped and report that.
+TOOLS = strace tmux
 
-.PHONY: consumer setup tools build build-release test test-unit test-one build-tests simulate chaos soak fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run clean
+.PHONY: consumer setup tools build build-release test test-unit test-one build-tests simulate chaos soak fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture documentation clean
 
 build: setup
 	swift build $(CHECKED)
@@ -25,7 +26,7 @@ RUN = swift test $(CHECKED) --skip-build --disable-xctest
 # Suites with sockets or processes, whose tests run one after the other.
 APART = SocketTests|ProcessTests
 # Pure suites that take many seconds or much memory: long random histories, great depths, every fault at every step.
-# All others run in parallel.
+# Two of them run at a time, and all others in parallel.
 LONG = SimulationTests|ResultsSimulationTests|UndoSimulationTests|LossHistoryTests|ModelHistoryTests|ScopeHistoryTests \
     |UndoLawTests|CascadeRunsTests|OrderTests|MeaningTests|HostileBytesTests|ApplyTests|FetchedResultsEventTests \
     |OutlineRoundTripTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|BackgroundReadTests|WorkBudgetTests \
@@ -36,9 +37,10 @@ suites = \.($(subst $(space),,$(1)))/
 
 test: build-tests tools test-report
 	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
-	$(RUN) --no-parallel --filter '$(call suites,$(APART)|$(LONG))'
+	$(RUN) --experimental-maximum-parallelization-width 2 --filter '$(call suites,$(LONG))'
+	$(RUN) --no-parallel --filter '$(call suites,$(APART))'
 
-# All tests that are neither apart nor long, in parallel.
+# All tests except those of APART and LONG, in parallel.
 test-unit: build-tests
 	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
 
@@ -49,24 +51,24 @@ test-one: build-tests
 	    || { echo "no test is named $(NAME)" >&2; exit 1; }
 	$(RUN) --no-parallel --filter '$(NAME)'
 
-# One seeded run of the whole core with slow, dropping and returning clients: make simulate SEED=7 STEPS=2000
+# One seeded run of the whole core with slow, disconnecting and returning clients: make simulate SEED=7 STEPS=2000
 simulate: setup
 	NEST_SEED=$(or $(SEED),1) NEST_STEPS=$(or $(STEPS),1000) swift test $(CHECKED) --filter SimulationTests
 
-# A real server under kill -9 and bad networks, every promise checked: make chaos SEED=7 SECONDS=60
+# Checks every promise of a real server under kill -9 and bad networks: make chaos SEED=7 SECONDS=60
 chaos: setup
 	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$(or $(SECONDS),60) swift test $(CHECKED) --no-parallel \
 	    --filter everyPromiseIsKept
 
-# The same for long, and then memory and descriptors watched for as long: make soak MINUTES=60. The history is checked in pieces of half
-# a minute, which takes about as long again.
+# A long chaos run, and then a run of the same length that watches memory and descriptors: make soak MINUTES=60.
+# The history is checked in pieces of half a minute, which takes about as long again.
 soak: setup
 	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),10) * 60 )) NEST_SOAK=1 swift test $(CHECKED) --no-parallel \
 	    --filter 'everyPromiseIsKept|memoryAndDescriptorsDoNotGrow'
 
 # libFuzzer with AddressSanitizer; findings go to .build/fuzz/findings: make fuzz TARGET=bodies SECONDS=300
-# Without TARGET each has its turn. What is found worth keeping is merged into Tests/Fixtures/Corpus.
-# Of several -sanitize= swiftc heeds the last, so it names both.
+# Without TARGET, fuzzes all targets in turn. Merge inputs that are worth keeping into Tests/Fixtures/Corpus.
+# swiftc uses only the last -sanitize=, so that one names both sanitizers.
 FUZZ = NEST_FUZZ=1 swift build --scratch-path .build/fuzz --product nestfuzz --sanitize=address -Xswiftc -sanitize=fuzzer,address
 TARGETS = frames conversation bodies value fetch predicate chunk transaction meaning opml md text json jsonl csv model
 fuzz: setup
@@ -79,31 +81,31 @@ fuzz: setup
 	    status=$$?; grep -E 'ERROR|Fatal|stat::number_of_executed' .build/fuzz/$$target.log; [ $$status = 0 ] || exit $$status; \
 	done
 
-# Random requests of random models, optimised, for as long as one likes: make meaning SEEDS=20000 FIRST=0 REQUESTS=500
+# Random requests on random models, in a release build: make meaning SEEDS=20000 FIRST=0 REQUESTS=500
 meaning: setup
 	NEST_FUZZ=1 $(RELEASE) --product nestmeaning
 	.build/release/nestmeaning --first $(or $(FIRST),0) --seeds $(or $(SEEDS),1000) --requests $(or $(REQUESTS),500)
 
-# The sanitizers end a run that was clean so far with a status of their own: findings in .build/asan and .build/tsan, as report.PID.
-# Tests of very deep outlines, which say nothing here, would take most of the time.
-SANITIZED = SWIFT_BACKTRACE=enable=no swift test --no-parallel --skip 'depthTakesNoStack|parentsTakeNoStack'
+# With findings, a sanitizer ends the run with its own status even if all tests passed. The findings are in .build/asan
+# and .build/tsan, as report.PID. Skips tests of very deep outlines: they would take most of the time and find nothing.
+SANITIZED = SWIFT_BACKTRACE=enable=no swift test --no-parallel --skip 'deepOutlinesNeedNoDeepStack|chainsOfParentsNeedNoDeepStack'
 
-# AddressSanitizer over everything that takes bytes from others, and the whole core by seed.
+# AddressSanitizer over all code that reads bytes from outside, and over a seeded run of the whole core.
 asan: setup
 	rm -f .build/asan/report.*
 	ASAN_OPTIONS=detect_leaks=0:log_path=.build/asan/report $(SANITIZED) --scratch-path .build/asan --sanitize=address \
 	    --filter 'FuzzTests|NestMeaningTests|NestProtocolTests|NestDocumentsTests|NestServerTests|NestClientTests|^NestEngineTests.SimulationTests'
 	! cat .build/asan/report.* 2>/dev/null
 
-# ThreadSanitizer over what runs on several threads: server and client in one process, sockets, side reads, proxies, the formats'
-# threads, logs and metrics.
+# ThreadSanitizer over the code that runs on several threads: server and client in one process, sockets, background
+# reads, proxies, the formats' threads, logs and metrics.
 tsan: setup
 	rm -f .build/tsan/report.*
 	TSAN_OPTIONS=suppressions=.tsan-suppressions:log_path=.build/tsan/report $(SANITIZED) --scratch-path .build/tsan \
 	    --sanitize=thread --filter 'NestServerTests|NestClientTests|NestDocumentsTests|NestOperationsTests|^ChaosTests\.'
 	! cat .build/tsan/report.* 2>/dev/null
 
-# A package outside this one builds against the product NestClient, as a user's would.
+# Builds a package outside this one against the product NestClient, as a user's package would.
 consumer: setup
 	swift build --package-path Tests/Consumer --scratch-path .build/consumer
 
@@ -111,11 +113,11 @@ bench: build-release
 	$(RELEASE) --product nestbench
 	.build/release/nestbench all
 
-# Instructions of a commit, which a busy machine does not change, against those counted last.
+# Compares the instructions of a commit, which do not depend on the machine's load, with the last count.
 bench-check: setup
 	bench/Count/check
 
-# nest against Redis, NATS, etcd, PostgreSQL and gRPC-swift: a quarter of an hour. A short trial:
+# Compares nest with Redis, NATS, etcd, PostgreSQL and gRPC-swift in a quarter of an hour. A short run:
 # make bench-peers PEERS='notify --subscribers 100 --rounds 1 --seconds 0.5'
 bench-peers: setup
 	bench/Peers/install
@@ -124,7 +126,7 @@ bench-peers: setup
 	swift build -c release --package-path bench/Peers/gRPC --scratch-path .build/grpc
 	$(if $(PEERS),.build/release/nestpeers $(PEERS),bench/report/measure peers)
 
-# The page and the plots of the figures measured last. To measure them again: bench/report/measure
+# Makes the page and the plots of the last measurements. To measure again: bench/report/measure
 report:
 	@command -v gnuplot >/dev/null || if [ "$$(id -u)" = 0 ]; then apt-get install -y --no-install-recommends gnuplot-nox; \
 	else echo "gnuplot is missing; run: sudo apt-get install -y gnuplot-nox" >&2; exit 1; fi
@@ -135,15 +137,26 @@ test-report:
 	@if command -v python3 >/dev/null; then python3 -B -m unittest discover -s bench/report; \
 	else echo "the report is not tested: python3 is missing" >&2; fi
 
+# The format of the code, and the words and the width of comments and documents.
 lint:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests bench Examples Fuzz
+	.ci/words
 
 format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests bench Examples Fuzz
 
-check: lint test consumer
+check: lint test documentation
 
-# A Debian package below .build/deb, and its trial in a clean Debian (root, debootstrap and a mirror are needed).
+# The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.
+GRAPHS = .build/documentation/graphs
+documentation: build-tests
+	swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members
+	rm -rf .build/documentation && mkdir -p $(GRAPHS)
+	cp .build/*/symbolgraph/NestClient.symbols.json .build/*/symbolgraph/NestModel.symbols.json $(GRAPHS)
+	docc convert Sources/NestClient/NestClient.docc --additional-symbol-graph-dir $(GRAPHS) \
+	    --output-path .build/documentation/NestClient.doccarchive --warnings-as-errors
+
+# Builds a Debian package in .build/deb. test-deb tests it in a clean Debian (needs root, debootstrap and a mirror).
 deb: setup
 	deploy/package
 
@@ -153,10 +166,29 @@ test-deb: setup
 run: build-release
 	mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite
 
+# Installs both programs and their completions: make install PREFIX=$$HOME/.local. They need this machine's Swift; a
+# package from `make deb` does not. Builds nothing: root may have no Swift.
+PREFIX = /usr/local
+INSTALLED = $(DESTDIR)$(PREFIX)
+install:
+	@test -x .build/release/nestc || { echo "nothing is built: run make build-release first" >&2; exit 1; }
+	install -d $(INSTALLED)/bin $(INSTALLED)/share/bash-completion/completions \
+	    $(INSTALLED)/share/zsh/site-functions $(INSTALLED)/share/fish/vendor_completions.d
+	for program in nestd nestc; do \
+	    install -m 0755 .build/release/$$program $(INSTALLED)/bin/ && complete=".build/release/$$program --generate-completion-script" && \
+	    $$complete bash >$(INSTALLED)/share/bash-completion/completions/$$program && \
+	    $$complete zsh >$(INSTALLED)/share/zsh/site-functions/_$$program && \
+	    $$complete fish >$(INSTALLED)/share/fish/vendor_completions.d/$$program.fish || exit 1; \
+	done
+
+# The picture of the README, recorded anew.
+picture: build-release tools
+	docs/picture/record.py
+
 clean:
 	rm -rf .build
 
-# The system's libraries: installed when root, otherwise the one command to run is printed.
+# Installs the system's libraries when run by root; otherwise prints the command to run.
 setup:
 	@missing=$$(for name in $(LIBRARIES); do dpkg-query -W -f '$${db:Status-Status}' $$name 2>/dev/null | grep -qx installed || echo $$name; done | xargs); \
 	if [ -z "$$missing" ]; then exit 0; fi; \
