@@ -4,10 +4,10 @@ import NestProtocol
 /// The limits of an engine: those of `Limits`, unless a setting of nestd or a test specifies others.
 package struct EngineLimits: Sendable {
     package var differenceRowsMin: Int
-    package var relatedTouchesMax: Int
+    package var dependencyChangesMax: Int
     package var windowWorkMax: Int
     package var admissionWorkMax: Int
-    package var asideRowsMin: Int
+    package var backgroundReadRowsMin: Int
     package var scopeRowsPerTurnMax: Int
     package var changePageBytes: Int
     package var diskFreeBytesMin: Int
@@ -28,10 +28,10 @@ package struct EngineLimits: Sendable {
 
     package init(
         differenceRowsMin: Int = Limits.differenceRowsMin,
-        relatedTouchesMax: Int = Limits.relatedTouchesMax,
+        dependencyChangesMax: Int = Limits.dependencyChangesMax,
         windowWorkMax: Int = Limits.windowWorkMax,
         admissionWorkMax: Int = Limits.admissionWorkMax,
-        asideRowsMin: Int = Limits.asideRowsMin,
+        backgroundReadRowsMin: Int = Limits.backgroundReadRowsMin,
         scopeRowsPerTurnMax: Int = Limits.scopeRowsPerTurnMax,
         changePageBytes: Int = Limits.changePageBytes,
         diskFreeBytesMin: Int = Limits.diskFreeBytesMin,
@@ -43,10 +43,10 @@ package struct EngineLimits: Sendable {
         confinedWriteStepsMax: Int = Limits.confinedWriteStepsMax
     ) {
         self.differenceRowsMin = differenceRowsMin
-        self.relatedTouchesMax = relatedTouchesMax
+        self.dependencyChangesMax = dependencyChangesMax
         self.windowWorkMax = windowWorkMax
         self.admissionWorkMax = admissionWorkMax
-        self.asideRowsMin = asideRowsMin
+        self.backgroundReadRowsMin = backgroundReadRowsMin
         self.scopeRowsPerTurnMax = scopeRowsPerTurnMax
         self.changePageBytes = changePageBytes
         self.diskFreeBytesMin = diskFreeBytesMin

@@ -42,7 +42,7 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         /// The members of sub-trees must be read first.
         case unreadSubtrees
         /// Finding the rows of a result takes too long between two commits: read them in the background.
-        case resultTooDear
+        case resultTooExpensive
         /// A snapshot is too large to build between two commits: read it in the background.
         case snapshotTooLarge
         /// A write needs more steps than are left in this turn of the engine: run it at the start of the next turn.

@@ -59,10 +59,10 @@ package final class MeaningRun {
             store: store,
             limits: EngineLimits(
                 differenceRowsMin: random.oneIn(3) ? random.below(12) : Limits.differenceRowsMin,
-                relatedTouchesMax: random.oneIn(3) ? random.below(20) : Limits.relatedTouchesMax,
+                dependencyChangesMax: random.oneIn(3) ? random.below(20) : Limits.dependencyChangesMax,
                 windowWorkMax: random.oneIn(3) ? 1 + random.below(9) : Limits.windowWorkMax,
                 admissionWorkMax: random.oneIn(3) ? 1 + random.below(30) : Limits.admissionWorkMax,
-                asideRowsMin: random.oneIn(3) ? 0 : Limits.asideRowsMin,
+                backgroundReadRowsMin: random.oneIn(3) ? 0 : Limits.backgroundReadRowsMin,
                 changePageBytes: random.oneIn(3) ? 1 + random.below(600) : Limits.changePageBytes
             )
         )

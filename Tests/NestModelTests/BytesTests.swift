@@ -281,7 +281,7 @@ extension SeededRandom {
             source: self.oneIn(2)
                 ? FetchSource(object: self.objectID(), relationship: PropertyNumber(UInt16(1 + self.below(9)))) : nil,
             projection: (0..<self.below(4)).map { _ in PropertyNumber(UInt16(self.below(9))) },
-            sort: (0..<self.below(Limits.sortDescriptorsMax + 1)).map { _ in
+            sort: (0..<self.below(Limits.sortKeysMax + 1)).map { _ in
                 OrderingTerm(PropertyNumber(UInt16(1 + self.below(9))), isAscending: self.oneIn(2))
             }
         )

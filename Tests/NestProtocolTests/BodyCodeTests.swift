@@ -31,7 +31,7 @@ import Testing
         for (number, what) in [
             (Limits.propertiesPerEntityMax, "assignments, and as many placements"),
             (Limits.propertiesPerEntityMax + 1 + Limits.columnsMax, "properties of a projection or a transfer"),
-            (Limits.sortDescriptorsMax, "sort keys"), (Limits.columnsMax, "columns;"),
+            (Limits.sortKeysMax, "sort keys"), (Limits.columnsMax, "columns;"),
             (Limits.predicateNodesMax, "nodes of a predicate"),
             (Limits.entitiesPerModelMax, "entities of SUBSCRIBE_CHANGES"),
             (Limits.requestsInFlightPerConnectionMax, "revisions of OWN"),

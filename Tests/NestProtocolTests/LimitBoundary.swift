@@ -97,7 +97,7 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
         .message("relatedPerMutationMax", .limitExceeded) {
             transaction(.setRelated(one, property, Array(repeating: one, count: $0)))
         },
-        .message("sortDescriptorsMax", .limitExceeded) {
+        .message("sortKeysMax", .limitExceeded) {
             rows(ObjectFetchRequest(entity: item, sort: Array(repeating: OrderingTerm(property), count: $0)))
         },
         .message("columnsMax", .limitExceeded) {

@@ -32,7 +32,7 @@ struct BatchPushes {
         guard !registry.isEmpty else { return }
         var evaluation = Evaluation(
             differenceRowsMin: self.limits.differenceRowsMin,
-            relatedTouchesMax: self.limits.relatedTouchesMax,
+            dependencyChangesMax: self.limits.dependencyChangesMax,
             nanosecondsMax: self.limits.evaluationNanosecondsMax,
             objectCount: changes.reduce(0) { $0 + $1.insertedCount + $1.updatedCount + $1.deletedCount }
         )
@@ -84,7 +84,7 @@ struct BatchPushes {
             let oldRange = try self.subscriptions.advance(view, result, delta) { delta == nil || changes[$0] != nil }
             guard let delta else {
                 view.lastChange = result.revision
-                if view.range.count > self.limits.asideRowsMin {
+                if view.range.count > self.limits.backgroundReadRowsMin {
                     // Too large to be encoded between two commits.
                     let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
                     self.lagging.fallBehind(view.synced, view, state)

@@ -56,7 +56,7 @@ struct FetchRequests {
         defer { self.live.related.release(source) }
         do {
             return LiveState(source, try self.live.rows(of: source))
-        } catch StoreError.postponed(.resultTooDear) {
+        } catch StoreError.postponed(.resultTooExpensive) {
             return nil
         }
     }

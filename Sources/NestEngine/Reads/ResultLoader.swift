@@ -8,8 +8,8 @@ import NestSchema
 extension ObjectReader {
     /// Returns the rows of a result as they are now. O(n log n) when SQL does not sort them.
     ///
-    /// Throws `postponed(.resultTooDear)` if the estimated time exceeds `nanosecondsMax`. `grow`: reserves the memory
-    /// for more rows; its error ends the reading.
+    /// Throws `postponed(.resultTooExpensive)` if the estimated time exceeds `nanosecondsMax`. `grow`: reserves the
+    /// memory for more rows; its error ends the reading.
     func resultRows(
         _ source: ResultSource,
         _ related: RelatedState,
@@ -47,7 +47,7 @@ extension ObjectReader {
             try self.forEachCandidate(of: source) { (id, position, row) throws(StoreError) in
                 rows.candidateCount += 1
                 rows.nanoseconds += cost.nanoseconds(row)
-                guard rows.nanoseconds <= nanosecondsMax else { throw StoreError.postponed(.resultTooDear) }
+                guard rows.nanoseconds <= nanosecondsMax else { throw StoreError.postponed(.resultTooExpensive) }
                 if let filter = source.filter, try !filter.admits(id, row, related) { return }
                 let values = try source.related.map { (value) throws(StoreError) in try value.value(id, row, related) }
                 let place = isPlaced ? SparsePlace(position: position, stamp: 0) : nil

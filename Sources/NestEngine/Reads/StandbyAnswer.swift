@@ -18,7 +18,7 @@ package enum StandbyAnswer: Sendable {
         _ request: EngineRequest,
         _ client: EngineShare.Client,
         _ reader: StandingReader,
-        asideRowsMin: Int = Limits.asideRowsMin
+        backgroundReadRowsMin: Int = Limits.backgroundReadRowsMin
     ) throws(StoreError) {
         guard let revision = reader.revision else { preconditionFailure("a transaction is open") }
         do {
@@ -33,7 +33,7 @@ package enum StandbyAnswer: Sendable {
                 self = detail.map { .reply(.object($0)) } ?? .none
             case .fetch(let fetch, let atLeast) where atLeast <= revision:
                 self = try reader.read { (objects) throws(StoreError) in
-                    try Self.fetch(fetch, client, objects, revision, asideRowsMin)
+                    try Self.fetch(fetch, client, objects, revision, backgroundReadRowsMin)
                 }
             default:
                 self = .none
@@ -57,16 +57,16 @@ package enum StandbyAnswer: Sendable {
         _ client: EngineShare.Client,
         _ objects: ObjectReader,
         _ revision: Revision,
-        _ asideRowsMin: Int
+        _ backgroundReadRowsMin: Int
     ) throws(StoreError) -> Self {
         let resolver = RequestResolver(objects: objects, confinement: try client.scope.confinement(objects))
         let resolved = try resolver.resolve(request, mayBeGone: false)
         let source = resolved.source
         // A computed result may read many objects for one row.
-        if !source.isComputed, try !objects.hasCandidates(of: source, above: asideRowsMin) {
+        if !source.isComputed, try !objects.hasCandidates(of: source, above: backgroundReadRowsMin) {
             let related = RelatedState(objects)
             let state = LiveState(source, try objects.resultRows(source, related))
-            if let answer = try FetchAnswer(resolved, state, objects, revision, rowsMax: asideRowsMin) {
+            if let answer = try FetchAnswer(resolved, state, objects, revision, rowsMax: backgroundReadRowsMin) {
                 return .reply(answer.reply)
             }
         }

@@ -31,7 +31,7 @@ struct Evaluation {
     }
 
     private let differenceRowsMin: Int
-    private let relatedTouchesMax: Int
+    private let dependencyChangesMax: Int
     private let nanosecondsMax: Int
     /// The estimated cost of the batch so far.
     private var nanoseconds = 0
@@ -56,9 +56,9 @@ struct Evaluation {
 
     /// `objectCount`: the number of objects that the batch has changed. `nanosecondsMax`: the estimated time that the
     /// batch may take.
-    init(differenceRowsMin: Int, relatedTouchesMax: Int, nanosecondsMax: Int, objectCount: Int) {
+    init(differenceRowsMin: Int, dependencyChangesMax: Int, nanosecondsMax: Int, objectCount: Int) {
         self.differenceRowsMin = differenceRowsMin
-        self.relatedTouchesMax = relatedTouchesMax
+        self.dependencyChangesMax = dependencyChangesMax
         self.nanosecondsMax = nanosecondsMax
         self.share = nanosecondsMax / max(objectCount, 1)
     }
@@ -74,7 +74,7 @@ struct Evaluation {
         self.revision = changes.revision
         try store.forEachChangedObject(changes, withBlocks: withBlocks) { object in
             guard let table = store.layout[object.entity]?.number else { return }
-            if registry.watches(table), self.related.count <= self.relatedTouchesMax {
+            if registry.watches(table), self.related.count <= self.dependencyChangesMax {
                 self.related.note(object, table)
             }
             guard registry.concerns(table) else { return }
@@ -142,7 +142,7 @@ struct Evaluation {
         let id = ObjectIdentifier(entry)
         if self.pending[id] == nil { self.pending[id] = PendingResult(entry: entry) }
         body(&self.pending[id]!.computedChanges)
-        if self.pending[id]!.computedChanges.count > max(self.relatedTouchesMax, entry.result.tree.count) {
+        if self.pending[id]!.computedChanges.count > max(self.dependencyChangesMax, entry.result.tree.count) {
             self.shed(entry)
         }
     }
@@ -220,7 +220,7 @@ struct Evaluation {
 
     /// Finds the rows that depend on changed objects.
     private mutating func follow(_ registry: ResultRegistry, _ store: Store, _ state: RelatedState) throws(StoreError) {
-        guard self.related.count <= self.relatedTouchesMax else {
+        guard self.related.count <= self.dependencyChangesMax else {
             try state.reload()
             for entry in registry.watching { self.shed(entry) }
             return

@@ -28,8 +28,8 @@ final class LiveResults {
 
     // MARK: Reading
 
-    /// Returns the live result for a key; reads it from the store if there is none. Throws `postponed(.resultTooDear)`
-    /// if that would delay commits for too long.
+    /// Returns the live result for a key; reads it from the store if there is none. Throws
+    /// `postponed(.resultTooExpensive)` if that would delay commits for too long.
     func entry(_ key: ResultKey, now: Int64) throws(StoreError) -> ResultRegistry.Entry {
         if let entry = self.registry[key] { return entry }
         try self.requireRoom(now: now)
@@ -53,9 +53,9 @@ final class LiveResults {
             let rows = try self.store.objects.resultRows(source, self.related, nanosecondsMax: nanosecondsMax)
             self.admission.work += max(rows.candidateCount, rows.nanoseconds / 1_000)
             return rows
-        } catch StoreError.postponed(.resultTooDear) {
+        } catch StoreError.postponed(.resultTooExpensive) {
             self.admission.chargeWholeTurn()
-            throw StoreError.postponed(.resultTooDear)
+            throw StoreError.postponed(.resultTooExpensive)
         }
     }
 
@@ -108,7 +108,7 @@ final class LiveResults {
     private func loading(_ source: ResultSource) -> LoadingResult {
         LoadingResult(
             after: self.store.head,
-            countMax: self.limits.relatedTouchesMax,
+            countMax: self.limits.dependencyChangesMax,
             cost: source.cost,
             nanosecondsMax: self.limits.evaluationNanosecondsMax
         )

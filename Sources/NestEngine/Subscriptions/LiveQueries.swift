@@ -31,10 +31,10 @@ final class LiveQueries {
         let positions = WindowPositions(live)
         let lagging = LaggingViews(connections, workMax: limits.windowWorkMax)
         let subscriptions = Subscriptions(connections, live, positions, lagging, replies, viewIDs)
-        let snapshots = ViewSnapshots(store, live, admission, rowsMax: limits.asideRowsMin)
+        let snapshots = ViewSnapshots(store, live, admission, rowsMax: limits.backgroundReadRowsMin)
         let diffs = ViewDiffs(store: store, scopes: scopes)
         let catchUps = CatchUps(store, live, diffs, admission, differenceRowsMin: limits.differenceRowsMin)
-        let reads = BackgroundReads(store, connections, admission, live, rowsMin: limits.asideRowsMin)
+        let reads = BackgroundReads(store, connections, admission, live, rowsMin: limits.backgroundReadRowsMin)
         let views = ViewPushes(
             store: store,
             connections: connections,
@@ -104,7 +104,7 @@ final class LiveQueries {
             live: live,
             reads: reads,
             replies: replies,
-            rowsMax: limits.asideRowsMin
+            rowsMax: limits.backgroundReadRowsMin
         )
     }
 

@@ -42,7 +42,7 @@ extension SubscriptionRequests {
         let entry: ResultRegistry.Entry
         do {
             entry = try self.live.entry(resultKey, now: now)
-        } catch StoreError.postponed(.resultTooDear) {
+        } catch StoreError.postponed(.resultTooExpensive) {
             return try readInBackground("another result")
         }
         let view: View

@@ -55,7 +55,7 @@ struct SubscriptionRequests {
         let entry: ResultRegistry.Entry
         do {
             entry = try self.live.entry(resultKey, now: now)
-        } catch StoreError.postponed(.resultTooDear) {
+        } catch StoreError.postponed(.resultTooExpensive) {
             return try readInBackground()
         }
         if let resume { viewKey.window = try self.catchUps.window(resolved.window, entry, since: resume) }

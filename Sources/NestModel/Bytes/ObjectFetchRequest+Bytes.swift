@@ -118,7 +118,7 @@ extension ByteReader {
 
     private mutating func sortDescriptors() throws(DecodingFailure) -> [OrderingTerm] {
         var sort: [OrderingTerm] = []
-        for _ in 0..<(try self.count("sort descriptors", max: Limits.sortDescriptorsMax)) {
+        for _ in 0..<(try self.count("sort keys", max: Limits.sortKeysMax)) {
             let flags = try self.byte("sort flags")
             guard flags <= 15 else { throw DecodingFailure(.unsupported, "sort flags") }
             let key: OrderingTerm.Key = flags & 8 == 0 ? .path(try self.propertyPath()) : .order

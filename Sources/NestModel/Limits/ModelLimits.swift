@@ -22,7 +22,7 @@ public struct ModelLimits: Sendable {
     public var relatedPerMutationMax = 100_000
 
     @Bound(.refused, "Sort keys of a request")
-    public var sortDescriptorsMax = 8
+    public var sortKeysMax = 8
 
     @Bound(.refused, "Computed values of each row that a request may name: values of related objects, and counts")
     public var columnsMax = 64

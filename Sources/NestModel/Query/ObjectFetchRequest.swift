@@ -57,7 +57,7 @@ public struct ObjectFetchRequest: Hashable, Sendable {
         var request = self
         request.predicate = self.predicate.canonical ?? self.predicate
         request.sort = self.sort.enumerated().filter { index, descriptor in
-            !self.sort[..<index].contains { $0.tellsApart(descriptor) }
+            !self.sort[..<index].contains { $0.makesRedundant(descriptor) }
         }.map(\.element)
         if self.projection.isEmpty {
             request.projection = model.entity(self.entity)?.storedProperties ?? []

@@ -26,7 +26,7 @@ public struct OrderingTerm: Hashable, Sendable {
     }
 
     /// Whether this key makes a later key `other` redundant: rows equal by this key are equal by `other` too.
-    func tellsApart(_ other: OrderingTerm) -> Bool {
+    func makesRedundant(_ other: OrderingTerm) -> Bool {
         self.key == other.key && (self.folding.isEmpty || self.folding == other.folding)
     }
 

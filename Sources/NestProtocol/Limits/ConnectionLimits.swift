@@ -27,19 +27,19 @@ public struct ConnectionLimits: Sendable {
         .closed,
         "Control frames per second, sustained: PING, PONG, CREDIT, CANCEL, GET_MODEL, and frames that are refused or skipped"
     )
-    public var lightFramesPerSecondMax = 10_000
+    public var controlFramesPerSecondMax = 10_000
 
     @Bound(.closed, "Control frames at once")
-    public var lightFramesBurstMax = 20_000
+    public var controlFramesBurstMax = 20_000
 
     @Bound(
         .waits,
         "Control frames of a connection in one turn; it then waits a millisecond, until others have had their turn"
     )
-    public var lightFramesPerTurnMax = 128
+    public var controlFramesPerTurnMax = 128
 
     @Bound(.closed, "Bytes below which a SUBTREE_CHUNK counts as a control frame")
-    public var lightChunkBytesMax = 1 << 10
+    public var controlChunkBytesMax = 1 << 10
 
     @Bound(.waits, "Requests in flight of one connection; more are not read until some are answered")
     public var requestsInFlightPerConnectionMax = 128

@@ -33,7 +33,7 @@ public struct EngineDefaults: Sendable {
         .inner,
         "Changed objects of a batch whose effect on dependent results is followed one by one; above it those results are read again"
     )
-    public var relatedTouchesMax = 50_000
+    public var dependencyChangesMax = 50_000
 
     @Bound(.cut, "Rows on either side up to which RESUBSCRIBE to another result is answered with the difference")
     public var changedRowsMax = 10_000
@@ -96,7 +96,7 @@ public struct EngineDefaults: Sendable {
         .inner,
         "Rows up to which a result is read between two commits; larger ones use a background snapshot read, then catch up"
     )
-    public var asideRowsMin = 2_000
+    public var backgroundReadRowsMin = 2_000
 
     @Bound(
         .inner,

@@ -9,7 +9,7 @@ public struct StorageLimits: Sendable {
     public var diskFreeBytesMin = 64 << 20
 
     @Bound(.inner, "Interval at which the server checks the store's file and its free disk space")
-    public var storeWatchSeconds = 1
+    public var storeHealthSeconds = 1
 
     @Bound(.cut, "Bytes of the text of one problem, and of the name of a step")
     public var checkProblemBytesMax = 1 << 10

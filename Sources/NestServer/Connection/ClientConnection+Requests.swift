@@ -59,7 +59,7 @@ extension ClientConnection {
             self.loop.count { $0.requests += 1 }
             self.perform(id: id) { () throws(NestError) in try self.take(type, id: id, body: frame.body) }
         case .part(let type, let id):
-            if type != .subtreeChunk || frame.body.readableBytes < Limits.lightChunkBytesMax {
+            if type != .subtreeChunk || frame.body.readableBytes < Limits.controlChunkBytesMax {
                 self.countControlFrame()
             }
             guard self.closing == nil else { return }

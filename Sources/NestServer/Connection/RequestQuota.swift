@@ -23,7 +23,7 @@ package struct RequestQuota: Sendable {
 
     package init(
         controlFrames: TokenBucket.Rate,
-        controlFramesPerTurnMax: Int = Limits.lightFramesPerTurnMax,
+        controlFramesPerTurnMax: Int = Limits.controlFramesPerTurnMax,
         now: NIODeadline
     ) {
         self.controlFrames = TokenBucket(controlFrames, now: now)

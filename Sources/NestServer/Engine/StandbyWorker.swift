@@ -177,7 +177,7 @@ final class StandbyWorker {
             if revision == head { return true }
             self.unpin()
         }
-        if self.reader?.isWorn == true { self.closeReader() }
+        if self.reader?.needsReplacement == true { self.closeReader() }
         do {
             let reader = try self.reader ?? StandingReader(self.context.reader)
             self.reader = reader

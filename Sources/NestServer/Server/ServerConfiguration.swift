@@ -32,8 +32,8 @@ package struct ServerConfiguration: Sendable {
     package var connectionBytesMax: Int?
     /// The maximum rate of control frames of one client.
     package var controlFrames = TokenBucket.Rate(
-        perSecond: Limits.lightFramesPerSecondMax,
-        burst: Limits.lightFramesBurstMax
+        perSecond: Limits.controlFramesPerSecondMax,
+        burst: Limits.controlFramesBurstMax
     )
     /// Threads that serve connections; the engine has one more.
     package var eventLoopCount = max(1, min(4, System.coreCount - 1))

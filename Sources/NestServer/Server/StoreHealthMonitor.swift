@@ -33,7 +33,7 @@ final class StoreHealthMonitor: Sendable {
     }
 
     func start(on eventLoop: any EventLoop) -> RepeatedTask {
-        let interval = TimeAmount.seconds(Int64(Limits.storeWatchSeconds))
+        let interval = TimeAmount.seconds(Int64(Limits.storeHealthSeconds))
         return eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: interval) { _ in self.sample() }
     }
 

@@ -28,7 +28,7 @@ package final class StandingReader {
     }
 
     /// Whether the connection should be replaced, because it has cached too many statements.
-    package var isWorn: Bool { self.connection.statementCount > Self.statementsMax }
+    package var needsReplacement: Bool { self.connection.statementCount > Self.statementsMax }
 
     /// Begins a transaction at the newest durable revision, which it returns. Precondition: no transaction is open.
     package func begin() throws(StoreError) -> Revision {

@@ -46,7 +46,7 @@ import Testing
 
     /// A background read without enough memory is refused and holds no memory afterwards.
     @Test func answersBeyondTheMemoryLimitAreRefused() throws {
-        let fixture = try EngineFixture(asideRowsMin: 0)
+        let fixture = try EngineFixture(backgroundReadRowsMin: 0)
         fixture.holdsReads = true
         let writer = try fixture.connect(session: 1)
         let titles = (0..<40).map { _ in EngineFixture.insert(String(repeating: "y", count: 30_000)) }

@@ -17,7 +17,7 @@ enum StandbyCheck {
         defer { standing.close() }
         _ = try standing.begin()
         let client = EngineShare.Client(scope: scope, takesCompressed: false)
-        switch try StandbyAnswer(request, client, standing, asideRowsMin: 20) {
+        switch try StandbyAnswer(request, client, standing, backgroundReadRowsMin: 20) {
         case .reply(let reply): Self.expect(reply, engine, request)
         case .large(let read):
             switch read.run(reader) {

@@ -20,7 +20,7 @@ import Testing
     /// A subscription changes to a window around another object. Before the window is read, the first object is deleted
     /// and the other takes its position. Both requests are the same view now, and the subscription continues.
     @Test func aWindowChangedToItsOwnRequestContinues() throws {
-        let fixture = try EngineFixture(asideRowsMin: 0)
+        let fixture = try EngineFixture(backgroundReadRowsMin: 0)
         let writer = try fixture.connect(session: 1)
         let reader = try fixture.connect(session: 2)
         let ids = try fixture.write(writer, ["a", "b", "c", "d"].map { EngineFixture.insert($0) }).insertedIDs
@@ -52,7 +52,7 @@ import Testing
     /// A window is read again for a client that lags too far. Its anchor is deleted before the read, and the window
     /// follows the row at the anchor's position.
     @Test func aLaggingWindowFollowsTheRowAtThePositionOfADeletedAnchor() throws {
-        let fixture = try EngineFixture(asideRowsMin: 0, differenceRowsMin: 0)
+        let fixture = try EngineFixture(backgroundReadRowsMin: 0, differenceRowsMin: 0)
         let writer = try fixture.connect(session: 1)
         let reader = try fixture.connect(session: 2)
         let ids = try fixture.write(writer, ["a", "b", "c", "d"].map { EngineFixture.insert($0) }).insertedIDs
@@ -90,7 +90,7 @@ import Testing
         init(seed: UInt64) throws {
             self.seed = seed
             self.random = SeededRandom(seed: seed)
-            self.fixture = try EngineFixture(asideRowsMin: 0)
+            self.fixture = try EngineFixture(backgroundReadRowsMin: 0)
             self.fixture.holdsReads = true
             self.writer = try self.fixture.connect(session: 1)
             self.reader = try self.fixture.connect(session: 2)
@@ -207,7 +207,7 @@ import Testing
 
     /// A resumed subscription receives the difference, also if its result is read in the background.
     @Test func aResumedSubscriptionReceivesTheDifference() throws {
-        let fixture = try EngineFixture(asideRowsMin: 0)
+        let fixture = try EngineFixture(backgroundReadRowsMin: 0)
         let client = try fixture.connect(session: 1)
         try fixture.write(client, (0..<5).map { EngineFixture.insert("\($0)") })
         try fixture.perform([client.subscribe(EngineFixture.root)])

@@ -66,7 +66,7 @@ import NestProtocol
     /// `inBackground`: whether background reads make the results live.
     @Test(arguments: [false, true]) func liveResultMemoryIsLimited(inBackground: Bool) throws {
         let fixture = try EngineFixture(
-            asideRowsMin: inBackground ? 0 : Limits.asideRowsMin,
+            backgroundReadRowsMin: inBackground ? 0 : Limits.backgroundReadRowsMin,
             liveResultBytesMax: 20_000
         )
         let writer = try fixture.connect(session: 1)

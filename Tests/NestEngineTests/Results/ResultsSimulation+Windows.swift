@@ -45,7 +45,7 @@ extension ResultsSimulation {
         let isHeld = client.subscriptions.keys.contains { $0 != old && client.named($0) == request }
         guard let input = client.change(old, to: request) else { return nil }
         self.asked[request] = self.asked[request] ?? asked
-        let isLate = self.isWorkPending || self.asideRowsMin == 0
+        let isLate = self.isWorkPending || self.backgroundReadRowsMin == 0
         self.check.changes[request] = (kind, client.isBlocked || isLate || isHeld)
         return input
     }

@@ -14,12 +14,12 @@ final class ResultsSimulation {
     private let directory = TemporaryDirectory()
     private var configuration: Store.Configuration
     private let differenceRowsMin: Int
-    private let relatedTouchesMax: Int
+    private let dependencyChangesMax: Int
     private let windowWorkMax: Int
     private let admissionWorkMax: Int
     let evaluationNanosecondsMax: Int
     /// The number of rows up to which a result is read between two commits; 0: all are read in the background.
-    let asideRowsMin: Int
+    let backgroundReadRowsMin: Int
     /// Background reads that have not run, and outcomes that have not arrived.
     var reads: [BackgroundRead] = []
     var outcomes: [(id: UInt64, outcome: Result<BackgroundRead.Rows, NestError>)] = []
@@ -71,10 +71,11 @@ final class ResultsSimulation {
             self.configuration.orderStep = Int64(self.random.below(4) + 2)
         }
         self.differenceRowsMin = self.random.oneIn(3) ? self.random.below(12) : Limits.differenceRowsMin
-        self.relatedTouchesMax = [3, 20, Limits.relatedTouchesMax, Limits.relatedTouchesMax][self.random.below(4)]
+        let limit = Limits.dependencyChangesMax
+        self.dependencyChangesMax = [3, 20, limit, limit][self.random.below(4)]
         self.windowWorkMax = self.random.oneIn(3) ? 1 + self.random.below(9) : Limits.windowWorkMax
         self.admissionWorkMax = self.random.oneIn(3) ? 1 + self.random.below(30) : Limits.admissionWorkMax
-        self.asideRowsMin = self.random.oneIn(4) ? 0 : Limits.asideRowsMin
+        self.backgroundReadRowsMin = self.random.oneIn(4) ? 0 : Limits.backgroundReadRowsMin
         // A separate generator keeps the histories of the seeds unchanged.
         var budgets = SeededRandom(seed: seed ^ 0xb0d9e7)
         self.evaluationNanosecondsMax =
@@ -85,10 +86,10 @@ final class ResultsSimulation {
             store: self.store,
             limits: EngineLimits(
                 differenceRowsMin: self.differenceRowsMin,
-                relatedTouchesMax: self.relatedTouchesMax,
+                dependencyChangesMax: self.dependencyChangesMax,
                 windowWorkMax: self.windowWorkMax,
                 admissionWorkMax: self.admissionWorkMax,
-                asideRowsMin: self.asideRowsMin,
+                backgroundReadRowsMin: self.backgroundReadRowsMin,
                 changePageBytes: self.followers.pageBytes,
                 evaluationNanosecondsMax: self.evaluationNanosecondsMax
             )
@@ -303,10 +304,10 @@ final class ResultsSimulation {
             store: self.store,
             limits: EngineLimits(
                 differenceRowsMin: self.differenceRowsMin,
-                relatedTouchesMax: self.relatedTouchesMax,
+                dependencyChangesMax: self.dependencyChangesMax,
                 windowWorkMax: self.windowWorkMax,
                 admissionWorkMax: self.admissionWorkMax,
-                asideRowsMin: self.asideRowsMin,
+                backgroundReadRowsMin: self.backgroundReadRowsMin,
                 changePageBytes: self.followers.pageBytes,
                 evaluationNanosecondsMax: self.evaluationNanosecondsMax
             )

@@ -14,7 +14,7 @@ import NestProtocol
     init() throws { try self.init(admissionWorkMax: Limits.admissionWorkMax) }
 
     private init(admissionWorkMax: Int) throws {
-        self.fixture = try EngineFixture(asideRowsMin: 0, admissionWorkMax: admissionWorkMax)
+        self.fixture = try EngineFixture(backgroundReadRowsMin: 0, admissionWorkMax: admissionWorkMax)
         self.fixture.holdsReads = true
         self.writer = try self.fixture.connect(session: 1)
         self.ids = try self.fixture.write(self.writer, (0..<4).map { EngineFixture.insert("\($0)") }).insertedIDs

@@ -86,7 +86,7 @@ extension SocketTests {
         @Test func controlFramesBeyondOneTurnAreHandledInTheNext() async throws {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
-                let count = UInt64(Limits.lightFramesPerTurnMax * 5 + 1)
+                let count = UInt64(Limits.controlFramesPerTurnMax * 5 + 1)
                 var bytes = ByteBuffer()
                 for payload in 1...count { bytes.writeImmutableBuffer(Ping(payload: payload).frame(id: 0)) }
                 try connection.send(bytes)

@@ -166,7 +166,7 @@ extension SocketTests {
         @Test func largeResultsAreReadDuringATurn() async throws {
             try await self.withGate { port, gate, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
-                let count = Limits.asideRowsMin + 500
+                let count = Limits.backgroundReadRowsMin + 500
                 let titles = (0..<count).map { "\($0)" }
                 for part in 0..<5 {
                     let mutations = titles[part * count / 5..<(part + 1) * count / 5].flatMap {

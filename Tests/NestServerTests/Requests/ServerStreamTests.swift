@@ -254,7 +254,7 @@ extension SocketTests {
             } _: { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 let (chunks, end) = Self.upload(
-                    (0...Limits.asideRowsMin).map { (0, "\($0)") },
+                    (0...Limits.backgroundReadRowsMin).map { (0, "\($0)") },
                     chunkBytes: Limits.chunkBytes
                 )
                 let upload = try connection.request(ImportSubtree(Self.request))
