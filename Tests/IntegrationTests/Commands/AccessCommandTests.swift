@@ -74,6 +74,16 @@ extension ProcessTests {
             #expect(again.end == .exit(0) && again.errors == "", "\(again)")
         }
 
+        @Test func revokingAnUnknownTokenIsRefused() async throws {
+            let directory = TemporaryDirectory()
+            let path = "\(directory.path)/nest.sqlite"
+            #expect(try await self.nestd("token", "create", "me", "--store", path).end == .exit(0))
+            let unknown = try await self.nestd("token", "revoke", "9", "--store", path)
+            #expect(unknown.end == .exit(65), "\(unknown)")
+            #expect(unknown.errors.hasPrefix("nestd: there is no token 9"), "\(unknown)")
+            #expect(try await self.nestd("token", "list", "--store", path).output.contains("me"))
+        }
+
         @Test func theFirstTokenIsCreatedOfflineAndTheOthersOnline() async throws {
             let server = ServerProcess()
             let directory = server.directory
