@@ -146,7 +146,7 @@ lint:
 format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests bench Examples Fuzz
 
-check: lint test documentation
+check: lint test documentation consumer
 
 # The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.
 GRAPHS = .build/documentation/graphs

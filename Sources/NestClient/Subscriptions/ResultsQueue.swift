@@ -33,7 +33,7 @@ final class ResultsQueue: Sendable {
             self.request = request
         }
 
-        /// The state after all applied elements, at a revision at which all of it is exact, and the revision up to
+        /// The state after all applied elements, the revision at which all of it is exact, and the revision up to
         /// which its rows are exact.
         var newest: (state: ArrivingState, reached: Revision)? {
             guard var newest = self.arriving ?? self.shown else { return nil }

@@ -20,7 +20,7 @@ actor PageReader {
     /// `environment` is added to the reader's environment. `links`: files of the repository that the directory links
     /// to.
     init(environment: [String: String] = [:], links: [String] = ["Examples", "Makefile"]) throws {
-        let first = Int.random(in: 1_200..<3_100) * 10
+        let first = try Self.freePorts()
         self.ports = Array(first..<first + 10)
         let programs = URL(filePath: Program.nestc).deletingLastPathComponent().path()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -98,7 +98,10 @@ actor PageReader {
     }
 
     private func runScreen(_ block: Page.Block, _ keys: String?) async throws -> (lines: [String], faults: [String]) {
-        guard Screen.isAvailable else { return (block.lines, []) }
+        guard Screen.isAvailable else {
+            print("skipped: tmux is missing, so no test runs the block 'screen' with \(block.lines.first ?? "")")
+            return (block.lines, [])
+        }
         let (more, commands) = Page.commands(block)
         var expected = more
         if let command = commands.first {
@@ -159,7 +162,34 @@ actor PageReader {
     }
 
     private func shown(_ line: String) -> String {
-        self.ports.enumerated().reduce(line) { $0.replacing("\($1.element)", with: "700\($1.offset)") }
+        line.replacing(/\b\d{5}\b/) { number in
+            self.ports.firstIndex(of: Int(number.output)!).map { "700\($0)" } ?? String(number.output)
+        }
+    }
+
+    /// Returns the first of ten successive ports that are free now. The system gives none of them to outgoing
+    /// connections.
+    private static func freePorts() throws -> Int {
+        for _ in 0..<100 {
+            let first = Int.random(in: 1_200..<3_100) * 10
+            if (first..<first + 10).allSatisfy(Self.isFree) { return first }
+        }
+        throw ProcessFailure("no ten successive ports are free")
+    }
+
+    private static func isFree(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
     }
 
     private static func fault(_ command: String, _ shown: [String], _ printed: [String]) -> String {

@@ -39,8 +39,21 @@ extension ProcessTests {
             #expect(try await PageReader().run(page.blocks[0]).faults == [])
         }
 
-        @Test func keysChangeTheScreen() async throws {
-            guard Screen.isAvailable else { return }
+        @Test func aLastLineWithoutAnEndIsShown() async throws {
+            let page = Page("```console\n$ printf 'one\\ntwo'\none\ntwo\n```\n")
+            #expect(try await PageReader().run(page.blocks[0]).faults == [])
+        }
+
+        @Test(.enabled(if: Screen.isAvailable, "tmux is missing")) func aScreenEndsItsProgram() async throws {
+            let directory = TemporaryDirectory()
+            var screen: Screen? = try await Screen("sleep 100", rows: 2, directory: directory.path, environment: [:])
+            let pid = try #require(screen?.pid)
+            #expect(kill(pid, 0) == 0)
+            screen = nil
+            try await waitUntil("the end of tmux") { kill(pid, 0) != 0 }
+        }
+
+        @Test(.enabled(if: Screen.isAvailable, "tmux is missing")) func keysChangeTheScreen() async throws {
             let text = """
                 ```screen
                 $ printf 'a\\n'; read -rsn1 key; clear; echo "key $key"; sleep 100

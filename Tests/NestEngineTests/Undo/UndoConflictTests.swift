@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// There is no conflict if others wrote the same value, or if the value is already the one that the undo would
+    /// Others who wrote the same value cause no conflict, nor does a value that is already the one that the undo would
     /// restore.
     @Test func equalValuesDoNotConflict() throws {
         try Orchard.check(keep: ("done", "oak"), force: ("done", "oak"), strict: ("done", "oak")) { orchard in

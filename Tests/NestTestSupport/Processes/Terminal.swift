@@ -89,7 +89,8 @@ public actor Terminal {
             }
             return String(text[..<end])
         }
-        return Self.lines(output)
+        // The last line may have no end.
+        return Self.lines(output.hasSuffix("\n") || output.isEmpty ? output : output + "\n")
     }
 
     /// Starts a command without waiting for its end.
