@@ -13,6 +13,8 @@ final class MeaningClient {
         var state: SectionedSnapshot?
         /// Whether the client resumed from a state that it never had.
         var isBlind = false
+        /// Whether the client named a resume point. The server then accepts an owner that it cannot find.
+        var hasResumed = false
         var count = 1
     }
 
@@ -81,6 +83,7 @@ final class MeaningClient {
             }
             var held = Held(request: request, projection: projection, state: first == .snapshot ? nil : resumed)
             held.isBlind = isBlind && first != .snapshot
+            held.hasResumed = resumed != nil || isBlind
             if case .current(let revision) = first { held.state?.revision = revision }
             self.held[view] = held
         case (.change(let old, let request), .subscribed(let view, let first, _, let projection)):

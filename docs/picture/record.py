@@ -70,7 +70,9 @@ class Recording:
             self.type(text)
             time.sleep(0.8)
             self.look(seconds)
-        self.tmux("kill-server")
+
+    def end(self):
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True)
 
 
 def spans(line, x, y):
@@ -144,11 +146,12 @@ def main():
             [os.path.join(programs, "nestd"), "--port", "7099", "--store", os.path.join(directory, "tour.sqlite")],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )
+        recording = Recording(programs, directory)
         try:
             server.stdout.readline()
-            recording = Recording(programs, directory)
             recording.run()
         finally:
+            recording.end()
             server.terminate()
             server.wait()
     with open(os.path.join(TOP, "docs/picture/tour.svg"), "w", encoding="utf-8") as file:

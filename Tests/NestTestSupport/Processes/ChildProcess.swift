@@ -39,8 +39,10 @@ public actor ChildProcess {
         let argumentPointers = ([path] + arguments).map { strdup($0) } + [nil]
         let variablePointers = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for pointer in argumentPointers + variablePointers { free(pointer) } }
+        var attributes = SpawnAttributes.unblocked()
+        defer { posix_spawnattr_destroy(&attributes) }
         var pid: pid_t = 0
-        let result = posix_spawn(&pid, path, &actions, nil, argumentPointers, variablePointers)
+        let result = posix_spawn(&pid, path, &actions, &attributes, argumentPointers, variablePointers)
         guard result == 0 else { throw ProcessFailure("cannot start \(path): \(String(cString: strerror(result)))") }
         self.pid = pid
     }
@@ -145,6 +147,24 @@ public actor ChildProcess {
     }
 
     private static func text(_ path: String) -> String { String(decoding: self.bytes(path), as: UTF8.self) }
+}
+
+enum SpawnAttributes {
+    // POSIX_SPAWN_SETSIGMASK and POSIX_SPAWN_SETSID of Linux; the Glibc module does not import the second.
+    private static let setMask: Int16 = 0x08
+    static let newSession: Int16 = 0x80
+
+    /// Returns attributes for a process with no blocked signals, as a shell starts it. Threads of Swift's concurrency
+    /// block almost all signals, and a process inherits that.
+    static func unblocked(_ flags: Int16 = 0) -> posix_spawnattr_t {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, flags | Self.setMask)
+        return attributes
+    }
 }
 
 /// The error for a process that did not behave as the test requires.

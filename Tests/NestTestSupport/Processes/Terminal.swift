@@ -16,10 +16,9 @@ public actor Terminal {
         cd "$1" && stty -echo -onlcr
         while IFS= read -r -d '' command <&9; do eval "$command" 9<&-; printf '\\036%d\\n' $?; done
         """
-    // Linux constants that the Glibc module does not import: TIOCSPTLCK, TIOCGPTN, POSIX_SPAWN_SETSID.
+    // Linux constants that the Glibc module does not import: TIOCSPTLCK, TIOCGPTN.
     private static let setLock: UInt = 0x4004_5431
     private static let getNumber: UInt = 0x8004_5430
-    private static let newSession: Int16 = 0x80
     private static let separator: Character = "\u{1e}"
 
     /// The shell's process id. The shell leads a session, so this is also its process group.
@@ -52,10 +51,8 @@ public actor Terminal {
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
         posix_spawn_file_actions_adddup2(&actions, pipe[0], 9)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
+        var attributes = SpawnAttributes.unblocked(SpawnAttributes.newSession)
         defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Self.newSession)
 
         let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let words: [String] = ["/bin/bash", "-c", Self.loop, "bash", directory]
