@@ -4,14 +4,6 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// The result of the migration of a store.
-package struct MigrationReport: Sendable {
-    /// The differences between the old model and the new one, in words.
-    package var differences: [String]
-    /// The path of the copy of the store from before the migration.
-    package var copyPath: String
-}
-
 /// A store: the object graph in one SQLite file, and the only connection that writes it.
 ///
 /// Synchronous and not Sendable: created, used and closed on one thread. Other threads read through `reader`.
@@ -25,6 +17,8 @@ package final class Store {
 
         package var location: Location
         package var model: ManagedObjectModel
+        /// What a migration to the model may remove.
+        package var removals = MigrationRemovals.unused
         /// The number of changed objects that a bulk write keeps in memory; it streams the others to the journal. For
         /// tests.
         package var streamedFrom = 4_096
@@ -124,7 +118,7 @@ package final class Store {
         let connection = self.connection
         do {
             let opened = try connection.access { [path] () throws(StoreError) -> Opened in
-                try Self.open(connection, configuration.model, path: path)
+                try Self.open(connection, configuration, path: path, newHistoryID: newHistoryID)
             }
             self.bulkMemory = BulkMemory(
                 connection: connection,
@@ -180,8 +174,9 @@ package final class Store {
 
     private static func open(
         _ connection: Connection,
-        _ model: ManagedObjectModel,
-        path: String
+        _ configuration: Configuration,
+        path: String,
+        newHistoryID: Identifier128
     ) throws(StoreError) -> Opened {
         let stored = try self.storedModel(connection, path: path)
         // After a failed fsync the end of the log may exist only in the kernel's memory and still look complete.
@@ -192,15 +187,13 @@ package final class Store {
         } catch {
             if error.isFatal { throw error }
         }
-        let wanted = model.renumbered(like: stored)
+        let wanted = configuration.model.renumbered(like: stored, used: try self.usedNumbers(connection, path: path))
         try self.bringUpToDate(connection)
         guard wanted.hash != stored.hash else { return try Opened(connection, wanted, path: path) }
-        guard let newest = try Journal(connection: connection, layout: ModelLayout(stored)).newest() else {
-            throw .corrupt(path: path, reason: "the journal is empty")
-        }
-        let migration = try Migration(connection, path: path, from: stored, to: wanted, head: newest.revision)
-        let copy = try migration.run()
-        let report = MigrationReport(differences: wanted.differences(from: stored).map(\.text), copyPath: copy)
+        let plan = try MigrationPlan(connection, path: path, from: stored, to: wanted)
+        try plan.refuse(configuration.removals)
+        var report = plan.report
+        report.copyPath = try Migration(plan, newHistoryID: newHistoryID).run()
         return try Opened(connection, wanted, path: path, migration: report)
     }
 

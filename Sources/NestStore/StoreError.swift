@@ -23,8 +23,8 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
     case strayLog(log: String, reason: String)
     /// The file was removed or replaced while the store was open.
     case replaced(path: String, reason: String)
-    /// The store was made with another model, and these differences cannot be migrated.
-    case modelDiffers(path: String, differences: [String])
+    /// The store was made with another model, and these differences cannot be migrated, or would lose something.
+    case modelDiffers(path: String, differences: [String], losses: [String])
     case invalidModel([String])
     case cannotOpen(path: String, reason: String)
     /// SQLite failed: its extended result code and message.
@@ -71,9 +71,10 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
             "the log \(log) \(reason); nothing was changed"
         case .replaced(let path, let reason):
             "the store \(path) \(reason) while nestd had it open: stop nestd before you move its files"
-        case .modelDiffers(let path, let differences):
-            "the store \(path) was made with another model and cannot be migrated to this one; nothing was changed: "
-                + differences.joined(separator: "; ")
+        case .modelDiffers(let path, let differences, let losses):
+            "the store \(path) was made with another model and "
+                + (differences.isEmpty ? "would lose data in a migration" : "cannot be migrated")
+                + " to this one; nothing was changed: " + (differences + losses).joined(separator: "; ")
         case .invalidModel(let faults):
             "the model is inconsistent: " + faults.joined(separator: "; ")
         case .cannotOpen(let path, let reason):

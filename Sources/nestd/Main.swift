@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// Serves, or runs `nestd token`, which has its own options and not those of the server.
+/// Serves, or runs `nestd token` or `nestd migrate`, which have their own options and not those of the server.
 @main
 enum Main {
     static func main() async {
@@ -17,10 +17,10 @@ enum Main {
         // not get one.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if arguments.first == "token" {
-            TokenCommand.main(Array(arguments.dropFirst()))
-        } else {
-            await Nestd.main(arguments)
+        switch arguments.first {
+        case "token": TokenCommand.main(Array(arguments.dropFirst()))
+        case "migrate": MigrateCommand.main(Array(arguments.dropFirst()))
+        default: await Nestd.main(arguments)
         }
     }
 

@@ -8,11 +8,15 @@ extension Nestd {
     /// error, one a line.
     static func readModel(_ path: String?, _ logger: Logger) throws -> ManagedObjectModel {
         guard let path else { return .nestedList }
+        return try self.readModel(path) { warning in
+            logger.warning("model.ignored", metadata: ["file": "\(path)", "what": "\(warning)"])
+        }
+    }
+
+    static func readModel(_ path: String, warn: (String) -> Void) throws -> ManagedObjectModel {
         do {
             let document = try ModelFile.read(path: path)
-            for warning in document.warnings {
-                logger.warning("model.ignored", metadata: ["file": "\(path)", "what": "\(warning)"])
-            }
+            for warning in document.warnings { warn(warning) }
             return try document.draft.compile()
         } catch let error as ModelFileError {
             throw Self.failure(78, error.description)

@@ -23,6 +23,7 @@ struct Nestd: AsyncParsableCommand {
               nestd --port 7100 --store notes.sqlite
               nestd --memory --port 0                 a store for this run only
               nestd --model Shop.xcdatamodeld         objects of your own model
+              nestd migrate --model Shop2.xcdatamodeld --dry-run
               nestd token create me > me.token        now clients need a token
               nestd --host 0.0.0.0 --tls-cert nest.crt --tls-key nest.key
               nestd --host 0.0.0.0 --insecure         open to every client that can connect
@@ -169,10 +170,13 @@ struct Nestd: AsyncParsableCommand {
         }
         // All have a default, so none is missing.
         let (host, port) = (settings.text(.host)!, settings.integer(.port)!)
+        var store = Store.Configuration(location: location, model: model)
+        // Without --model the nested list is not what the user wants in place of another model.
+        if settings.text(.model) == nil { store.removals = .none }
         var configuration = ServerConfiguration(
             host: host,
             port: port,
-            store: Store.Configuration(location: location, model: model),
+            store: store,
             serverName: "nestd \(ServerVersion.nest)"
         )
         configuration.connectionsMax = settings.liveLimits.connectionsMax
@@ -231,15 +235,20 @@ struct Nestd: AsyncParsableCommand {
         do {
             try await group.run()
         } catch let error as ServerError {
-            let advice = Self.advice(error, isBuiltIn: settings.text(.model) == nil)
+            let advice = Self.advice(error, settings)
             throw Self.failure(error.exitStatus, "\(error)\(advice)")
         }
     }
 
-    /// Returns the most likely cause of an error.
-    private static func advice(_ error: ServerError, isBuiltIn: Bool) -> String {
-        guard isBuiltIn, case .store(.modelDiffers) = error else { return "" }
-        return ". No model is specified, so it is the nested list: specify another with --model FILE"
+    /// Returns the most likely cause of an error, or the next step.
+    private static func advice(_ error: ServerError, _ settings: ServiceSettings) -> String {
+        guard case .store(.modelDiffers(_, _, let losses)) = error else { return "" }
+        guard let model = settings.text(.model) else {
+            return ". No model is specified, so it is the nested list: specify another with --model FILE"
+        }
+        let command = "nestd migrate --store \(settings.text(.store) ?? "") --model \(model)"
+        return ". To list all changes: \(command) --dry-run"
+            + (losses.isEmpty ? "" : ". To lose this data, after a copy of the store: \(command) --allow-loss")
     }
 
     /// Returns the path of a store. SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a

@@ -83,6 +83,12 @@ extension SeededRandom {
             return
         }
         let back = self.relationshipDraft("r\(number)_inverse", to: draft.entities[a].name, inverse: there.name)
+        // Some relationships are one-way.
+        if self.oneIn(5) {
+            there.inverse = ""
+            draft.entities[a].relationships.append(there)
+            return
+        }
         draft.entities[a].relationships.append(there)
         draft.entities[b].relationships.append(back)
     }
@@ -96,6 +102,8 @@ extension SeededRandom {
         relationship.isOptional = !self.oneIn(4)
         relationship.deleteRule = self.pick(DeleteRule.allCases)
         if relationship.isToMany, self.oneIn(4) { relationship.minimumCount = self.below(3) }
+        // Without a least count a to-many relationship may be empty, whatever the file says.
+        if relationship.isToMany, relationship.minimumCount == 0 { relationship.isOptional = true }
         if relationship.isToMany, self.oneIn(4) { relationship.maximumCount = 3 + self.below(9) }
         if self.oneIn(8) { relationship.renamedFrom = "was_\(name)" }
         return relationship

@@ -17,7 +17,9 @@ extension EntityDraft {
         self.parent = parent?.name
         self.isAbstract = entity.isAbstract
         self.attributes = entity.attributes.filter { parent?.attribute($0.number) == nil }.map { AttributeDraft($0) }
-        self.relationships = entity.relationships.filter { parent?.relationship($0.number) == nil }
+        // Compiling the draft adds the hidden inverses again.
+        self.relationships = entity.relationships
+            .filter { parent?.relationship($0.number) == nil && !$0.isHiddenInverse }
             .map { RelationshipDraft($0, in: model) }
         // Inherited constraints and indexes are first.
         self.uniquenessConstraints = entity.uniquenessConstraints
@@ -48,7 +50,7 @@ extension RelationshipDraft {
         self.init(
             name: relationship.name,
             destination: model.entity(relationship.destination)?.name ?? "",
-            inverse: model.inverse(of: relationship)?.name ?? ""
+            inverse: model.isOneWay(relationship) ? "" : model.inverse(of: relationship)?.name ?? ""
         )
         self.isToMany = relationship.isToMany
         self.isOrdered = relationship.isOrdered

@@ -81,7 +81,8 @@ public enum ModelDrawing {
         let least = relationship.minimumCount > 0 ? "\(relationship.minimumCount)" : nil
         let greatest = relationship.maximumCount > 0 ? "\(relationship.maximumCount)" : nil
         if let range = Self.range(least, greatest) { row.facts.append(range) }
-        row.facts += ["inverse \(relationship.inverse)", "\(relationship.deleteRule)"]
+        let inverse = relationship.inverse.isEmpty ? "hidden inverse" : "inverse \(relationship.inverse)"
+        row.facts += [inverse, "\(relationship.deleteRule)"]
         if entity.uniquenessConstraints.contains([relationship.name]) { row.facts.append("unique") }
         if let name = relationship.renamedFrom { row.facts.append("was \(name)") }
         return row

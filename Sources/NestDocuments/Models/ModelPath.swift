@@ -44,7 +44,10 @@ enum ModelPath {
             throw ModelFileError(
                 .invalid,
                 name: path,
-                faults: ["it has no \(Self.versionFile) with the current version; specify one of \(list)"]
+                faults: [
+                    "it has no \(Self.versionFile) with the current version; specify one of \(list), or choose the current "
+                        + "version in Xcode"
+                ]
             )
         }
         guard sorted.contains(name) else {
@@ -60,6 +63,8 @@ enum ModelPath {
         guard FileManager.default.fileExists(atPath: file) else { return nil }
         let bytes = try Self.bytes(of: file, as: file, max: Self.versionFileBytesMax)
         let list = try? PropertyListSerialization.propertyList(from: Data(bytes), format: nil)
+        // Xcode also writes an empty dictionary, which names no version.
+        if let entries = list as? [String: Any], entries.isEmpty { return nil }
         guard let name = (list as? [String: Any])?["_XCCurrentVersionName"] as? String else {
             let fault = "it is not a property list with an _XCCurrentVersionName"
             throw ModelFileError(.invalid, name: file, faults: [fault])

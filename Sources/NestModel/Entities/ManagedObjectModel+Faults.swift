@@ -4,7 +4,9 @@ extension ManagedObjectModel {
     /// model.
     public var faults: [String] {
         var faults: [String] = []
-        if self.entities.isEmpty { faults.append("the model has no entity") }
+        if self.entities.isEmpty {
+            faults.append("the model has no entity: add at least one, for the objects to store")
+        }
         if self.entities.count > Limits.entitiesPerModelMax {
             faults.append("the model has more than \(Limits.entitiesPerModelMax) entities")
         }
@@ -48,7 +50,8 @@ extension ManagedObjectModel {
             faults += self.innerFaults(of: attribute, in: entity)
         }
         for relationship in entity.relationships where parent?.relationship(relationship.number) == nil {
-            if let fault = Self.nameFault(relationship.name) {
+            // `faults(of:in:)` checks whether the name of a hidden inverse is the right one.
+            if !relationship.isHiddenInverse, let fault = Self.nameFault(relationship.name) {
                 faults.append("\(entity.name).\(relationship.name): \(fault)")
             }
             faults += self.innerFaults(of: relationship, in: entity)
@@ -198,9 +201,26 @@ extension ManagedObjectModel {
         if isManyToMany, relationship.number == inverse.number, entity.number == destination.number,
             relationship.isOrdered
         {
-            faults.append("\(name): a relationship that is its own inverse cannot be ordered")
+            faults.append(
+                "\(name): a relationship that is its own inverse cannot be ordered: make it unordered, or give it another "
+                    + "inverse"
+            )
+        }
+        if relationship.isHiddenInverse, !Self.isHiddenInverse(relationship, of: inverse, in: destination) {
+            faults.append("\(name): \(Self.reserved("nest_"))")
         }
         return faults
+    }
+
+    /// Whether a relationship is what nest adds for a relationship without an inverse, which `entity` declares.
+    private static func isHiddenInverse(
+        _ relationship: RelationshipDescription,
+        of oneWay: RelationshipDescription,
+        in entity: EntityDescription
+    ) -> Bool {
+        relationship.isToMany && !relationship.isOrdered && relationship.deleteRule == .nullify
+            && relationship.minimumCount == 0 && relationship.maximumCount == 0 && !oneWay.isHiddenInverse
+            && relationship.name.hasSameBytes(as: HiddenInverse.name(of: oneWay.name, in: entity.name))
     }
 
     private var joinFaults: [String] {
@@ -227,8 +247,17 @@ extension ManagedObjectModel {
         guard let first = name.utf8.first, isLetter(first) || first == 95,
             name.utf8.allSatisfy({ isLetter($0) || (48...57).contains($0) || $0 == 95 })
         else { return "'\(name)' is not a valid name: write a letter (A-Z, a-z) or _, then letters, digits or _" }
-        if name.utf8.count > 64 { return "a name of \(name.utf8.count) characters; at most 64 are allowed" }
+        if name.utf8.count > self.nameLengthMax {
+            return "a name of \(name.utf8.count) characters; at most \(self.nameLengthMax) are allowed"
+        }
         let prefix = ["nest_", "sqlite_"].first { name.lowercased().hasPrefix($0) }
-        return prefix.map { "names that begin with \($0) are reserved for the store" }
+        return prefix.map(self.reserved)
     }
+
+    private static func reserved(_ prefix: String) -> String {
+        "names that begin with \(prefix) are reserved for the store"
+    }
+
+    /// The maximum number of letters of a name.
+    static let nameLengthMax = 64
 }

@@ -1,13 +1,16 @@
 /// Keeps a store's numbers in a new version of its model.
 extension ManagedObjectModel {
     /// Returns this model with the numbers of a store's model. Entities and properties are found by name, or by their
-    /// former name (`renamedFrom`); new ones get the next free numbers. Numbers are never reused.
+    /// former name (`renamedFrom`), a relationship also by its inverse; new ones get the next free numbers. Numbers are
+    /// never reused: `used` has those of parts that earlier models of the store had.
     ///
     /// If the model matches the stored one by names alone, its renamings are ignored: they are old and already applied.
-    public func renumbered(like stored: ManagedObjectModel) -> ManagedObjectModel {
-        let byName = Renumbering(self, like: stored, followsRenames: false).result()
+    public func renumbered(like stored: ManagedObjectModel, used: ModelNumbers = ModelNumbers()) -> ManagedObjectModel {
+        var used = used
+        used.add(stored)
+        let byName = Renumbering(self, like: stored, used, followsRenames: false).result()
         if byName.hash == stored.hash { return byName }
-        return Renumbering(self, like: stored, followsRenames: true).result()
+        return Renumbering(self, like: stored, used, followsRenames: true).result()
     }
 }
 
@@ -24,28 +27,21 @@ private struct Renumbering {
         var property: PropertyNumber
     }
     private var properties: [PropertyKey: PropertyNumber] = [:]
-    private var nextEntity: UInt16
-    /// The last property number, by topmost entity in the result.
-    private var lastProperty: [EntityNumber: UInt16] = [:]
+    /// The last numbers, by numbers of the result.
+    private var used: ModelNumbers
 
-    init(_ model: ManagedObjectModel, like stored: ManagedObjectModel, followsRenames: Bool) {
+    init(_ model: ManagedObjectModel, like stored: ManagedObjectModel, _ used: ModelNumbers, followsRenames: Bool) {
         self.model = model
         self.stored = stored
         self.followsRenames = followsRenames
-        let joins = stored.entities.flatMap { $0.relationships.compactMap { $0.join?.rawValue } }
-        self.nextEntity = (stored.entities.map(\.number.rawValue) + joins).max() ?? 0
-        for entity in stored.entities {
-            let top = stored.lineage(of: entity.number).last!.number
-            let numbers = entity.attributes.map(\.number.rawValue) + entity.relationships.map(\.number.rawValue)
-            self.lastProperty[top] = max(self.lastProperty[top] ?? 0, numbers.max() ?? 0)
-        }
+        self.used = used
         self.numberEntities()
         // Number ancestors first, so that inherited properties already have their numbers.
-        for entity in model.entities.sorted(by: {
-            model.lineage(of: $0.number).count < model.lineage(of: $1.number).count
-        }) {
-            self.numberProperties(entity)
-        }
+        let entities = model.entities.map { (entity: $0, depth: model.lineage(of: $0.number).count) }
+            .sorted { ($0.depth, $0.entity.number) < ($1.depth, $1.entity.number) }.map(\.entity)
+        for entity in entities { self.findProperties(entity) }
+        for entity in entities { self.findByInverse(entity) }
+        for entity in entities { self.numberProperties(entity) }
         self.numberJoins()
     }
 
@@ -78,39 +74,66 @@ private struct Renumbering {
             if let found, taken.insert(found.number).inserted { self.entities[entity.number] = found.number }
         }
         for entity in self.model.entities where self.entities[entity.number] == nil {
-            self.nextEntity += 1
-            self.entities[entity.number] = EntityNumber(self.nextEntity)
+            self.entities[entity.number] = self.used.nextEntity()
         }
     }
 
-    private mutating func numberProperties(_ entity: EntityDescription) {
+    private mutating func findProperties(_ entity: EntityDescription) {
         let top = self.model.lineage(of: entity.number).last!.number
         let stored = self.stored.entity(self.entities[entity.number]!)
+        // An attribute never takes the number of a relationship.
         let all =
-            entity.attributes.map { ($0.number, $0.name, $0.renamedFrom) }
-            + entity.relationships.map { ($0.number, $0.name, $0.renamedFrom) }
+            entity.attributes.map { ($0.number, $0.name, $0.renamedFrom, true) }
+            + entity.relationships.map { ($0.number, $0.name, $0.renamedFrom, false) }
         let own = all.filter { self.properties[PropertyKey(top: top, property: $0.0)] == nil }
             .sorted { $0.0 < $1.0 }
-        let candidates =
-            (stored?.attributes.map { ($0.number, $0.name) } ?? [])
-            + (stored?.relationships.map { ($0.number, $0.name) } ?? [])
-        var taken = Set(all.compactMap { self.properties[PropertyKey(top: top, property: $0.0)] })
-        for (number, name, renamedFrom) in own {
+        let attributes = stored?.attributes.map { ($0.number, $0.name) } ?? []
+        let relationships = stored?.relationships.map { ($0.number, $0.name) } ?? []
+        var taken = self.found(entity, top)
+        for (number, name, renamedFrom, isAttribute) in own {
             let found = self.counterpart(
                 name,
                 renamedFrom,
                 isName: { old in all.contains { $0.1.hasSameBytes(as: old) && $0.2 != nil } },
-                in: candidates,
+                in: isAttribute ? attributes : relationships,
                 { $0.1 }
             )
             if let found, taken.insert(found.0).inserted {
                 self.properties[PropertyKey(top: top, property: number)] = found.0
             }
         }
-        let newTop = self.entities[top]!
-        for (number, _, _) in own where self.properties[PropertyKey(top: top, property: number)] == nil {
-            self.lastProperty[newTop, default: 0] += 1
-            self.properties[PropertyKey(top: top, property: number)] = PropertyNumber(self.lastProperty[newTop]!)
+    }
+
+    /// Returns the stored numbers of an entity's properties, inherited ones included.
+    private func found(_ entity: EntityDescription, _ top: EntityNumber) -> Set<PropertyNumber> {
+        let numbers = entity.attributes.map(\.number) + entity.relationships.map(\.number)
+        return Set(numbers.compactMap { self.properties[PropertyKey(top: top, property: $0)] })
+    }
+
+    /// Finds relationships without a counterpart by their inverses: the inverse of a relationship may get another name,
+    /// become hidden, or no longer be hidden.
+    private mutating func findByInverse(_ entity: EntityDescription) {
+        let top = self.model.lineage(of: entity.number).last!.number
+        guard let stored = self.stored.entity(self.entities[entity.number]!) else { return }
+        var taken = self.found(entity, top)
+        for relationship in entity.relationships {
+            let key = PropertyKey(top: top, property: relationship.number)
+            let otherTop = self.model.lineage(of: relationship.destination).last!.number
+            guard self.properties[key] == nil,
+                let other = self.properties[PropertyKey(top: otherTop, property: relationship.inverse)],
+                let found = self.stored.entity(self.entities[relationship.destination]!)?.relationship(other)?.inverse,
+                let known = stored.relationship(found), known.inverse == other,
+                taken.insert(found).inserted
+            else { continue }
+            self.properties[key] = found
+        }
+    }
+
+    private mutating func numberProperties(_ entity: EntityDescription) {
+        let top = self.model.lineage(of: entity.number).last!.number
+        let numbers = entity.attributes.map(\.number) + entity.relationships.map(\.number)
+        for number in numbers.sorted() where self.properties[PropertyKey(top: top, property: number)] == nil {
+            self.properties[PropertyKey(top: top, property: number)] = self.used.nextProperty(self.entities[top]!)
         }
     }
 
@@ -127,8 +150,7 @@ private struct Renumbering {
                 if let known = stored?.relationship(self.property(relationship.number, of: entity.number))?.join {
                     self.joins[join] = known
                 } else {
-                    self.nextEntity += 1
-                    self.joins[join] = EntityNumber(self.nextEntity)
+                    self.joins[join] = self.used.nextEntity()
                 }
             }
         }

@@ -36,7 +36,8 @@ public struct RelationshipDescription: Hashable, Sendable {
     public let isToMany: Bool
     /// Whether the objects of a to-many relationship have positions 0..<n.
     public let isOrdered: Bool
-    /// If false, a to-one relationship must have a destination, a to-many relationship at least one.
+    /// If false, a to-one relationship must have a destination, a to-many relationship `minimumCount` objects. Always
+    /// true for a to-many relationship without `minimumCount`, which may be empty, as in Core Data.
     public let isOptional: Bool
     public let deleteRule: DeleteRule
     /// The least and greatest number of objects of a to-many relationship; 0 is no bound. An optional relationship may
@@ -68,7 +69,7 @@ public struct RelationshipDescription: Hashable, Sendable {
         self.inverse = PropertyNumber(inverse)
         self.isToMany = isToMany
         self.isOrdered = isOrdered
-        self.isOptional = isOptional
+        self.isOptional = isOptional || isToMany && minimumCount == 0
         self.deleteRule = deleteRule
         self.minimumCount = minimumCount
         self.maximumCount = maximumCount

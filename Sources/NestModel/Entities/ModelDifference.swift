@@ -5,13 +5,34 @@ public struct ModelDifference: Hashable, Sendable {
         case migratable
         /// Migratable if no stored object violates it; the migration checks this.
         case dependsOnData
+        /// Removes a part of the model. Migratable if nothing in the store is lost, or if the loss is allowed.
+        case removal(RemovedPart)
         /// Refused: stored values would be lost or could become invalid.
         case refused
     }
 
+    public enum Change: String, Sendable {
+        case added, changed, removed
+    }
+
+    /// A part of the stored model that the wanted model does not have, with its stored numbers. A property is named by
+    /// the entity that declares it, a relationship also stands for its inverse.
+    public enum RemovedPart: Hashable, Sendable {
+        case entity(EntityNumber)
+        case attribute(EntityNumber, PropertyNumber)
+        case relationship(EntityNumber, PropertyNumber)
+        /// The order of a relationship, which stays.
+        case order(EntityNumber, PropertyNumber)
+    }
+
     public var kind: Kind
+    public var change: Change
     /// The difference, for people.
     public var text: String
+
+    public var removedPart: RemovedPart? {
+        if case .removal(let part) = self.kind { part } else { nil }
+    }
 }
 
 extension ManagedObjectModel {
@@ -28,8 +49,9 @@ private struct ModelComparison {
     let wanted: ManagedObjectModel
     var differences: [ModelDifference] = []
 
-    private mutating func add(_ kind: ModelDifference.Kind, _ text: String) {
-        let difference = ModelDifference(kind: kind, text: text)
+    private mutating func add(_ kind: ModelDifference.Kind, _ text: String, _ change: ModelDifference.Change = .changed)
+    {
+        let difference = ModelDifference(kind: kind, change: change, text: text)
         // Inherited properties occur in several entities; report them once.
         if !self.differences.contains(difference) { self.differences.append(difference) }
     }
@@ -37,7 +59,7 @@ private struct ModelComparison {
     mutating func compare() {
         for old in self.stored.entities {
             guard let new = self.wanted.entity(old.number) else {
-                self.add(.refused, "the entity \(old.name) is gone from the model, but not from the store")
+                self.add(.removal(.entity(old.number)), "the entity \(old.name) is gone", .removed)
                 continue
             }
             self.compare(old, new)
@@ -45,7 +67,8 @@ private struct ModelComparison {
         for new in self.wanted.entities where self.stored.entity(new.number) == nil {
             let above = new.parent.flatMap { self.wanted.entity($0) }
             let isBelowOld = above.map { self.stored.entity($0.number) != nil } ?? false
-            self.add(.migratable, "the entity \(new.name) is new" + (isBelowOld ? ", below \(above!.name)" : ""))
+            let place = isBelowOld ? ", below \(above!.name)" : ""
+            self.add(.migratable, "the entity \(new.name) is new\(place)", .added)
         }
     }
 
@@ -70,41 +93,61 @@ private struct ModelComparison {
             let names = unique.compactMap { old.propertyName($0) }.joined(separator: ", ")
             self.add(.migratable, "\(new.name): \(names) need no longer be unique")
         }
-        for attribute in old.attributes {
+        // The parent reports properties that are and were inherited.
+        let parent = old.parent.flatMap { self.stored.entity($0) }
+        let above = new.parent.flatMap { self.wanted.entity($0) }
+        func isInherited(_ number: PropertyNumber) -> Bool {
+            parent?.propertyName(number) != nil && above?.propertyName(number) != nil
+        }
+        for attribute in old.attributes where !isInherited(attribute.number) {
             if let now = new.attribute(attribute.number) {
                 self.compare(attribute, now, new.name)
-            } else if new.relationship(attribute.number) != nil {
-                self.add(.refused, "\(new.name).\(attribute.name) was an attribute and is now a relationship")
-            } else {
-                self.add(.refused, "\(new.name).\(attribute.name) is gone from the model, but the store has its values")
+            } else if parent?.attribute(attribute.number) == nil {
+                let part = ModelDifference.RemovedPart.attribute(old.number, attribute.number)
+                self.add(.removal(part), "\(new.name).\(attribute.name) is gone", .removed)
             }
         }
-        for relationship in old.relationships {
+        for relationship in old.relationships where !isInherited(relationship.number) {
             if let now = new.relationship(relationship.number) {
-                self.compare(relationship, now, new.name)
-            } else if new.attribute(relationship.number) != nil {
-                self.add(.refused, "\(new.name).\(relationship.name) was a relationship and is now an attribute")
-            } else {
-                self.add(
-                    .refused,
-                    "\(new.name).\(relationship.name) is gone from the model, but not from the store"
-                )
+                self.compare(relationship, now, new)
+            } else if parent?.relationship(relationship.number) == nil, !self.isReportedByInverse(relationship, of: old)
+            {
+                let part = ModelDifference.RemovedPart.relationship(old.number, relationship.number)
+                self.add(.removal(part), "\(new.name).\(relationship.name) is gone", .removed)
             }
         }
-        for attribute in new.attributes where old.propertyName(attribute.number) == nil {
+        for attribute in new.attributes
+        where old.propertyName(attribute.number) == nil && above?.attribute(attribute.number) == nil {
             let isFilled = attribute.isOptional || !attribute.defaultValue.isNull || attribute.defaultsToNow
             self.add(
                 isFilled ? .migratable : .dependsOnData,
-                "\(new.name).\(attribute.name) is new" + (isFilled ? "" : ", required and without a default")
+                "\(new.name).\(attribute.name) is new" + (isFilled ? "" : ", required and without a default"),
+                .added
             )
         }
-        for relationship in new.relationships where old.propertyName(relationship.number) == nil {
+        for relationship in new.relationships
+        where old.propertyName(relationship.number) == nil && above?.relationship(relationship.number) == nil
+            && !relationship.isHiddenInverse
+        {
             let isFree = relationship.isOptional && relationship.minimumCount == 0
             self.add(
                 isFree ? .migratable : .dependsOnData,
-                "\(new.name).\(relationship.name) is new" + (isFree ? "" : " and required")
+                "\(new.name).\(relationship.name) is new" + (isFree ? "" : " and required"),
+                .added
             )
         }
+    }
+
+    /// Whether the removal of a relationship is reported for its inverse, which is gone too: that of the entity with
+    /// the lower number, of relationships of one entity that with the lower number, but not that of a hidden inverse.
+    private func isReportedByInverse(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
+        guard let inverse = self.stored.inverse(of: relationship),
+            let owner = self.stored.lineage(of: relationship.destination)
+                .last(where: { $0.relationship(inverse.number) != nil }),
+            let now = self.wanted.entity(owner.number), now.relationship(inverse.number) == nil
+        else { return false }
+        if relationship.isHiddenInverse != inverse.isHiddenInverse { return relationship.isHiddenInverse }
+        return (owner.number, inverse.number) < (entity.number, relationship.number)
     }
 
     private mutating func compare(_ old: AttributeDescription, _ new: AttributeDescription, _ entity: String) {
@@ -148,9 +191,32 @@ private struct ModelComparison {
         }
     }
 
-    private mutating func compare(_ old: RelationshipDescription, _ new: RelationshipDescription, _ entity: String) {
-        let name = "\(entity).\(new.name)"
-        if !old.name.hasSameBytes(as: new.name) { self.add(.migratable, "\(entity).\(old.name) is now \(name)") }
+    /// A relationship keeps its number if its inverse does, also if it has another name or is hidden now.
+    private mutating func compareNames(
+        _ old: RelationshipDescription,
+        _ new: RelationshipDescription,
+        _ entity: EntityDescription
+    ) {
+        guard !old.name.hasSameBytes(as: new.name) else { return }
+        switch (old.isHiddenInverse, new.isHiddenInverse) {
+        case (true, true): break
+        case (true, false):
+            // A hierarchy has no circles; without it there may be some.
+            let isHierarchy = self.wanted.hasSubtrees(of: entity, by: new)
+            let text = "\(entity.name).\(new.name) is new, as the inverse of a one-way relationship"
+            self.add(isHierarchy ? .dependsOnData : .migratable, text, .added)
+        case (false, true): self.add(.migratable, "\(entity.name).\(old.name) is now a hidden inverse", .removed)
+        case (false, false): self.add(.migratable, "\(entity.name).\(old.name) is now \(entity.name).\(new.name)")
+        }
+    }
+
+    private mutating func compare(
+        _ old: RelationshipDescription,
+        _ new: RelationshipDescription,
+        _ entity: EntityDescription
+    ) {
+        let name = "\(entity.name).\(new.isHiddenInverse ? old.name : new.name)"
+        self.compareNames(old, new, entity)
         if old.destination != new.destination || old.inverse != new.inverse {
             self.add(.refused, "\(name) has a different destination or inverse")
         }
@@ -159,12 +225,10 @@ private struct ModelComparison {
                 .refused,
                 "\(name) was \(old.isToMany ? "to-many" : "to-one") and is now \(new.isToMany ? "to-many" : "to-one")"
             )
-        } else if old.isOrdered != new.isOrdered {
-            self.add(
-                new.isOrdered ? .migratable : .refused,
-                new.isOrdered
-                    ? "\(name) is now ordered" : "\(name) was ordered and no longer is: its order would be lost"
-            )
+        } else if !old.isOrdered, new.isOrdered {
+            self.add(.migratable, "\(name) is now ordered")
+        } else if old.isOrdered, !new.isOrdered {
+            self.add(.removal(.order(entity.number, old.number)), "\(name) is no longer ordered", .removed)
         }
         if old.deleteRule != new.deleteRule {
             self.add(.migratable, "\(name) has a different delete rule")

@@ -19,7 +19,7 @@ private struct ModelCompiler {
     private var numbers: [[String: UInt16]] = []
 
     init(_ draft: ModelDraft) {
-        self.draft = draft
+        self.draft = draft.addingHiddenInverses()
     }
 
     private struct RelationshipKey: Hashable {
@@ -252,11 +252,7 @@ private struct ModelCompiler {
         else {
             if !isInherited {
                 let missing = "\(draft.destination) has no relationship \(draft.inverse)"
-                self.faults.append(
-                    draft.inverse.isEmpty
-                        ? "\(name): it has no inverse; \(draft.destination) needs a relationship that leads back"
-                        : "\(name): its inverse is missing, \(missing)"
-                )
+                self.faults.append("\(name): its inverse is missing, \(missing)")
             }
             return nil
         }

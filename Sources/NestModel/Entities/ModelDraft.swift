@@ -60,6 +60,8 @@ public struct AttributeDraft: Hashable, Sendable {
 public struct RelationshipDraft: Hashable, Sendable {
     public var name: String
     public var destination: String
+    /// The destination's relationship that leads back. Empty: the relationship is one-way, and the model gets a hidden
+    /// inverse for it.
     public var inverse: String
     public var isToMany = false
     public var isOrdered = false
@@ -69,7 +71,7 @@ public struct RelationshipDraft: Hashable, Sendable {
     public var maximumCount = 0
     public var renamedFrom: String?
 
-    public init(name: String, destination: String, inverse: String) {
+    public init(name: String, destination: String, inverse: String = "") {
         self.name = name
         self.destination = destination
         self.inverse = inverse

@@ -83,9 +83,9 @@ extension FetchPredicate {
 
 extension ManagedObjectModel {
     /// Whether a relationship makes a tree of objects: it is to-many, its inverse is to-one, and its destination is in
-    /// the same table.
-    func hasSubtrees(of entity: EntityDescription, by relationship: RelationshipDescription) -> Bool {
-        relationship.isToMany && relationship.join == nil
+    /// the same table. A hidden inverse makes none: its objects may form circles.
+    package func hasSubtrees(of entity: EntityDescription, by relationship: RelationshipDescription) -> Bool {
+        relationship.isToMany && relationship.join == nil && !relationship.isHiddenInverse
             && self.lineage(of: relationship.destination).last?.number == self.lineage(of: entity.number).last?.number
     }
 }

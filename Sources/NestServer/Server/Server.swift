@@ -153,8 +153,8 @@ package final class Server: Service {
         self.logger.notice(
             "store.migrated",
             metadata: [
-                "differences": "\(migration.differences.joined(separator: "; "))",
-                "copy": "\(migration.copyPath)",
+                "differences": "\(migration.differences.map(\.text).joined(separator: "; "))",
+                "copy": "\(migration.copyPath ?? "none")",
             ]
         )
     }

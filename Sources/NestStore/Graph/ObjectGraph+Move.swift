@@ -149,11 +149,13 @@ extension ObjectGraph {
         self.departures.removeAll { $0.id == id }
     }
 
-    /// Whether a slot leads to the same table, and its inverse is to-many: such a relationship must not have cycles.
+    /// Whether a slot leads to the same table, and its inverse is to-many and not hidden: such a relationship must not
+    /// have cycles.
     func isHierarchy(_ table: EntityTable, _ slot: Int) -> Bool {
         guard case .toOne(let relationship, _) = table.layout.slots[slot], table.layout.partnerSlots[slot] < 0 else {
             return false
         }
         return !table.layout.isJoin && self.layout[relationship.destination] === table.layout
+            && !self.layout.model.isOneWay(relationship)
     }
 }

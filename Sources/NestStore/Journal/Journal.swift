@@ -311,7 +311,7 @@ struct Journal {
 
     // MARK: Packing
 
-    private func pack(_ bytes: [UInt8]) -> [UInt8] { PackedBytes.pack(bytes, self.compressor) }
+    func pack(_ bytes: [UInt8]) -> [UInt8] { PackedBytes.pack(bytes, self.compressor) }
 
     private func unpack(_ packed: [UInt8]) throws(StoreError) -> [UInt8] {
         do {

@@ -75,7 +75,13 @@ package final class JournalHeader: Sendable {
         self.copy(key: self.key, conflicts: self.conflicts, coalescingKey: coalescingKey)
     }
 
-    private func copy(key: Identifier128?, conflicts: UndoConflicts, coalescingKey: String?) -> JournalHeader {
+    /// Returns a copy. `inlineBytes`: `nil` for the same number.
+    func copy(
+        key: Identifier128?,
+        conflicts: UndoConflicts,
+        coalescingKey: String?,
+        inlineBytes: Int? = nil
+    ) -> JournalHeader {
         JournalHeader(
             revision: self.revision,
             time: self.time,
@@ -91,7 +97,7 @@ package final class JournalHeader: Sendable {
             coalescingKey: coalescingKey,
             scope: self.scope,
             blockCount: self.blockCount,
-            inlineBytes: self.inlineBytes
+            inlineBytes: inlineBytes ?? self.inlineBytes
         )
     }
 }

@@ -6,7 +6,8 @@ extension ModelLayout {
     /// of objects, or to objects that can have several owners.
     package func subtree(_ confinement: AccessConfinement) -> SubtreeKey? {
         guard let layout = self[confinement.entity], let toMany = layout.toMany(confinement.relationship),
-            self[toMany.destination]?.number == layout.number, layout.partnerSlots[toMany.inverseSlot] < 0
+            !toMany.relationship.isHiddenInverse, self[toMany.destination]?.number == layout.number,
+            layout.partnerSlots[toMany.inverseSlot] < 0
         else { return nil }
         return SubtreeKey(table: layout.number, slot: toMany.inverseSlot, root: confinement.root)
     }

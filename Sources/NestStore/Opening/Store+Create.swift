@@ -125,6 +125,19 @@ extension Store {
         try self.setMeta(connection, "model", bytes.bytes)
     }
 
+    /// The key of the numbers of parts that earlier models had.
+    static let usedNumbersKey = "used_numbers"
+
+    /// Returns the numbers of parts that earlier models of the store had.
+    static func usedNumbers(_ connection: Connection, path: String) throws(StoreError) -> ModelNumbers {
+        guard let bytes = try self.meta(connection, self.usedNumbersKey) else { return ModelNumbers() }
+        do {
+            return try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.modelNumbers() }
+        } catch {
+            throw .corrupt(path: path, reason: "the numbers of its earlier models cannot be read: \(error)")
+        }
+    }
+
     /// Fills the table of the entities' names, which is for people who read the file.
     static func writeEntities(_ connection: Connection, _ model: ManagedObjectModel) throws(StoreError) {
         for entity in model.entities {
@@ -168,7 +181,7 @@ extension Store {
         Failpoint.copyBegun.pass()
     }
 
-    private static func setHistoryID(_ connection: Connection, _ historyID: Identifier128) throws(StoreError) {
+    static func setHistoryID(_ connection: Connection, _ historyID: Identifier128) throws(StoreError) {
         var id = ByteWriter()
         id.write(identifier: historyID)
         try self.setMeta(connection, "history_id", id.bytes)

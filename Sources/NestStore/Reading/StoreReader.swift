@@ -214,6 +214,12 @@ package struct StoreReader: Sendable {
                     "\(layout.name) has no to-many relationship number \(request.relationship.rawValue)"
                 )
             }
+            guard !toMany.relationship.isHiddenInverse else {
+                throw .refused(
+                    .unsupported,
+                    "\(layout.name).\(toMany.relationship.name) is a hidden inverse, so it has no sub-tree"
+                )
+            }
             guard self.layout[toMany.destination] === layout else {
                 throw .refused(
                     .unsupported,

@@ -17,8 +17,10 @@ extension Store {
     }
 
     /// Returns all tokens, ascending by number.
-    package func tokens() throws(StoreError) -> [Token] {
-        let statement = try self.connection.statement(
+    package func tokens() throws(StoreError) -> [Token] { try Self.tokens(self.connection, path: self.path) }
+
+    static func tokens(_ connection: Connection, path: String) throws(StoreError) -> [Token] {
+        let statement = try connection.statement(
             "SELECT number, hash, grant_bytes, created, last_used FROM nest_token ORDER BY number"
         )
         defer { statement.reset() }
@@ -33,7 +35,7 @@ extension Store {
                     statement.blob(2),
                     { (reader) throws(DecodingFailure) in try reader.tokenGrant() }
                 )
-            else { throw .corrupt(path: self.path, reason: "a token is damaged") }
+            else { throw .corrupt(path: path, reason: "a token is damaged") }
             let description = TokenDescription(
                 number: UInt64(clamping: statement.integer(0)),
                 grant: grant,

@@ -26,6 +26,7 @@ struct Show: NestCommand {
         let model = try await client.model()
         let object = try await client.object(self.id.id)
         let entity = try model.entity(of: object)
+        let counts = object.counts.filter { entity.relationship($0.property)?.isHiddenInverse != true }
         if self.global.json {
             try output.line(
                 .object { json in
@@ -36,7 +37,7 @@ struct Show: NestCommand {
                         json.key(entity.shownName(property))
                         json.value(value, of: entity.attribute(property)?.type)
                     }
-                    for (property, count) in object.counts { json.field(entity.shownName(property), count) }
+                    for (property, count) in counts { json.field(entity.shownName(property), count) }
                 }
             )
             return
@@ -46,7 +47,7 @@ struct Show: NestCommand {
             let text = singleLine(ValueText.text(value, of: entity.attribute(property)?.type))
             return (entity.shownName(property), value.isNull ? "-" : text)
         }
-        lines += object.counts.map { (entity.shownName($0.property), "\($0.count)") }
+        lines += counts.map { (entity.shownName($0.property), "\($0.count)") }
         let width = lines.map(\.0.count).max() ?? 0
         for (name, value) in lines {
             let label = name + String(repeating: " ", count: width - name.count)

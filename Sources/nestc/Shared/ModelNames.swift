@@ -70,7 +70,7 @@ extension EntityDescription {
 
     /// Returns the to-many relationship to use if none is specified: the outline's children, or the only one.
     func defaultToMany() throws -> RelationshipDescription {
-        let toMany = self.relationships.filter(\.isToMany)
+        let toMany = self.relationships.filter { $0.isToMany && !$0.isHiddenInverse }
         if let children = toMany.first(where: { Outline.isChildren($0, of: self) }) { return children }
         guard toMany.count == 1 else {
             throw CommandFailure(.usage, "specify --relationship: \(self.toManyHint)")
@@ -79,14 +79,16 @@ extension EntityDescription {
     }
 
     private var toManyHint: String {
-        let names = self.relationships.filter(\.isToMany).map { self.shownName($0.number) }
+        let names = self.relationships.filter { $0.isToMany && !$0.isHiddenInverse }.map { self.shownName($0.number) }
         return names.isEmpty
             ? "\(self.name) has no to-many relationship" : "its to-many relationships are \(listed(names))"
     }
 
     /// Attributes and relationships.
     private var shownNames: [String] {
-        (self.attributes.map(\.number) + self.relationships.map(\.number)).sorted().map { self.shownName($0) }
+        (self.attributes.map(\.number) + self.relationships.filter { !$0.isHiddenInverse }.map(\.number)).sorted().map {
+            self.shownName($0)
+        }
     }
 }
 

@@ -124,7 +124,7 @@ extension ManagedObjectModel {
     /// one above.
     fileprivate func waysDown(from entity: EntityDescription) -> [RelationshipDescription] {
         entity.relationships.filter { way in
-            guard way.isToMany, let destination = self.entity(way.destination),
+            guard way.isToMany, !way.isHiddenInverse, let destination = self.entity(way.destination),
                 let back = destination.relationship(way.inverse), !back.isToMany
             else { return false }
             return self.isKind(entity.number, of: destination.number)

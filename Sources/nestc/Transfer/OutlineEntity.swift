@@ -75,7 +75,7 @@ struct OutlineEntity {
         _ model: ManagedObjectModel
     ) -> [RelationshipDescription] {
         entity.relationships.filter { relationship in
-            guard relationship.isToMany, relationship.join == nil else { return false }
+            guard relationship.isToMany, !relationship.isHiddenInverse, relationship.join == nil else { return false }
             return model.isKind(entity.number, of: relationship.destination)
                 || model.isKind(relationship.destination, of: entity.number)
         }

@@ -174,9 +174,9 @@ import Testing
         )
         for words in [
             "A.x: composite", "A: its parent entities form a cycle", "B: its parent entities form a cycle",
-            "C: its parent entity Nowhere", "C.n: its default is beyond the range of 16 bits",
+            "C: its parent entity Nowhere",
             "C.twice: the name is used",
-            "C.alone: it has no inverse", "C.lost: its destination Gone", "C.lost: the delete rule 'Remove'",
+            "C.lost: its destination Gone", "C.lost: the delete rule 'Remove'",
             "C.wrong: its inverse belongs to A", "C: the model has more than one entity",
         ] {
             #expect(list.contains { $0.contains(words) }, "\(words): \(list)")
@@ -209,6 +209,10 @@ import Testing
         #expect(faults("bplist00xxxx").first?.contains("binary") == true)
         #expect(faults("").first?.contains("empty") == true)
         #expect(faults("PK").first?.contains("neither") == true)
-        #expect(faults(Samples.model("<elements/>")) == ["the model has no entity"])
+        #expect(
+            faults(Samples.model("<elements/>")) == [
+                "the model has no entity: add at least one, for the objects to store"
+            ]
+        )
     }
 }

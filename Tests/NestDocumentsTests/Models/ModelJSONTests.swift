@@ -112,8 +112,8 @@ import Testing
             "entities[0].attributes[0].maximum: a whole number is expected"
         ),
         (
-            #"{"entities": [{"name": "E", "relationships": [{"name": "r", "destination": "E"}]}]}"#,
-            "entities[0].relationships[0].inverse: it is missing"
+            #"{"entities": [{"name": "E", "relationships": [{"name": "r", "inverse": "r"}]}]}"#,
+            "entities[0].relationships[0].destination: it is missing"
         ),
         (
             #"{"entities": [{"name": "E", "relationships": [{"name": "r", "destination": "E", "inverse": "r", "deleteRule": "drop"}]}]}"#,

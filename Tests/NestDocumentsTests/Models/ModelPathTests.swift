@@ -66,6 +66,13 @@ import Testing
         #expect(self.error("M.xcdatamodeld")?.description.contains("property list") == true)
         try self.write(String(repeating: " ", count: 70_000), "M.xcdatamodeld/.xccurrentversion")
         #expect(self.error("M.xcdatamodeld")?.description.contains("bytes") == true)
+        // Xcode also writes an empty dictionary: as without the file.
+        try self.write("<plist version=\"1.0\"><dict/></plist>", "M.xcdatamodeld/.xccurrentversion")
+        let unnamed = try #require(self.error("M.xcdatamodeld"))
+        #expect(unnamed.description.contains("specify one of M.1. 2.xcdatamodel, M.xcdatamodel, or choose"))
+        try self.write(self.model("Only"), "N.xcdatamodeld/N.xcdatamodel/contents")
+        try self.write("<plist version=\"1.0\"><dict/></plist>", "N.xcdatamodeld/.xccurrentversion")
+        #expect(try self.entities("N.xcdatamodeld") == ["Only"])
         // A path to the version list itself is refused.
         try self.write(self.versionList("M.xcdatamodel"), "M.xcdatamodeld/.xccurrentversion")
         #expect(self.error("M.xcdatamodeld/.xccurrentversion") != nil)

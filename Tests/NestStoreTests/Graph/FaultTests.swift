@@ -14,6 +14,7 @@ import NestSchema
                 [
                     RelationshipDraft("phones", .ordered, "Phone", inverse: "user") {
                         $0.isOptional = false
+                        $0.minimumCount = 1
                         $0.maximumCount = 2
                     }
                 ],

@@ -39,7 +39,7 @@ import NestSchema
         let types = AttributeType.allCases.map { "\($0)" }
         let others = [
             "one-one itself", "many-many itself", "abstract", "two levels", "root", "required one", "required many",
-            "least",
+            "least", "one-way",
             "greatest", "unique 1", "unique 2", "unique below", "bounds", "default", "now", "middle of a tree",
         ]
         #expect(Set(sides + rules + types + others).subtracting(seen).isEmpty)
@@ -77,6 +77,7 @@ import NestSchema
         let isItself = inverse.number == relationship.number && relationship.destination == inverse.destination
         seen.insert("\(side(relationship))-\(side(inverse))\(isItself ? " itself" : "")")
         seen.insert("\(relationship.deleteRule)")
+        if inverse.isHiddenInverse { seen.insert("one-way") }
         if !relationship.isOptional { seen.insert(relationship.isToMany ? "required many" : "required one") }
         if relationship.minimumCount > 0 { seen.insert("least") }
         if relationship.maximumCount > 0 { seen.insert("greatest") }

@@ -116,7 +116,9 @@ extension NaiveTransaction {
     ) throws(NaiveRefusal) {
         let toOne = self.graph.inverse(relationship)
         if self.isRoot(object, toOne) { throw .code(.rootObject) }
-        let isInOneTree = self.graph.top(toOne.destination) == self.graph.top(relationship.destination)
+        let isInOneTree =
+            self.graph.top(toOne.destination) == self.graph.top(relationship.destination)
+            && !relationship.isHiddenInverse
         if isInOneTree, self.graph.related(object, toOne.number) != [owner] {
             var above: ObjectID? = owner
             while let current = above {

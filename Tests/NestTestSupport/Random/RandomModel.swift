@@ -111,6 +111,7 @@ private struct RandomModelBuilder {
 
     private enum Shape: CaseIterable {
         case oneToOne, partners, oneToMany, orderedOneToMany, manyToMany, orderedManyToMany, orderedBothWays, friends
+        case oneWay
     }
 
     private mutating func addRelationship() {
@@ -123,6 +124,15 @@ private struct RandomModelBuilder {
             let name = "self\(number)"
             var own = RelationshipDraft(name: name, destination: self.entities[a].name, inverse: name)
             own.isToMany = shape == .friends
+            own.deleteRule = self.deleteRule()
+            self.bound(&own)
+            self.entities[a].relationships.append(own)
+            return
+        }
+        if shape == .oneWay {
+            var own = RelationshipDraft(name: "to\(number)", destination: self.entities[b].name)
+            own.isToMany = self.random.oneIn(2)
+            own.isOrdered = own.isToMany && self.random.oneIn(2)
             own.deleteRule = self.deleteRule()
             self.bound(&own)
             self.entities[a].relationships.append(own)
@@ -153,7 +163,11 @@ private struct RandomModelBuilder {
         guard relationship.isToMany else { return }
         if self.random.oneIn(5) { relationship.maximumCount = 2 + self.random.below(3) }
         if self.random.oneIn(10) { relationship.minimumCount = 1 + self.random.below(2) }
-        if self.random.oneIn(12) { relationship.isOptional = false }
+        if self.random.oneIn(12) {
+            relationship.isOptional = false
+            // Without a least count it may be empty.
+            if self.random.oneIn(2) { relationship.minimumCount = 1 + self.random.below(2) }
+        }
     }
 
     // MARK: Constraints

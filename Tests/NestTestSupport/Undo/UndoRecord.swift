@@ -86,9 +86,9 @@ extension NaiveGraph {
     package var hasCycle: Bool {
         for (id, object) in self.objects {
             for relationship in self.entity(object.entity).relationships where self.isOwned(relationship) {
-                guard self.top(relationship.destination) == self.top(self.inverse(relationship).destination) else {
-                    continue
-                }
+                let inverse = self.inverse(relationship)
+                guard self.top(relationship.destination) == self.top(inverse.destination), !inverse.isHiddenInverse
+                else { continue }
                 var above = self.related(id, relationship.number).first
                 var steps = 0
                 while let current = above, current != id, steps <= self.objects.count {

@@ -27,6 +27,12 @@ extension CoreDataModelReader {
         relationship.deleteRule = self.deleteRule(of: element, at: path)
         self.readCardinality(of: element, into: &relationship, at: path)
         self.checkInverse(of: element, destination: destination, at: path)
+        if relationship.inverse.isEmpty {
+            self.warnings.append(
+                "\(path): it has no inverse and gets a hidden one: deleting \(destination) objects clears it, while Core Data "
+                    + "leaves references to objects that are gone"
+            )
+        }
         self.warnAboutUserInfo(of: element, known: [], at: path)
         return relationship
     }

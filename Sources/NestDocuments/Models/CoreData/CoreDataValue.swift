@@ -17,6 +17,20 @@ enum CoreDataValue {
         }
     }
 
+    /// Returns the value of a type for a default that Xcode has left from another type: its number, if it has one, as
+    /// in `NO` for an integer or `100` for a boolean.
+    static func leftover(_ text: String, of type: AttributeType) -> AttributeValue? {
+        guard let number = Self.boolean(text).map({ $0 ? 1 : 0 }) ?? Double(text), number.isFinite else { return nil }
+        let whole = Int64(exactly: number)
+        switch type {
+        case .boolean: return .boolean(number != 0)
+        case .integer, .integer16, .integer32: return whole.map(AttributeValue.integer)
+        case .double, .float: return .double(number)
+        case .decimal: return DecimalText.canonical(whole.map { "\($0)" } ?? text).map(AttributeValue.string)
+        case .string, .date, .data, .uuid, .uri: return nil
+        }
+    }
+
     /// Reads `YES` and `NO`, and the words that other programs write for them.
     static func boolean(_ text: String) -> Bool? {
         switch text.lowercased() {

@@ -97,7 +97,7 @@ struct JSONModelReader {
         var relationship = RelationshipDraft(
             name: members.requiredString("name"),
             destination: members.requiredString("destination"),
-            inverse: members.requiredString("inverse")
+            inverse: members.string("inverse") ?? ""
         )
         relationship.renamedFrom = members.string("renamedFrom")
         relationship.isToMany = members.boolean("toMany", default: false)

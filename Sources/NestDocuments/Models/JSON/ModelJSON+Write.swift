@@ -46,7 +46,7 @@ extension ModelJSON {
         var members = Members(name: relationship.name)
         members.add("renamedFrom", relationship.renamedFrom)
         members.add("destination", relationship.destination)
-        members.add("inverse", relationship.inverse)
+        members.add("inverse", relationship.inverse.isEmpty ? nil : relationship.inverse)
         members.add("toMany", relationship.isToMany)
         members.add("ordered", relationship.isOrdered)
         members.add("optional", relationship.isOptional ? nil : .boolean(false))
