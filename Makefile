@@ -2,7 +2,7 @@
 # make test-one NAME=...: one test or suite. make check: the checks that every change must pass.
 # Without colours a build for a file or a pipe is the same as one for a terminal: nothing is built twice.
 CHECKED = --explicit-target-dependency-import-check error --no-color-diagnostics
-LIBRARIES = libsqlite3-dev libssl-dev libxml2-dev libzstd-dev pkg-config
+LIBRARIES = libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-dev pkg-config
 # For tests only: strace makes the disk of a running server fail, tmux runs full-screen programs. Without them those
 # tests are skipped and report that.
 TOOLS = strace tmux

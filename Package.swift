@@ -80,8 +80,10 @@ let package = Package(
         ),
         // The protocol's frames in NIO buffers.
         .target(name: "NestFraming", dependencies: ["NestModel", "NestProtocol", nioCore], swiftSettings: settings),
+        // RE2 behind functions of C.
+        .target(name: "CRegex", linkerSettings: [.linkedLibrary("re2")]),
         // How a store represents a model: layouts, rows, change sets, compiled predicates.
-        .target(name: "NestSchema", dependencies: ["NestModel"], swiftSettings: serverSettings),
+        .target(name: "NestSchema", dependencies: ["NestModel", "CRegex"], swiftSettings: serverSettings),
         .target(
             name: "NestStore",
             dependencies: ["NestModel", "NestProtocol", "NestSchema", grdb, sqlite, concurrencyHelpers],

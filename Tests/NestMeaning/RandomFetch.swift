@@ -208,16 +208,16 @@ extension SeededRandom {
                 pool = pool.map { $0.stringValue.flatMap { DecimalText.canonical($0) }.map { .string($0) } ?? .null }
             }
             operators += ordered
-            if isText { operators += [.contains, .beginsWith, .endsWith, .like, .like] }
+            if isText { operators += [.contains, .beginsWith, .endsWith, .like, .like, .matches, .matches] }
         }
         if self.isWrong() { operators = Comparison.Operator.allCases }
         let symbol = self.pick(operators)
-        let isPattern = [.contains, .beginsWith, .endsWith, .like].contains(symbol)
+        let isPattern = [.contains, .beginsWith, .endsWith, .like, .matches].contains(symbol)
         var count = symbol == .between ? 2 : symbol == .isIn ? self.below(5) : 1
         if self.isWrong() { count = self.pick([0, 1, 2, 3, 300]) }
         let values = (0..<count).map { _ -> AttributeValue in
             if self.isWrong() { return self.wildValue() }
-            if isPattern { return .string(self.pattern()) }
+            if isPattern { return .string(symbol == .matches ? self.expression() : self.pattern()) }
             return self.oneIn(8) ? .null : self.pick(pool)
         }
         let folding = isText && self.oneIn(2) ? TextFolding(rawValue: UInt8(self.below(4))) : []
@@ -226,6 +226,15 @@ extension SeededRandom {
 
     private mutating func pattern() -> String {
         self.pick(["*a*", "?", "a*", "", "*", "*\\*", "\\", "**?**", "a", "\u{c9}", "*a*b*c*d*", "\\?*"])
+    }
+
+    /// Returns a regular expression, or rarely a text that is none.
+    private mutating func expression() -> String {
+        if self.isWrong() {
+            return self.pick(["(", "a**", "(?=a)", ".{1000}", "\\1", String(repeating: "x", count: 1_025)])
+        }
+        if self.oneIn(4) { return self.pick([".*", "", ".*a.*", "(a*)*b", "\\w+", "[^a]*", "(.|\\n)*", "\\p{L}*"]) }
+        return RandomExpression(&self, letters: ["a", "b", "\u{e9}", " "]).text
     }
 
     private mutating func subtree(_ scene: MeaningScene, _ entity: EntityDescription) -> Comparison? {

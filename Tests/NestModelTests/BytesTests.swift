@@ -66,6 +66,15 @@ import NestProtocol
         }
     }
 
+    @Test func aListBeyondItsLimitIsRefusedWithTheNumber() {
+        var writer = ByteWriter()
+        writer.write(count: 9)
+        let failure = #expect(throws: DecodingFailure.self) {
+            try readWhole(writer.bytes) { (reader) throws(DecodingFailure) in try reader.count("sort keys", max: 8) }
+        }
+        #expect(failure?.description == "sort keys: at most 8 are allowed" && failure?.code == .limitExceeded)
+    }
+
     @Test func longValuesAreRefusedFromTheirLength() throws {
         let longest = AttributeValue.string(String(repeating: "x", count: Limits.valueBytesMax))
         var writer = ByteWriter()

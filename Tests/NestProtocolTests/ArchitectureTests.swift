@@ -56,7 +56,9 @@ import Testing
                 file.path.firstMatch(of: /.*\/Sources\/(\w+)\//).map { String($0.1) }
             }
         )
-        let declaration = /\.(?:target|executableTarget)\(\s*name: "(\w+)"(.*?)swiftSettings/.dotMatchesNewlines()
+        // A target of C++ has no such settings: the next target is another one.
+        let declaration = /\.(?:target|executableTarget)\(\s*name: "(\w+)"((?:(?!\n {8}\.).)*?)swiftSettings/
+            .dotMatchesNewlines()
         return manifest.matches(of: declaration).compactMap { match in
             let name = String(match.1)
             guard sources.contains(name) else { return nil }

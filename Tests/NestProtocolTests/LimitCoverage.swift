@@ -5,6 +5,7 @@ enum LimitCoverage {
         "objectBytesMax": ["objectBytesAreLimited"],
         "entitiesPerModelMax": ["modelsBeyondTheLimitsAreRefused"],
         "modelBytesMax": ["aModelTooLargeForAMessageIsAFault"],
+        "patternInstructionsMax": ["patternsAreLimitedInSize"],
         "faultsPerErrorMax": ["errorsListAtMostAHundredFaults"],
         "explanationTextBytesMax": ["longTextsAreCut"],
         // Connections
@@ -89,6 +90,7 @@ enum LimitCoverage {
         "unusedResultBytesMax":
             "needs tens of megabytes of unused results; liveResultBytesMax uses the same arithmetic",
         "rowLogBytesMax": "needs a quarter of a gigabyte of changes; the benchmarks measure it",
+        "patternMemoryBytesMax": "a pattern that needs more only runs more slowly",
         "subtreeMembersMax": "needs sixteen million objects",
         "changePagesPerBatchMax": "the next batch sends the rest at once; no client can observe the limit",
         "writeStepsMax": "needs minutes for one write; a confined write is refused by the same meter",

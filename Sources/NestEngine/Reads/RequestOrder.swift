@@ -19,7 +19,7 @@ struct RequestOrder {
     }
 
     private func resolve(_ path: PropertyPath) throws(StoreError) -> ResolvedPath {
-        switch path.resolve(of: self.entity, in: self.model, .one) {
+        switch path.resolve(of: self.entity, in: self.model, .one, .read) {
         case .success(let resolved): return resolved
         case .failure(let fault): throw StoreError.refused(.unknownProperty, fault.text)
         }

@@ -38,7 +38,7 @@ struct RequestResolver {
             throw StoreError.refused(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
         }
         var request = request.canonical(in: self.model)
-        try self.check(request.predicate, entity)
+        let expressions = try self.check(request.predicate, entity)
         if let confinement { request = try confinement.confined(request).canonical(in: self.model) }
         let slots = try request.projection.map { (property) throws(StoreError) in
             if property == .entity { return EntityLayout.entitySlot }
@@ -77,16 +77,20 @@ struct RequestResolver {
         source.related = order.related
         source.columnCount = request.columns.count
         if let section = request.section { source.section = try order.section(section, request.sort) }
-        if !predicate.nodes.isEmpty { source.filter = RowFilter(predicate, entity, self.layout) }
+        if !predicate.nodes.isEmpty { source.filter = RowFilter(predicate, entity, self.layout, expressions) }
         return Resolved(source: source, projection: request.projection, slots: slots, window: request.window)
     }
 
-    private func check(_ predicate: FetchPredicate, _ entity: EntityDescription) throws(StoreError) {
-        guard !predicate.nodes.isEmpty else { return }
-        let faults = predicate.faults(for: entity, in: self.model)
+    /// Checks a predicate and compiles its regular expressions.
+    private func check(_ predicate: FetchPredicate, _ entity: EntityDescription) throws(StoreError) -> MatchExpressions
+    {
+        guard !predicate.nodes.isEmpty else { return MatchExpressions() }
+        let expressions = MatchExpressions(predicate)
+        let faults = predicate.faults(for: entity, in: self.model) + expressions.faults
         guard faults.isEmpty else {
             throw StoreError.refused(.invalidPredicate, "the predicate is not valid: \(faults.joined(separator: "; "))")
         }
+        return expressions
     }
 
     func source(

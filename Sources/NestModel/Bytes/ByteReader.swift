@@ -7,10 +7,13 @@ package struct DecodingFailure: Error, Equatable, Sendable, CustomStringConverti
     package let reason: Reason
     /// The field that could not be read.
     package let field: String
+    /// The limit of `field`, if its number is known.
+    package let max: Int?
 
-    package init(_ reason: Reason, _ field: String) {
+    package init(_ reason: Reason, _ field: String, max: Int? = nil) {
         self.reason = reason
         self.field = field
+        self.max = max
     }
 
     package var description: String {
@@ -22,7 +25,7 @@ package struct DecodingFailure: Error, Equatable, Sendable, CustomStringConverti
         case .invalidValue: "\(self.field): not a valid value"
         case .valueTooLarge: "\(self.field): more than \(Limits.valueBytesMax) bytes"
         case .unsupported: "\(self.field): not supported"
-        case .limit: "\(self.field): over its limit"
+        case .limit: self.max.map { "\(self.field): at most \($0) are allowed" } ?? "\(self.field): over its limit"
         }
     }
 
@@ -124,7 +127,7 @@ package struct ByteReader {
         bytesEach: Int = 1
     ) throws(DecodingFailure) -> Int {
         let value = try self.varint(field)
-        guard value <= UInt64(max) else { throw DecodingFailure(.limit, "\(field)") }
+        guard value <= UInt64(max) else { throw DecodingFailure(.limit, "\(field)", max: max) }
         guard bytesEach == 0 || value <= UInt64(self.remaining / bytesEach) else {
             throw DecodingFailure(.truncated, "\(field)")
         }

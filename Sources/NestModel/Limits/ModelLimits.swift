@@ -39,6 +39,12 @@ public struct ModelLimits: Sendable {
     @Bound(.refused, "Bytes of a text that a predicate compares with")
     public var patternBytesMax = 1 << 10
 
+    @Bound(.refused, "Instructions of all compiled MATCHES patterns of a predicate")
+    public var patternInstructionsMax = 4_000
+
+    @Bound(.inner, "Bytes of memory of one MATCHES pattern; it runs more slowly when it needs more")
+    public var patternMemoryBytesMax = 256 << 10
+
     @Bound(.refused, "Relationships that a path follows")
     public var pathStepsMax = 4
 

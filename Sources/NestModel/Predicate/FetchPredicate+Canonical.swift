@@ -120,6 +120,13 @@ extension Comparison {
             high.operator = .lessOrEqual
             high.values = [self.folded(self.values[1])]
             return PredicateTree.and([.comparison(low), .comparison(high)]).canonical
+        case .like:
+            comparison.values = self.values.map(self.folded).map { value in
+                if case .string(let pattern) = value { .string(LikeText.canonical(pattern)) } else { value }
+            }
+        case .matches:
+            // Folding would change the meaning of `\D`.
+            break
         default:
             comparison.values = self.values.map(self.folded)
         }

@@ -5,7 +5,7 @@ extension Comparison {
     func fault(of type: PathType) -> String? {
         let isText = type == .attribute(.string) || type == .attribute(.uri)
         switch self.operator {
-        case .contains, .beginsWith, .endsWith, .like:
+        case .contains, .beginsWith, .endsWith, .like, .matches:
             guard isText else { return "is \(type.description): \(self.operator.text) is for text" }
             guard self.values.count == 1, case .string = self.values[0] else {
                 return "can only be compared with a text by \(self.operator.text)"
@@ -95,9 +95,10 @@ extension PropertyPath {
     package func resolve(
         of entity: EntityDescription,
         in model: ManagedObjectModel,
-        _ quantifier: Comparison.Quantifier
+        _ quantifier: Comparison.Quantifier,
+        _ use: PathResolver.Use = .tested
     ) -> Result<ResolvedPath, PathResolver.Fault> {
-        var resolver = PathResolver(entity, model)
+        var resolver = PathResolver(entity, model, use)
         let path = self
         if path.steps.isEmpty, path.leaf == .object { return resolver.object(quantifier) }
         func name(_ number: PropertyNumber) -> String { resolver.entity.propertyName(number) ?? "#\(number.rawValue)" }

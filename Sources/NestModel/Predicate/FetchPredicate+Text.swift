@@ -38,7 +38,12 @@ private struct PredicatePrinter {
         if comparison.folding.contains(.caseInsensitive) { folding += "c" }
         if comparison.folding.contains(.diacriticInsensitive) { folding += "d" }
         let symbol = comparison.operator.text + (folding.isEmpty ? "" : "[\(folding)]")
-        let values = comparison.values.map { Self.text($0, isDecimal: isDecimal) }
+        let values = comparison.values.map { value in
+            if comparison.operator == .like, case .string(let pattern) = value, LikeText.isSQL(pattern) {
+                return FetchPredicate.quoted(LikeText.escaped(pattern))
+            }
+            return Self.text(value, isDecimal: isDecimal)
+        }
         let isList = comparison.operator == .isIn || comparison.operator == .between
         return "\(quantifier)\(path) \(symbol) " + (isList ? "{\(values.joined(separator: ", "))}" : values.joined())
     }
@@ -55,6 +60,7 @@ private struct PredicatePrinter {
         var names: [String] = []
         func name(_ number: PropertyNumber) -> String {
             let name = entity.propertyName(number) ?? "#\(number.rawValue)"
+            if names.isEmpty, PredicateWords.reserved.contains(name.uppercased()) { return "#\(name)" }
             return name == "id" ? "id_" : name
         }
         for step in path.steps {

@@ -52,6 +52,8 @@ public struct Comparison: Hashable, Sendable {
         /// `SELF IN SUBTREE(id, relationship)`: below the object by a to-many relationship, at any depth, the object
         /// itself excluded. The values are the reference and the relationship's number.
         case inSubtree = 13
+        /// The whole text matches a regular expression, in the syntax of RE2. Only the server reads the expression.
+        case matches = 14
     }
 
     public var quantifier: Quantifier

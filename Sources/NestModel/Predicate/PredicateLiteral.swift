@@ -16,25 +16,44 @@ struct PredicateLiteral {
         self.column = column
     }
 
-    /// `date("…")`, `uuid("…")`, `data("…")`.
-    init(function: String, _ text: String, column: Int) throws(PredicateSyntaxError) {
+    /// `date("…")`, `uuid("…")`, `data("…")`. `name` is in capitals.
+    init(
+        function name: String,
+        _ text: String,
+        _ dates: DateReading,
+        text textColumn: Int,
+        column: Int
+    ) throws(PredicateSyntaxError) {
         let value: AttributeValue?
         let form: String
-        switch function {
-        case "date":
-            value = DateText.microseconds(text).map { .date($0) }
-            form = "date(\"2026-11-21T09:30:00Z\")"
-        case "uuid":
+        switch name {
+        case "DATE":
+            value = .date(try Self.date(text, dates, text: textColumn + 1))
+            form = ""
+        case "UUID":
             value = Identifier128(hex: text).map { .uuid($0) }
-            form = "uuid(\"01234567-89ab-cdef-0123-456789abcdef\")"
+            form = "uuid: write uuid(\"01234567-89ab-cdef-0123-456789abcdef\")"
         default:
             value = Base64.bytes(text).map { .data($0) }
-            form = "data(\"base64\")"
+            form = "data: write data(\"aGk=\"), in base64"
         }
         guard let value else {
-            throw PredicateSyntaxError(column: column, message: "'\(text)' is not a \(function): write \(form)")
+            throw PredicateSyntaxError(column: column, message: "'\(text)' is not a \(form)")
         }
         self.init(kind: .value(value), column: column)
+    }
+
+    /// Reads a date, or a word like `today`. `column`: where the text begins.
+    static func date(_ text: String, _ dates: DateReading, text column: Int) throws(PredicateSyntaxError) -> Int64 {
+        do throws(DateFault) {
+            return try dates.microseconds(text)
+        } catch {
+            let before = String(decoding: text.utf8.prefix(error.offset), as: UTF8.self).unicodeScalars.count
+            throw PredicateSyntaxError(
+                column: column + before,
+                message: "'\(text)' is not a date: \(error.message)"
+            )
+        }
     }
 
     private var description: String {
@@ -47,10 +66,10 @@ struct PredicateLiteral {
         }
     }
 
-    func value(for path: ResolvedPath, _ symbol: Comparison.Operator) throws(PredicateSyntaxError) -> AttributeValue {
+    func value(for path: ResolvedPath, _ dates: DateReading) throws(PredicateSyntaxError) -> AttributeValue {
         func fail(_ hint: String) -> PredicateSyntaxError {
             let text = "\(path.text) is \(path.type.description), it cannot be compared with \(self.description)"
-            return PredicateSyntaxError(column: self.column, message: hint.isEmpty ? text : "\(text): \(hint)")
+            return PredicateSyntaxError(column: self.column, message: "\(text): \(hint)")
         }
         switch (path.type, self.kind) {
         case (_, .null):
@@ -60,29 +79,44 @@ struct PredicateLiteral {
                 throw fail("write the object's id")
             }
             return .reference(ObjectID(id))
+        case (.object, _):
+            throw fail("write the object's id" + (path.text == "SELF" ? "" : ", or compare an attribute of it"))
         case (.count, .number(let digits)):
-            guard let number = Self.number(digits) else { throw fail("") }
+            guard let number = Self.number(digits) else { throw fail("it is too large") }
             return number
+        case (.count, _):
+            throw fail("write a number")
+        case (.attribute(.date), .text(let text)):
+            return .date(try Self.date(text, dates, text: self.column + 1))
         case (.attribute(let type), _):
-            guard let value = self.value(of: type) else {
-                switch (type, self.kind) {
-                case (.date, .text): throw fail("write date(\"2026-11-21T09:30:00Z\")")
-                case (.uuid, .text): throw fail("write uuid(\"…\")")
-                case (.data, .text): throw fail("write data(\"base64\")")
-                case (.string, .number): throw fail("put texts in quotation marks")
-                default: throw fail("")
-                }
-            }
-            if case .string(let text) = value, text.utf8.count > Limits.patternBytesMax {
-                throw PredicateSyntaxError(
-                    column: self.column,
-                    message: "a text to compare with has at most \(Limits.patternBytesMax) bytes"
-                )
-            }
+            guard let value = self.value(of: type) else { throw fail(self.form(of: type)) }
             return value
-        default:
-            throw fail("")
         }
+    }
+
+    /// What to write for a value of a type, instead of this literal.
+    private func form(of type: AttributeType) -> String {
+        switch (type, self.kind) {
+        case (.string, _), (.uri, _): "put texts in quotation marks"
+        case (.boolean, _): "write YES or NO"
+        case (.date, _): "write a date as 2026-02-01 or 2026-02-01 14:30"
+        case (.uuid, _): "write uuid(\"01234567-89ab-cdef-0123-456789abcdef\")"
+        case (.data, _): "write data(\"aGk=\"), in base64"
+        case (.decimal, .number), (.decimal, .text): "write a number of at most \(DecimalText.digitsMax) digits"
+        case (.integer, .number), (.integer16, .number), (.integer32, .number), (.double, .number), (.float, .number):
+            "it is too large"
+        case (.integer, .text), (.integer16, .text), (.integer32, .text), (.double, .text), (.float, .text):
+            "write a number, without quotation marks"
+        default: "write a number"
+        }
+    }
+
+    func checkLength(_ value: AttributeValue) throws(PredicateSyntaxError) {
+        guard case .string(let text) = value, text.utf8.count > Limits.patternBytesMax else { return }
+        throw PredicateSyntaxError(
+            column: self.column,
+            message: "a text to compare with has at most \(Limits.patternBytesMax) bytes"
+        )
     }
 
     private func value(of type: AttributeType) -> AttributeValue? {
@@ -139,6 +173,7 @@ extension Comparison.Operator {
         case .beginsWith: "BEGINSWITH"
         case .endsWith: "ENDSWITH"
         case .like: "LIKE"
+        case .matches: "MATCHES"
         case .inSubtree: "IN SUBTREE"
         }
     }

@@ -26,17 +26,29 @@ package struct PathResolver {
         package var text: String
     }
 
+    /// What the path is for.
+    package enum Use: Sendable {
+        /// A comparison of a predicate, which may have a quantifier.
+        case tested
+        /// A sort key, a section key or a column: one value of each row.
+        case read
+    }
+
     private let model: ManagedObjectModel
+    private let use: Use
     private(set) var entity: EntityDescription
     private var steps: [PropertyNumber] = []
     private var names: [String] = []
     private var toManyCount = 0
+    /// The number of names up to the first to-many relationship, that one included.
+    private var namesToMany = 0
     private var leaf: (leaf: PropertyPath.Leaf, type: PathType)?
     /// The last step if it is to-many: `@count` may follow.
     private var lastToMany: PropertyNumber?
 
-    init(_ entity: EntityDescription, _ model: ManagedObjectModel) {
+    init(_ entity: EntityDescription, _ model: ManagedObjectModel, _ use: Use) {
         self.model = model
+        self.use = use
         self.entity = entity
     }
 
@@ -48,7 +60,7 @@ package struct PathResolver {
     }
 
     private static func one(_ text: String) -> Fault {
-        Fault(text: "\(text) leads to one: ANY, ALL and NONE need a to-many relationship")
+        Fault(text: "\(text) leads to one: leave out ANY, ALL or NONE, which need a to-many relationship")
     }
 
     mutating func follow(_ name: String) -> String? {
@@ -57,10 +69,24 @@ package struct PathResolver {
         let attribute = self.entity.attributes.first { $0.name.hasSameBytes(as: asked) }?.number
         let relationship = self.entity.relationships.first { $0.name.hasSameBytes(as: asked) }?.number
         guard let property = attribute ?? relationship else {
-            let names = self.entity.attributes.map(\.name) + self.entity.relationships.map(\.name)
-            return "\(self.entity.name) has no property '\(name)'; it has \(names.joined(separator: ", "))"
+            return "\(self.entity.name) has no property '\(name)'\(self.hint(name))"
         }
         return self.follow(property, name)
+    }
+
+    /// What to write instead of the name of a property that the entity does not have.
+    private func hint(_ name: String) -> String {
+        if ["id", "_id", "id_", "objectid"].contains(name.lowercased()) {
+            switch (self.use, self.names.isEmpty) {
+            case (.read, true): return ": every row has its id, and rows without a sort key are in the order of ids"
+            case (.read, false): return ": write \(self.names.joined(separator: ".")) for the id of the object"
+            case (.tested, true): return ": write SELF == 4 to compare the id of the object"
+            case (.tested, false): return ": write \(self.names.joined(separator: ".")) == 4 to compare the id"
+            }
+        }
+        let names = self.entity.propertyNames
+        let list = "it has \(names.joined(separator: ", "))"
+        return NearestName.name(near: name, among: names).map { ": did you mean \($0)? \(list)" } ?? "; \(list)"
     }
 
     /// Follows `property` of the entity, which the path calls `name`. By its number, because two properties may have
@@ -78,7 +104,10 @@ package struct PathResolver {
                 return "a path follows at most \(Limits.pathStepsMax) relationships"
             }
             self.steps.append(relationship.number)
-            if relationship.isToMany { self.toManyCount += 1 }
+            if relationship.isToMany {
+                self.toManyCount += 1
+                if self.toManyCount == 1 { self.namesToMany = self.names.count + 1 }
+            }
             self.lastToMany = relationship.isToMany ? relationship.number : nil
             self.entity = destination
         } else {
@@ -95,7 +124,9 @@ package struct PathResolver {
 
     mutating func count(_ name: String) -> String? {
         guard name == "count", let relationship = self.lastToMany, self.leaf == nil else {
-            return "write @count after a to-many relationship; no other name begins with @"
+            return name == "count"
+                ? "@count counts the objects of a to-many relationship: write it after one"
+                : "there is no @\(name): only @count, the number of objects of a to-many relationship"
         }
         self.steps.removeLast()
         self.toManyCount -= 1
@@ -106,9 +137,17 @@ package struct PathResolver {
 
     func finish(_ quantifier: Comparison.Quantifier) -> Result<ResolvedPath, Fault> {
         let text = self.names.joined(separator: ".")
-        if self.toManyCount > 1 { return .failure(Fault(text: "\(text) follows more than one to-many relationship")) }
+        if self.toManyCount > 1 {
+            return .failure(Fault(text: "\(text) follows more than one to-many relationship; a path may follow one"))
+        }
         if self.toManyCount == 1, quantifier == .one {
-            return .failure(Fault(text: "\(text) leads to many: write ANY, ALL or NONE before it, or @count after it"))
+            let count = self.names.prefix(self.namesToMany).joined(separator: ".") + ".@count"
+            let hint =
+                switch self.use {
+                case .tested: "write ANY, ALL or NONE before it, or count with \(count)"
+                case .read: "follow to-one relationships only, or count with \(count)"
+                }
+            return .failure(Fault(text: "\(text) leads to many: \(hint)"))
         }
         if self.toManyCount == 0, quantifier != .one {
             return .failure(Self.one(text))

@@ -15,6 +15,10 @@ public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConv
 /// The tokens of a predicate's text.
 enum PredicateToken: Equatable {
     case word(String)
+    /// `#no`: the name of a property, never a keyword.
+    case name(String)
+    /// The text of a date without quotation marks.
+    case date(String)
     /// The digits as written: a decimal keeps all of them.
     case number(String)
     case text(String)
@@ -24,6 +28,8 @@ enum PredicateToken: Equatable {
     var description: String {
         switch self {
         case .word(let word): "'\(word)'"
+        case .name(let name): "'#\(name)'"
+        case .date(let date): "'\(date)'"
         case .number(let number): "'\(number)'"
         case .text(let text): "\"\(text)\""
         case .sign(let sign): "'\(sign)'"
@@ -56,24 +62,67 @@ struct PredicateLexer {
                 tokens.append((.end, column))
                 return tokens
             }
-            tokens.append((try self.token(), column))
+            tokens.append((try self.token(after: tokens.last?.0), column))
         }
     }
 
-    private mutating func token() throws(PredicateSyntaxError) -> PredicateToken {
+    private mutating func token(after previous: PredicateToken?) throws(PredicateSyntaxError) -> PredicateToken {
         let scalar = self.scalars[self.index]
         if scalar == "\"" || scalar == "'" { return .text(try self.text(endingWith: scalar)) }
+        if self.isDate { return .date(self.date()) }
         if Self.isDigit(scalar) { return .number(self.number()) }
-        if scalar == "_" || scalar.properties.isAlphabetic {
-            let start = self.index
-            while self.index < self.scalars.count, Self.isWordPart(self.scalars[self.index]) { self.index += 1 }
-            return .word(self.string(start..<self.index))
+        if Self.isWordStart(scalar) { return .word(self.word()) }
+        if scalar == "#", self.index + 1 < self.scalars.count, Self.isWordStart(self.scalars[self.index + 1]) {
+            self.index += 1
+            return .name(self.word())
         }
         for sign in Self.signs where self.scalars[self.index...].starts(with: sign) {
             self.index += sign.count
             return .sign(String(String.UnicodeScalarView(sign)))
         }
-        throw PredicateSyntaxError(column: self.index + 1, message: "'\(scalar)' is not allowed here")
+        let hint = PredicateWords.instead(of: scalar, after: previous)
+        throw PredicateSyntaxError(column: self.index + 1, message: "'\(scalar)' is not allowed here: \(hint)")
+    }
+
+    private mutating func word() -> String {
+        let start = self.index
+        while self.index < self.scalars.count, Self.isWordPart(self.scalars[self.index]) { self.index += 1 }
+        return self.string(start..<self.index)
+    }
+
+    // MARK: Dates
+
+    /// Whether a date begins here: four digits, a hyphen and a digit. Nothing else begins so without arithmetic.
+    private var isDate: Bool {
+        let next = self.scalars[self.index...].prefix(6)
+        return next.count == 6 && next.prefix(4).allSatisfy(Self.isDigit) && next[self.index + 4] == "-"
+            && Self.isDigit(next[self.index + 5])
+    }
+
+    /// Reads everything that belongs to a date, right or wrong; `DateScanner` finds the mistakes.
+    private mutating func date() -> String {
+        let start = self.index
+        func scalar(_ offset: Int) -> Unicode.Scalar? {
+            self.index + offset < self.scalars.count ? self.scalars[self.index + offset] : nil
+        }
+        func isDigit(_ offset: Int) -> Bool { scalar(offset).map(Self.isDigit) ?? false }
+        while isDigit(0) || scalar(0) == "-" { self.index += 1 }
+        let isTime: Bool =
+            switch scalar(0) {
+            case "T", "t": isDigit(1)
+            case " ": isDigit(1) && (scalar(2) == ":" || isDigit(2) && scalar(3) == ":")
+            default: false
+            }
+        guard isTime else { return self.string(start..<self.index) }
+        self.index += 1
+        while isDigit(0) || scalar(0) == ":" || (scalar(0) == "." && isDigit(1)) { self.index += 1 }
+        if scalar(0) == "Z" || scalar(0) == "z" {
+            self.index += 1
+        } else if scalar(0) == "+" || scalar(0) == "-" {
+            self.index += 1
+            while isDigit(0) || scalar(0) == ":" { self.index += 1 }
+        }
+        return self.string(start..<self.index)
     }
 
     private func string(_ range: Range<Int>) -> String {
@@ -81,6 +130,10 @@ struct PredicateLexer {
     }
 
     private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+
+    private static func isWordStart(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "_" || scalar.properties.isAlphabetic
+    }
 
     private static func isWordPart(_ scalar: Unicode.Scalar) -> Bool {
         scalar == "_" || Self.isDigit(scalar) || scalar.properties.isAlphabetic
@@ -136,6 +189,6 @@ struct PredicateLexer {
             }
             self.index += 1
         }
-        throw PredicateSyntaxError(column: start + 1, message: "the text that begins here has no closing mark")
+        throw PredicateSyntaxError(column: start + 1, message: "the text that begins here has no closing \(mark)")
     }
 }

@@ -8,18 +8,33 @@ extension PropertyPath {
         in model: ManagedObjectModel,
         column: Int = 1
     ) throws(PredicateSyntaxError) {
-        var resolver = PathResolver(entity, model)
-        var column = column
-        for name in text.split(separator: ".", omittingEmptySubsequences: false) {
-            let isCount = name.first == "@"
-            if let fault = isCount ? resolver.count(String(name.dropFirst())) : resolver.follow(String(name)) {
-                throw PredicateSyntaxError(column: column, message: fault)
+        try self.init(TextPart(Substring(text), column: column), of: entity, in: model)
+    }
+
+    fileprivate init(
+        _ part: TextPart,
+        of entity: EntityDescription,
+        in model: ManagedObjectModel
+    ) throws(PredicateSyntaxError) {
+        var resolver = PathResolver(entity, model, .read)
+        for name in part.split(".") {
+            guard !name.text.contains(" ") else {
+                throw PredicateSyntaxError(
+                    column: name.column,
+                    message: "'\(name.text)' is not a property: write commas between properties"
+                )
             }
-            column += name.unicodeScalars.count + 1
+            let isCount = name.text.first == "@"
+            // A predicate writes `#name` for a property that is named like a keyword.
+            let isMarked = name.text.first == "#"
+            let text = String(isCount || isMarked ? name.text.dropFirst() : name.text)
+            if let fault = isCount ? resolver.count(text) : resolver.follow(text) {
+                throw PredicateSyntaxError(column: name.column, message: fault)
+            }
         }
         switch resolver.finish(.one) {
         case .success(let resolved): self = resolved.path
-        case .failure(let fault): throw PredicateSyntaxError(column: column, message: fault.text)
+        case .failure(let fault): throw PredicateSyntaxError(column: part.column, message: fault.text)
         }
     }
 
@@ -49,7 +64,7 @@ extension PropertyPath {
 }
 
 extension [OrderingTerm] {
-    /// Reads `name:ci,-createdAt,user.name`: paths, with `-` before descending ones, and with `:c`, `:d` or `:cd` after
+    /// Reads `name:c,-createdAt,user.name`: paths, with `-` before descending ones, and with `:c`, `:d` or `:cd` after
     /// texts whose case or diacritics to ignore (`:ci` is `:c`). `order` is the order of the relationship.
     public init(
         _ text: String,
@@ -57,45 +72,62 @@ extension [OrderingTerm] {
         in model: ManagedObjectModel
     ) throws(PredicateSyntaxError) {
         self = []
-        var column = 1
-        for item in text.split(separator: ",", omittingEmptySubsequences: false) {
-            self.append(try OrderingTerm(item, column, entity, model))
-            column += item.unicodeScalars.count + 1
+        for item in TextPart(text[...]).split(",") {
+            guard self.count < Limits.sortKeysMax else {
+                throw PredicateSyntaxError(
+                    column: item.column,
+                    message: "a request has at most \(Limits.sortKeysMax) sort keys"
+                )
+            }
+            self.append(try OrderingTerm(item, entity, model))
         }
     }
 }
 
 extension OrderingTerm {
     fileprivate init(
-        _ item: Substring,
-        _ column: Int,
+        _ item: TextPart,
         _ entity: EntityDescription,
         _ model: ManagedObjectModel
     ) throws(PredicateSyntaxError) {
-        let parts = item.filter { $0 != " " }.split(separator: ":", omittingEmptySubsequences: false)
-        var name = parts.first ?? ""
+        let parts = item.split(":")
+        let isAscending = parts[0].text.first != "-"
+        let isSigned = !isAscending || parts[0].text.first == "+"
+        let path = isSigned ? parts[0].dropFirst : parts[0]
+        guard !path.text.isEmpty else {
+            throw PredicateSyntaxError(column: path.column, message: "a sort key is missing: write a path like name")
+        }
+        let words = path.split(" ")
+        for word in words.dropFirst().suffix(1) + parts.dropFirst() where Self.isDirection(word.text) {
+            throw PredicateSyntaxError(
+                column: word.column,
+                message: "write -\(words[0].text) for descending order, and \(words[0].text) for ascending"
+            )
+        }
         var folding: TextFolding = []
         if parts.count > 1 {
-            switch parts[1] {
-            case "c" where parts.count == 2, "ci" where parts.count == 2: folding = .caseInsensitive
-            case "d" where parts.count == 2: folding = .diacriticInsensitive
-            case "cd" where parts.count == 2: folding = [.caseInsensitive, .diacriticInsensitive]
+            switch parts.count == 2 ? parts[1].text : "" {
+            case "c", "ci": folding = .caseInsensitive
+            case "d": folding = .diacriticInsensitive
+            case "cd": folding = [.caseInsensitive, .diacriticInsensitive]
             default:
                 throw PredicateSyntaxError(
-                    column: column + name.unicodeScalars.count,
-                    message: "after a colon write c (ignore case), d (ignore diacritics) or cd"
+                    column: parts[1].start - 1,
+                    message: "after a colon write c (ignore case), d (ignore diacritics) or cd (both)"
                 )
             }
         }
-        let isAscending = name.first != "-"
-        if name.first == "-" || name.first == "+" { name = name.dropFirst() }
-        let isAttribute = entity.attributes.contains { $0.name.hasSameBytes(as: String(name)) }
-        if name == "order", !isAttribute {
+        let isAttribute = entity.attributes.contains { $0.name.hasSameBytes(as: String(path.text)) }
+        if path.text == "order", !isAttribute {
             self.init(key: .order, isAscending: isAscending, folding: folding)
         } else {
-            let path = try PropertyPath(name, of: entity, in: model, column: column)
+            let path = try PropertyPath(path, of: entity, in: model)
             self.init(key: .path(path), isAscending: isAscending, folding: folding)
         }
+    }
+
+    private static func isDirection(_ word: Substring) -> Bool {
+        ["asc", "ascending", "desc", "descending"].contains(word.lowercased())
     }
 }
 
@@ -106,18 +138,22 @@ extension SectionKey {
         of entity: EntityDescription,
         in model: ManagedObjectModel
     ) throws(PredicateSyntaxError) {
-        let text = text.filter { $0 != " " }
-        guard let open = text.firstIndex(of: "(") else {
-            self.init(.value, of: try PropertyPath(text, of: entity, in: model))
+        let part = TextPart(text[...])
+        guard let open = part.text.firstIndex(of: "(") else {
+            self.init(.value, of: try PropertyPath(part, of: entity, in: model))
             return
         }
-        let name = text[..<open]
-        guard let function = Function.allCases.first(where: { $0.name == name }), text.last == ")" else {
+        let name = TextPart(part.text[..<open], column: part.column)
+        guard let function = Function.allCases.first(where: { $0.name == name.text }), part.text.last == ")" else {
             let names = Function.allCases.dropFirst().map { "\($0.name)(…)" }.joined(separator: ", ")
-            throw PredicateSyntaxError(column: 1, message: "a section key is a property or one of \(names)")
+            throw PredicateSyntaxError(
+                column: part.column,
+                message: "a section key is a property or one of \(names)"
+            )
         }
-        let inner = text[text.index(after: open)...].dropLast()
-        self.init(function, of: try PropertyPath(inner, of: entity, in: model, column: name.unicodeScalars.count + 2))
+        let inner = part.text[part.text.index(after: open)...].dropLast()
+        let column = part.column + part.text[...open].unicodeScalars.count
+        self.init(function, of: try PropertyPath(TextPart(inner, column: column), of: entity, in: model))
     }
 
     public func text(of entity: EntityDescription, in model: ManagedObjectModel) -> String {

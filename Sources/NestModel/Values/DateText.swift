@@ -15,80 +15,16 @@ package enum DateText {
 
     /// Reads `2026-11-21`, optionally with a time `T09:30[:15[.123456]]` and a zone `Z` or `+01:00`. Without a zone the
     /// time is UTC.
-    package static func microseconds(_ text: String) -> Int64? {
-        var scanner = Scanner(bytes: Array(text.utf8))
-        guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
-            let day = scanner.number(2), (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day)
-        else { return nil }
-        var seconds: Int64 = 0
-        var micros: Int64 = 0
-        if scanner.skip("T") || scanner.skip("t") || scanner.skip(" ") {
-            guard let hour = scanner.number(2), hour < 24, scanner.skip(":"), let minute = scanner.number(2),
-                minute < 60
-            else { return nil }
-            seconds = hour * 3_600 + minute * 60
-            if scanner.skip(":") {
-                guard let second = scanner.number(2), second < 60 else { return nil }
-                seconds += second
-                if scanner.skip(".") {
-                    guard let fraction = scanner.fraction() else { return nil }
-                    micros = fraction
-                }
-            }
-            guard let offset = scanner.zone() else { return nil }
-            seconds -= offset
-        }
-        guard scanner.isAtEnd else { return nil }
-        return (Self.dayNumber(year, month, day) * 86_400 + seconds) * 1_000_000 + micros
-    }
+    package static func microseconds(_ text: String) -> Int64? { try? Self.microseconds(text, .fixed) }
 
-    private struct Scanner {
-        let bytes: [UInt8]
-        var index = 0
-
-        init(bytes: [UInt8]) {
-            self.bytes = bytes
-        }
-
-        var isAtEnd: Bool { self.index == self.bytes.count }
-
-        mutating func skip(_ character: Unicode.Scalar) -> Bool {
-            guard self.index < self.bytes.count, self.bytes[self.index] == UInt8(ascii: character) else { return false }
-            self.index += 1
-            return true
-        }
-
-        private mutating func digit() -> Int64? {
-            guard self.index < self.bytes.count, (0x30...0x39).contains(self.bytes[self.index]) else { return nil }
-            defer { self.index += 1 }
-            return Int64(self.bytes[self.index] - 0x30)
-        }
-
-        mutating func number(_ digits: Int) -> Int64? {
-            var value: Int64 = 0
-            for _ in 0..<digits {
-                guard let digit = self.digit() else { return nil }
-                value = value * 10 + digit
-            }
-            return value
-        }
-
-        /// Reads one to six digits as microseconds.
-        mutating func fraction() -> Int64? {
-            guard var value = self.digit() else { return nil }
-            for _ in 0..<5 { value = value * 10 + (self.digit() ?? 0) }
-            return value
-        }
-
-        /// Reads a zone; returns seconds east of UTC.
-        mutating func zone() -> Int64? {
-            if self.isAtEnd || self.skip("Z") || self.skip("z") { return 0 }
-            let isWest = self.skip("-")
-            guard isWest || self.skip("+"), let hours = self.number(2), hours < 24 else { return nil }
-            _ = self.skip(":")
-            guard let minutes = self.number(2), minutes < 60 else { return nil }
-            return (isWest ? -1 : 1) * (hours * 3_600 + minutes * 60)
-        }
+    /// Reads the same forms. Times without a zone are in the zone of `reading`.
+    package static func microseconds(_ text: String, _ reading: DateReading) throws(DateFault) -> Int64 {
+        var scanner = DateScanner(text)
+        let day = try scanner.day()
+        let time = try scanner.time()
+        let local = day * 86_400 + time.seconds
+        let seconds = time.zone.map { local - $0 } ?? reading.moment(local)
+        return seconds * 1_000_000 + time.microseconds
     }
 
     static func dividingDown(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
@@ -101,7 +37,7 @@ package enum DateText {
         return String(repeating: "0", count: max(width - text.utf8.count, 0)) + text
     }
 
-    private static func days(in month: Int64, of year: Int64) -> Int64 {
+    static func days(in month: Int64, of year: Int64) -> Int64 {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: 30

@@ -32,6 +32,12 @@ public struct TextFolding: OptionSet, Hashable, Sendable {
         return self.contains(.caseInsensitive) ? text.lowercased().uppercased().lowercased() : text
     }
 
+    /// Returns the folded text, composed canonically: what is left of a letter is one scalar again, also of a Korean
+    /// syllable.
+    package func composed(_ text: String) -> String {
+        self.foldASCII(text) ?? self.fold(text).precomposedStringWithCanonicalMapping
+    }
+
     private func foldASCII(_ text: String) -> String? {
         var text = text
         return text.withUTF8 { bytes -> String? in

@@ -1,6 +1,7 @@
 import Configuration
 import Foundation
 import NestDocuments
+import NestModel
 
 /// A source of settings: a provider of swift-configuration, and its name in faults.
 struct SettingSource {

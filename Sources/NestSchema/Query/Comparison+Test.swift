@@ -5,12 +5,14 @@ package struct CompiledComparison: Sendable {
     package let comparison: Comparison
     private let values: [AttributeValue]
     let pattern: LikePattern?
+    let expression: MatchExpression?
     private let search: ByteSearch?
     private let members: Set<AttributeValue>
     private let isDecimal: Bool
 
-    /// `isDecimal`: the path's value is a decimal, whose text is compared as a number.
-    package init(_ comparison: Comparison, isDecimal: Bool) {
+    /// `isDecimal`: the path's value is a decimal, whose text is compared as a number. `expressions` has the regular
+    /// expression of a `MATCHES`.
+    package init(_ comparison: Comparison, isDecimal: Bool, _ expressions: MatchExpressions = MatchExpressions()) {
         self.comparison = comparison
         self.isDecimal = isDecimal
         let folding = comparison.folding
@@ -22,6 +24,7 @@ package struct CompiledComparison: Sendable {
         } else {
             self.pattern = nil
         }
+        self.expression = expressions[comparison]
         if comparison.operator == .contains, case .string(let text)? = self.values.first {
             self.search = ByteSearch(Array(text.utf8))
         } else {
@@ -46,6 +49,7 @@ package struct CompiledComparison: Sendable {
                 && (self.order(value, self.values[1]).map { $0 <= 0 } ?? false)
         case .isIn: self.isMember(value)
         case .contains, .beginsWith, .endsWith, .like: self.textIsTrue(of: value)
+        case .matches: self.expressionIsTrue(of: value)
         // `RowFilter` checks membership in sub-trees itself; `fault(of:)` refuses the operator after a path.
         case .inSubtree: preconditionFailure("the result checks sub-trees, a comparison does not")
         }
@@ -87,6 +91,13 @@ package struct CompiledComparison: Sendable {
             return a.hasSameBytes(as: b) ? 0 : DecimalText.isLess(a, b) ? -1 : 1
         }
         return self.folded(value).compared(with: other)
+    }
+
+    private func expressionIsTrue(of value: AttributeValue) -> Bool {
+        // A request is refused before it has a comparison without an expression.
+        guard let expression = self.expression else { preconditionFailure("MATCHES has a regular expression") }
+        guard case .string(let text) = value else { return false }
+        return expression.matches(text)
     }
 
     private func textIsTrue(of value: AttributeValue) -> Bool {

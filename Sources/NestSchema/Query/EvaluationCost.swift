@@ -65,6 +65,8 @@ extension CompiledComparison {
         switch self.comparison.operator {
         case .like: perByte = 40 + 4 * (self.pattern?.wordCount ?? 0)
         case .contains: perByte = 5
+        // The worst case: for each byte every instruction of the pattern.
+        case .matches: perByte = 10 + 4 * (self.expression?.instructionCount ?? 0)
         default: perByte = 0
         }
         // Folding examines each character.
@@ -76,6 +78,6 @@ extension CompiledComparison {
     var byteCount: Int {
         let values = self.comparison.values.reduce(0) { $0 + 48 + $1.byteCount }
         // The values are stored three times: original, folded, and in a set.
-        return 128 + 3 * values + (self.pattern?.byteCount ?? 0)
+        return 128 + 3 * values + (self.pattern?.byteCount ?? 0) + (self.expression?.byteCount ?? 0)
     }
 }

@@ -21,14 +21,19 @@ package final class RowFilter: Hashable, Sendable {
     /// Whether the filter reads only the row's own values.
     package let isOwn: Bool
 
-    /// `predicate` is canonical and has no faults.
-    package init(_ predicate: FetchPredicate, _ entity: EntityDescription, _ layout: ModelLayout) {
+    /// `predicate` is canonical and has no faults. `expressions` are those of its `MATCHES`.
+    package init(
+        _ predicate: FetchPredicate,
+        _ entity: EntityDescription,
+        _ layout: ModelLayout,
+        _ expressions: MatchExpressions
+    ) {
         guard let table = layout[entity.number] else { preconditionFailure("an entity has a table") }
         var operands: [Operand] = []
         var comparisons: [CompiledComparison] = []
         for comparison in predicate.comparisons {
             let type = comparison.path.attributeType(of: entity, in: layout.model)
-            let compiled = CompiledComparison(comparison, isDecimal: type == .decimal)
+            let compiled = CompiledComparison(comparison, isDecimal: type == .decimal, expressions)
             operands.append(Self.operand(compiled, entity, layout))
             comparisons.append(compiled)
         }

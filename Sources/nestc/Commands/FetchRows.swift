@@ -9,9 +9,9 @@ struct FetchRows: NestCommand {
         abstract: "List objects of an entity or of a relationship.",
         discussion: """
             Examples:
-              nestc fetch --entity User --sort name:ci,-createdAt --limit 20
+              nestc fetch --entity User --sort name:c,-createdAt --limit 20
               nestc fetch --entity User --properties name,company.name,phones.@count
-              nestc fetch --entity User --section 'firstCharacter(name)' --sort name:ci
+              nestc fetch --entity User --section 'firstCharacter(name)' --sort name:c
               nestc fetch --entity User --where 'ANY phones.number BEGINSWITH "12"' --count
               nestc fetch --entity User --sort name --window 100..120
               nestc fetch --entity User --sort name --around 90210:5

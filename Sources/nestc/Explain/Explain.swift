@@ -9,7 +9,7 @@ struct Explain: NestCommand {
         discussion: """
             Examples:
               nestc explain                          the top of the outline
-              nestc explain --entity User --where 'company.name == "Acme"' --sort name:ci
+              nestc explain --entity User --where 'company.name == "Acme"' --sort name:c
               nestc explain --entity User --json
 
             explain shows how the server finds the rows and keeps them up to date, what that costs, and how many \

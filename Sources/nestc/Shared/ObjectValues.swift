@@ -21,7 +21,7 @@ struct ObjectValues {
             guard !isNull || text == "null" else { throw CommandFailure(.usage, "':=' takes only null") }
             let property = try entity.requireProperty(String(name))
             if let attribute = entity.attribute(property) {
-                let value = isNull ? .null : try ValueText.value(text, for: attribute)
+                let value = isNull ? .null : try ValueText.value(text, for: attribute, dates: .local)
                 self.assignments.append(PropertyAssignment(property, .value(value)))
             } else if isNull || (text.isEmpty && entity.isToMany(property)) {
                 self.clear(property, entity)

@@ -23,8 +23,13 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         name: .customLong("where"),
+        // A predicate may begin with a negative number.
+        parsing: .unconditional,
         help: ArgumentHelp(
-            "Only objects that match, like 'done == NO AND ANY tags.name CONTAINS[cd] \"ann\"'.",
+            """
+            Only objects that match, like 'done == NO AND ANY tags.name CONTAINS[cd] "ann"', 'born >= 2026-02-01', \
+            'SELF IN SUBTREE(2)'. docs/query-language.md has all operators.
+            """,
             valueName: "predicate"
         )
     )
@@ -35,7 +40,7 @@ struct RequestOptions: ParsableArguments {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            Sort by these keys, '-' for descending and ':ci' to ignore case: name:ci,-createdAt,user.name,\
+            Sort by these keys, '-' for descending and ':c' to ignore case: name:c,-createdAt,user.name,\
             children.@count; 'order' is the list's order. (default: the relationship's order, or by id)
             """,
             valueName: "paths"
@@ -96,7 +101,7 @@ struct RequestOptions: ParsableArguments {
         let entity = resolved.entity
         if let predicate {
             resolved.request.predicate = try pointing(at: predicate) { () throws(PredicateSyntaxError) in
-                try FetchPredicate(predicate, of: entity, in: model)
+                try FetchPredicate(predicate, of: entity, in: model, dates: .local)
             }
         }
         if let sort { try resolved.request.setSort(sort, entity, model) }

@@ -14,21 +14,22 @@ func pointing<Result>(
 
 extension CommandFailure {
     static func pointing(at text: String, _ error: PredicateSyntaxError) -> CommandFailure {
-        let mark = String(repeating: " ", count: max(error.column - 1, 0)) + "^"
-        return CommandFailure(.usage, "\(error)\n  \(text)\n  \(mark)")
+        let (line, before) = error.line(of: text)
+        return CommandFailure(.usage, "\(error)\n  \(line)\n  \(CaretText.blanks(before))^")
     }
 }
 
 extension ObjectFetchRequest {
-    /// Sets the order from a text like `name:ci,-createdAt,user.name`.
+    /// Sets the order from a text like `name:c,-createdAt,user.name`.
     mutating func setSort(_ text: String, _ entity: EntityDescription, _ model: ManagedObjectModel) throws {
         self.sort = try pointing(at: text) { () throws(PredicateSyntaxError) in
             let sort = try [OrderingTerm](text, of: entity, in: model)
-            for (descriptor, item) in zip(sort, listItems(text)) {
+            for (descriptor, item) in zip(sort, TextPart(text[...]).split(",")) {
                 guard case .path(let path) = descriptor.key, path.leaf == .object else { continue }
                 let name = path.text(of: entity, in: model)
+                let isSigned = item.text.first == "-" || item.text.first == "+"
                 throw PredicateSyntaxError(
-                    column: item.column,
+                    column: isSigned ? item.dropFirst.column : item.column,
                     message: "\(name) is a relationship: sort by an attribute like \(name).name, or by a count"
                 )
             }
@@ -54,7 +55,7 @@ extension ObjectFetchRequest {
         _ model: ManagedObjectModel
     ) throws -> [PropertyNumber] {
         var properties: [PropertyNumber] = []
-        for item in listItems(text) {
+        for item in TextPart(text[...]).split(",") {
             let property = try self.property(item, text, entity, model)
             if !properties.contains(property) { properties.append(property) }
         }
@@ -63,14 +64,14 @@ extension ObjectFetchRequest {
     }
 
     private mutating func property(
-        _ item: ListItem,
+        _ item: TextPart,
         _ text: String,
         _ entity: EntityDescription,
         _ model: ManagedObjectModel
     ) throws -> PropertyNumber {
         guard item.text.contains(".") else {
             if item.text == "entity" { return .entity }
-            let property = try entity.requireProperty(item.text)
+            let property = try entity.requireProperty(String(item.text))
             guard !entity.isToMany(property) else {
                 throw CommandFailure(
                     .usage,
@@ -92,20 +93,14 @@ extension ObjectFetchRequest {
     }
 }
 
-private struct ListItem {
-    var text: String
-    /// The column where the text begins.
-    var column: Int
-}
-
-/// Returns the parts of a text between commas.
-private func listItems(_ text: String) -> [ListItem] {
-    var items: [ListItem] = []
-    var column = 1
-    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-        let spaces = part.prefix { $0 == " " }.count
-        items.append(ListItem(text: String(part.filter { $0 != " " }), column: column + spaces))
-        column += part.unicodeScalars.count + 1
+extension PredicateSyntaxError {
+    /// Returns the line of the text that has the error, and the part of it before the error.
+    func line(of text: String) -> (line: String, before: String) {
+        let scalars = Array(text.unicodeScalars)
+        let index = min(max(self.column - 1, 0), scalars.count)
+        let start = scalars[..<index].lastIndex(of: "\n").map { $0 + 1 } ?? 0
+        let end = scalars[index...].firstIndex(of: "\n") ?? scalars.count
+        func string(_ range: Range<Int>) -> String { String(String.UnicodeScalarView(scalars[range])) }
+        return (string(start..<end), string(start..<index))
     }
-    return items
 }

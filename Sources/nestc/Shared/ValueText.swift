@@ -3,11 +3,13 @@ import NestModel
 
 /// Converts values to and from text.
 enum ValueText {
-    /// Parses a value of an attribute's type. `isAssigned`: the value is part of an assignment on the command line.
+    /// Parses a value of an attribute's type. `isAssigned`: the value is part of an assignment. `dates`: how a person's
+    /// dates are read; without it, those of a document, in UTC.
     static func value(
         _ text: String,
         for attribute: AttributeDescription,
-        isAssigned: Bool = true
+        isAssigned: Bool = true,
+        dates: DateReading? = nil
     ) throws -> AttributeValue {
         func fail(_ what: String) -> CommandFailure {
             let hint = attribute.isOptional && isAssigned ? "; '\(attribute.name):=null' removes the value" : ""
@@ -29,10 +31,18 @@ enum ValueText {
             default: throw fail("yes or no")
             }
         case .date:
-            guard let date = text == "now" ? microsecondsNow() : DateText.microseconds(text) else {
-                throw fail("a date like 2026-11-21T09:30:00Z, or now")
+            if let dates {
+                do throws(DateFault) {
+                    value = .date(try dates.microseconds(text))
+                } catch {
+                    throw fail("a date: \(error.message)")
+                }
+            } else {
+                guard let date = text == "now" ? microsecondsNow() : DateText.microseconds(text) else {
+                    throw fail("a date like 2026-11-21T09:30:00Z, or now")
+                }
+                value = .date(date)
             }
-            value = .date(date)
         case .data:
             guard let bytes = Base64.bytes(text) else { throw fail("base64") }
             value = .data(bytes)

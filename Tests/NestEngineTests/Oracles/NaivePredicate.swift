@@ -81,6 +81,7 @@ extension NaiveResults {
             guard case .string(let text) = value else { return value }
             return .string(comparison.folding.fold(text))
         }
+        if comparison.operator == .matches { return Self.matches(comparison, raw) }
         let value = folded(raw)
         let wanted = comparison.values.map(folded)
         func isBelow(_ a: AttributeValue, _ b: AttributeValue) -> Bool {
@@ -107,8 +108,17 @@ extension NaiveResults {
         case .contains, .beginsWith, .endsWith, .like:
             guard case .string(let text) = value, case .string(let part) = wanted[0] else { return false }
             return Self.isFound(Array(part.unicodeScalars), in: Array(text.unicodeScalars), comparison.operator)
-        case .inSubtree: preconditionFailure("inSubtree does not compare values")
+        case .inSubtree, .matches: preconditionFailure("\(comparison.operator) does not compare values")
         }
+    }
+
+    /// Matches with Swift's own regular expressions, which backtrack.
+    private static func matches(_ comparison: Comparison, _ value: AttributeValue) -> Bool {
+        guard case .string(let text) = value, case .string(let pattern) = comparison.values[0] else { return false }
+        let marks = comparison.folding.intersection(.diacriticInsensitive)
+        var expression = try! Regex(marks.composed(pattern)).matchingSemantics(.unicodeScalar)
+        if comparison.folding.contains(.caseInsensitive) { expression = expression.ignoresCase() }
+        return marks.composed(text).wholeMatch(of: expression) != nil
     }
 
     private static func isFound(

@@ -114,16 +114,19 @@ extension SeededRandom {
             pool = scene.values(attribute)
             isText = attribute.type == .string || attribute.type == .uri
             operators += [.less, .lessOrEqual, .greater, .greaterOrEqual, .between]
-            if isText { operators += [.contains, .beginsWith, .endsWith, .like] }
+            if isText { operators += [.contains, .beginsWith, .endsWith, .like, .matches] }
         }
         guard !pool.isEmpty else { return nil }
         let symbol = operators.randomElement(using: &self)!
-        let needsText = [.contains, .beginsWith, .endsWith, .like].contains(symbol)
+        let needsText = [.contains, .beginsWith, .endsWith, .like, .matches].contains(symbol)
         let count = symbol == .between ? 2 : symbol == .isIn ? self.below(4) : 1
         var values = (0..<count).map { _ in
             !needsText && self.oneIn(6) ? AttributeValue.null : pool.randomElement(using: &self)!
         }
         if symbol == .like { values = [.string(["*a*", "?", "a*", "", "*\\*", "??*"].randomElement(using: &self)!)] }
+        if symbol == .matches {
+            values = [.string([".*a.*", ".", "[^a]*", "", ".*(a|e).+", "(a*)*.?"].randomElement(using: &self)!)]
+        }
         let folding = isText && self.oneIn(2) ? TextFolding(rawValue: UInt8(1 + self.below(3))) : []
         return Comparison(quantifier: quantifier, path: path, operator: symbol, folding: folding, values: values)
     }

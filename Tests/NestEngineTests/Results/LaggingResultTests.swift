@@ -18,6 +18,19 @@ import Testing
         return request
     }
 
+    /// A request whose pattern takes so long for each byte as it may.
+    private func matching(_ pattern: String) -> ObjectFetchRequest {
+        var request = self.like("")
+        request.predicate = FetchPredicate(
+            Comparison(
+                path: PropertyPath(leaf: .attribute(EngineFixture.title)),
+                operator: .matches,
+                values: [.string(pattern)]
+            )
+        )
+        return request
+    }
+
     private func evaluations(_ fixture: EngineFixture, _ client: SimulatedClient, _ request: ObjectFetchRequest) throws
         -> Int
     {
@@ -60,6 +73,40 @@ import Testing
             let wanted =
                 titles.count { $0.dropFirst(6).contains("\(number)") } + ("1 own".contains("\(number)") ? 1 : 0)
             #expect(attacker.subscriptions[request]?.state?.total == wanted, "\(number)")
+        }
+    }
+
+    /// The cost of a regular expression is counted for each byte of the text. A commit does not wait for a result with
+    /// a large one, and the result is brought up to date later.
+    @Test func regularExpressionsAreCountedByTheLengthOfTheText() throws {
+        let fixture = try EngineFixture(evaluationNanosecondsMax: 1_000_000)
+        fixture.holdsReads = true
+        let writer = try fixture.connect(session: 1)
+        let attacker = try fixture.connect(session: 2)
+        let large = self.matching("(a|b)*a(a|b){901}")
+        let small = self.matching("[ab]+")
+        for request in [large, small] { try fixture.perform([attacker.subscribe(request)]) }
+        let title = String(repeating: "ab", count: 2_000)
+        let (id, write) = writer.request(
+            .transaction(WriteTransaction(mutations: [EngineFixture.insert(title)]))
+        )
+        try fixture.perform([write])
+        #expect(writer.replies[id]?.receipt != nil)
+        #expect(try self.evaluations(fixture, writer, large) == 0)
+        #expect(try self.evaluations(fixture, writer, small) == 1)
+        #expect(attacker.subscriptions[small]?.state?.total == 1)
+        fixture.holdsReads = false
+        while fixture.engine.hasBacklog || !fixture.reads.isEmpty { try fixture.perform([]) }
+        #expect(attacker.subscriptions[large]?.state?.total == 1)
+    }
+
+    /// A pattern that cannot be compiled is refused with what is wrong.
+    @Test func patternsThatCannotBeCompiledAreRefused() throws {
+        let fixture = try EngineFixture()
+        let client = try fixture.connect(session: 1)
+        for (pattern, words) in [("(?=a)", "look-ahead"), ("(", "is not closed"), (".{1000}", "4000 instructions")] {
+            let error = try fixture.ask(client, .explain(self.matching(pattern))).error
+            #expect(error?.code == .invalidPredicate && error?.message.contains(words) == true, "\(error as Any)")
         }
     }
 

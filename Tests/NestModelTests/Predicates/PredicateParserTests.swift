@@ -52,6 +52,9 @@ import Testing
         ("name == nil", "name == nil"),
         ("name CONTAINS[CD] \"É\"", "name CONTAINS[cd] \"e\""),
         ("name LIKE \"a*?\\*\"", "name LIKE \"a*?\\\\*\""),
+        ("name MATCHES \"[A-Z]\\d+\"", "name MATCHES \"[A-Z]\\\\d+\""),
+        ("ANY posts.title matches[dc] 'É\\.*'", "ANY posts.title MATCHES[cd] \"É\\\\.*\""),
+        ("name MATCHES ''", "name MATCHES \"\""),
         ("boss == 7", "boss == 7"),
         ("boss.name beginswith \"A\"", "boss.name BEGINSWITH \"A\""),
         ("boss == NULL", "boss == nil"),
@@ -103,9 +106,15 @@ import Testing
         ("age 1", 5, "an operator"),
         ("age == 1 AND", 13, "a property of User"),
         ("(age == 1", 10, "')'"),
+        ("age MATCHES '3'", 13, "cannot be compared"),
+        ("boss MATCHES 'a'", 14, "cannot be compared"),
+        ("age IN {3} MATCHES 'a'", 12, "AND, OR or the end"),
+        ("name MATCHES nil", 1, "can only be compared with a text by MATCHES"),
+        ("name MATCHES {'a'}", 14, "a value is expected"),
+        ("'a' MATCHES name", 5, "write the property to the left of MATCHES"),
         ("age == 1)", 9, "AND, OR or the end"),
         ("name == 1", 9, "quotation marks"),
-        ("born == \"2026-01-31\"", 9, "write date("),
+        ("born == \"2026-31-01\"", 15, "there is no month 31"),
         ("age == \"x\"", 8, "cannot be compared"),
         ("name > 'a' AND age CONTAINS 'x'", 29, "cannot be compared"),
         ("age CONTAINS 3", 1, "is for text"),
@@ -118,8 +127,7 @@ import Testing
         ("ANY posts.user.tags.title == 'x'", 5, "more than one to-many"),
         ("name.first == 'x'", 6, "not a relationship"),
         ("posts.@sum == 1", 8, "@count"),
-        ("name MATCHES 'a'", 6, "use LIKE"),
-        ("name == 'abc", 9, "no closing mark"),
+        ("name == 'abc", 9, "no closing '"),
         ("age == 1 ; age == 2", 10, "not allowed here"),
         ("name ==[x] 'a'", 9, "[c]"),
         ("age BETWEEN {1}", 5, "two values"),
@@ -155,7 +163,7 @@ import Testing
             "age", "name", "boss", ".", "posts", "@", "count", "==", "!=", "<", "IN", "{", "}", "(", ")", ",", "1",
             "2.5", "'a'",
             "\"b", "AND", "OR", "NOT", "ANY", "nil", "[", "c", "]", "SELF", "SUBTREE", "date", " ", "é", "-", "LIKE",
-            "BETWEEN",
+            "BETWEEN", "MATCHES", "born", "2026-02-01", "2026-02", "today", "'2026-02-01'", ":", "#", "\"%\"", "key",
         ]
         var read = 0
         for _ in 0..<20_000 {
@@ -164,6 +172,12 @@ import Testing
             read += 1
             #expect(predicate.isWellFormed)
             #expect(predicate.faults(for: Self.user, in: Self.model).isEmpty, "\(text)")
+            let canonical = predicate.text(of: Self.user, in: Self.model)
+            #expect(try FetchPredicate(canonical, of: Self.user, in: Self.model) == predicate, "\(text): \(canonical)")
+            var writer = ByteWriter()
+            writer.write(predicate: predicate)
+            let read = try ByteReader.read(writer.bytes) { (reader) throws(DecodingFailure) in try reader.predicate() }
+            #expect(read == predicate, "\(text)")
         }
         #expect(read > 100)
     }

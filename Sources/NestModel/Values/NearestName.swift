@@ -1,11 +1,18 @@
 /// Suggests a known name for one that does not exist.
-enum NearestName {
+package enum NearestName {
     /// Returns "; did you mean …?", or an empty text when no name is near.
-    static func hint(_ name: String, among names: [String]) -> String {
+    package static func hint(_ name: String, among names: [String]) -> String {
+        self.name(near: name, among: names).map { "; did you mean \($0)?" } ?? ""
+    }
+
+    /// Returns the name with the fewest different letters, or `nil` when no name is near.
+    package static func name(near name: String, among names: [String]) -> String? {
+        // No name of a setting or a property is so long.
+        guard name.utf8.count <= 128 else { return nil }
         let near = names.map { (name: $0, distance: Self.distance(name.lowercased(), $0.lowercased())) }
             .min { $0.distance < $1.distance }
-        guard let near, near.distance <= max(2, name.count / 3) else { return "" }
-        return "; did you mean \(near.name)?"
+        guard let near, near.distance <= (name.count < 4 ? 1 : max(2, name.count / 3)) else { return nil }
+        return near.name
     }
 
     /// Returns the number of letters to insert, delete or replace.

@@ -1,0 +1,174 @@
+/// Paths, sub-trees and values.
+extension PredicateParser {
+    // MARK: Paths
+
+    mutating func path(_ quantifier: Comparison.Quantifier) throws(PredicateSyntaxError) -> ResolvedPath {
+        let column = self.column
+        var resolver = PathResolver(self.entity, self.model, .tested)
+        if self.isWord("SELF") {
+            self.advance()
+            guard self.token != .sign(".") else {
+                throw self.error(
+                    self.hasProperty("self")
+                        ? "SELF is the object: write #self for the property"
+                        : "a path begins with a property, not with SELF"
+                )
+            }
+            return try self.resolved(resolver.object(quantifier), at: column)
+        }
+        repeat {
+            let isCount = self.take(sign: "@")
+            let name: String
+            switch self.token {
+            case .word(let word): name = word
+            case .name(let word) where !isCount: name = word
+            default: throw self.noProperty(of: resolver.entity)
+            }
+            if !isCount, let fault = self.functionFault(name, resolver) { throw self.error(fault) }
+            let fault = isCount ? resolver.count(name) : resolver.follow(name)
+            if let fault { throw self.error(fault) }
+            self.advance()
+        } while self.take(sign: ".")
+        guard self.token != .sign("@") else { throw self.error("write a point before @, like phones.@count") }
+        return try self.resolved(resolver.finish(quantifier), at: column)
+    }
+
+    private func resolved(_ result: Result<ResolvedPath, PathResolver.Fault>, at column: Int)
+        throws(PredicateSyntaxError) -> ResolvedPath
+    {
+        switch result {
+        case .success(let path): return path
+        case .failure(let fault): throw self.error(fault.text, at: column)
+        }
+    }
+
+    /// Reads `SUBTREE(id, relationship)`.
+    mutating func subtree() throws(PredicateSyntaxError) -> PredicateTree {
+        self.advance()
+        let open = self.column
+        guard self.take(sign: "(") else { throw self.unexpected("'('", "write SELF IN SUBTREE(id)") }
+        guard case .number(let digits) = self.token, let id = Int64(digits), id > 0, id <= Limits.objectIDMax else {
+            throw self.unexpected("the id of an object")
+        }
+        self.advance()
+        let candidates = self.entity.relationships.filter { self.model.hasSubtrees(of: self.entity, by: $0) }
+        var relationship = candidates.count == 1 ? candidates[0] : nil
+        if self.take(sign: ",") {
+            let named: RelationshipDescription? =
+                switch self.token {
+                case .word(let name), .name(let name): candidates.first { $0.name.hasSameBytes(as: name) }
+                default: nil
+                }
+            guard let named else {
+                let names = candidates.map(\.name).joined(separator: ", ")
+                throw self.unexpected(
+                    "a to-many relationship of \(self.entity.name) to itself",
+                    names.isEmpty ? "there is none" : "write \(names)"
+                )
+            }
+            relationship = named
+            self.advance()
+        }
+        guard let relationship else {
+            throw self.error(
+                candidates.isEmpty
+                    ? "\(self.entity.name) has no to-many relationship to itself: there are no sub-trees"
+                    : "name the relationship: SUBTREE(\(id), \(candidates[0].name))"
+            )
+        }
+        try self.expect(sign: ")", closing: open)
+        let values: [AttributeValue] = [.reference(ObjectID(id)), .integer(Int64(relationship.number.rawValue))]
+        return .comparison(Comparison(path: PropertyPath(leaf: .object), operator: .inSubtree, values: values))
+    }
+
+    // MARK: Values
+
+    /// Whether the token begins a value and not a path. The words for moments are properties if the entity has such.
+    var beginsLiteral: Bool {
+        switch self.token {
+        case .number, .text, .date, .sign("-"), .sign("+"): return true
+        case .word(let word):
+            let isCall = self.next == .sign("(")
+            if isCall, PredicateWords.functions.contains(word.uppercased()) { return true }
+            if DateReading.Word(word) != nil { return isCall || !self.hasProperty(word) }
+            return PredicateWords.values.contains(word.uppercased())
+        default: return false
+        }
+    }
+
+    mutating func list() throws(PredicateSyntaxError) -> [PredicateLiteral] {
+        let open = self.column
+        let end: String
+        if self.take(sign: "{") {
+            end = "}"
+        } else if self.take(sign: "(") {
+            end = ")"
+        } else {
+            throw self.unexpected("a list like {1, 2, 3}")
+        }
+        var literals: [PredicateLiteral] = []
+        if self.take(sign: end) { return [] }
+        repeat {
+            guard literals.count < Limits.predicateValuesMax else {
+                throw self.error("a list has at most \(Limits.predicateValuesMax) values")
+            }
+            literals.append(try self.literal())
+        } while self.take(sign: ",")
+        try self.expect(sign: end, closing: open)
+        return literals
+    }
+
+    mutating func literal() throws(PredicateSyntaxError) -> PredicateLiteral {
+        let column = self.column
+        var sign = ""
+        var isSigned = true
+        if self.take(sign: "-") { sign = "-" } else if !self.take(sign: "+") { isSigned = false }
+        switch self.token {
+        case .number(let number):
+            self.advance()
+            return PredicateLiteral(kind: .number(sign + number), column: column)
+        case .text(let text) where !isSigned:
+            self.advance()
+            return PredicateLiteral(kind: .text(text), column: column)
+        case .date(let text) where !isSigned:
+            self.advance()
+            return PredicateLiteral(
+                kind: .value(.date(try PredicateLiteral.date(text, self.dates, text: column))),
+                column: column
+            )
+        case .word(let word) where !isSigned:
+            return try self.literal(word, at: column)
+        default:
+            throw self.noValue
+        }
+    }
+
+    private mutating func literal(_ word: String, at column: Int) throws(PredicateSyntaxError) -> PredicateLiteral {
+        let name = word.uppercased()
+        switch name {
+        case "NIL", "NULL":
+            self.advance()
+            return PredicateLiteral(kind: .null, column: column)
+        case "YES", "TRUE", "NO", "FALSE":
+            self.advance()
+            return PredicateLiteral(kind: .boolean(name == "YES" || name == "TRUE"), column: column)
+        default:
+            break
+        }
+        if let moment = DateReading.Word(word) {
+            self.advance()
+            let open = self.column
+            if self.take(sign: "(") { try self.expect(sign: ")", closing: open) }
+            return PredicateLiteral(kind: .value(.date(self.dates.microseconds(moment))), column: column)
+        }
+        guard PredicateWords.functions.contains(name) else { throw self.noValue(word) }
+        self.advance()
+        let open = self.column
+        try self.expect(sign: "(")
+        guard case .text(let text) = self.token else { throw self.unexpected("a text in quotation marks") }
+        let textColumn = self.column
+        self.advance()
+        try self.expect(sign: ")", closing: open)
+        return try PredicateLiteral(function: name, text, self.dates, text: textColumn, column: column)
+    }
+}
