@@ -35,6 +35,30 @@ enum OutlineTargets {
         default:
             throw FuzzFailure("valid in one piece and invalid in several, or the reverse")
         }
+        if format == .opml { try self.readLeniently(file, seed: first, strict: whole) }
+    }
+
+    /// Checks that a lenient reader does not depend on the split either, and reads a valid file as a strict one does.
+    private static func readLeniently(
+        _ file: [UInt8],
+        seed: UInt8,
+        strict: Result<[OutlineRow], FormatError>
+    ) throws(FuzzFailure) {
+        let lenient = ReadingOptions(isLenient: true)
+        let whole = self.rows([file], .opml, lenient)
+        switch (whole, self.rows(WireTargets.pieces(file, seed: seed), .opml, lenient)) {
+        case (.success(let rows), .success(let others)):
+            try FuzzFailure.unless(rows == others, "repaired rows depend on how the file is split")
+            try self.check(rows)
+        case (.failure, .failure):
+            break
+        default:
+            throw FuzzFailure("repaired in one piece and not in several, or the reverse")
+        }
+        guard case .success(let rows) = strict else { return }
+        guard case .success(let others) = whole, rows == others else {
+            throw FuzzFailure("a lenient reader changes a valid file")
+        }
     }
 
     private static func check(_ rows: [OutlineRow]) throws(FuzzFailure) {

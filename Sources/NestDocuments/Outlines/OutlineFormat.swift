@@ -7,6 +7,12 @@ package protocol OutlineReader: Sendable {
     mutating func finish(into rows: inout [OutlineRow]) throws(FormatError)
     /// Sentences about what the reader has repaired or left out.
     var warnings: [String] { get }
+    /// What a lenient reader has repaired; `nil` for another reader.
+    var repairs: RepairCounts? { get }
+}
+
+extension OutlineReader {
+    package var repairs: RepairCounts? { nil }
 }
 
 /// Writes an outline as bytes, row by row.
@@ -42,21 +48,29 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
     /// Returns the format of a file with this name; `nil` when the name does not determine it.
     package init?(fileName: String) {
         guard let dot = fileName.lastIndex(of: ".") else { return nil }
-        switch fileName[fileName.index(after: dot)...].lowercased() {
-        case "opml": self = .opml
-        case "md", "markdown", "mdown", "mkd": self = .md
-        case "txt", "text", "outline": self = .text
-        case "json": self = .json
-        case "jsonl", "ndjson": self = .jsonl
-        case "csv": self = .csv
-        case "tsv", "tab": self = .tsv
-        default: return nil
+        let name = fileName[fileName.index(after: dot)...].lowercased()
+        guard let format = Self.allCases.first(where: { $0.fileExtensions.contains(name) }) else { return nil }
+        self = format
+    }
+
+    /// The file extensions of all formats.
+    package static var fileExtensions: [String] { Self.allCases.flatMap(\.fileExtensions) }
+
+    private var fileExtensions: [String] {
+        switch self {
+        case .opml: ["opml"]
+        case .md: ["md", "markdown", "mdown", "mkd"]
+        case .text: ["txt", "text", "outline"]
+        case .json: ["json"]
+        case .jsonl: ["jsonl", "ndjson"]
+        case .csv: ["csv"]
+        case .tsv: ["tsv", "tab"]
         }
     }
 
     package func reader(_ options: ReadingOptions = ReadingOptions()) -> any OutlineReader {
         switch self {
-        case .opml: OPMLReader(hasHTML: options.hasHTML, fields: options.fields)
+        case .opml: OPMLReader(options)
         case .md: MarkdownReader()
         case .text: IndentedTextReader()
         case .json: JSONTreeReader(options.fields)
@@ -83,17 +97,20 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
 package struct ReadingOptions: Sendable {
     /// Whether the texts of OPML are HTML; `nil` means only if the file looks like one of Workflowy.
     package var hasHTML: Bool?
+    /// Whether common faults of the XML of OPML are repaired and counted; otherwise they are errors.
+    package var isLenient: Bool
     package var fields: OutlineFields
 
-    package init(hasHTML: Bool? = nil, fields: OutlineFields = OutlineFields()) {
+    package init(hasHTML: Bool? = nil, isLenient: Bool = false, fields: OutlineFields = OutlineFields()) {
         self.hasHTML = hasHTML
+        self.isLenient = isLenient
         self.fields = fields
     }
 }
 
 /// Choices for writing a format.
 package struct WritingOptions: Sendable {
-    /// The title of an OPML document.
+    /// The title of an OPML document; if empty, `OPMLWriter.untitled`.
     package var title: String
     /// Whether Markdown shows an empty box before an item that is not done.
     package var hasOpenBoxes: Bool

@@ -5,6 +5,8 @@ package struct FormatError: Error, Equatable, Sendable, CustomStringConvertible 
     /// In Unicode scalars, counted from 1; 0 when only the line is known.
     package var column: Int
     package var message: String
+    /// Whether a lenient reader repairs such a fault: see `ReadingOptions.isLenient`.
+    package var isRepairable = false
 
     package init(line: Int = 0, column: Int = 0, _ message: String) {
         self.line = line

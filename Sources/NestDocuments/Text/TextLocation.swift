@@ -24,6 +24,14 @@ package struct TextLocation: Equatable, Sendable {
         }
     }
 
+    /// Advances over a text that ends at `end`, located from its own beginning.
+    mutating func advance(by end: TextLocation) {
+        self.column = end.line == 1 ? self.column + end.column - 1 : end.column
+        self.line += end.line - 1
+    }
+
+    func precedes(_ other: TextLocation) -> Bool { (self.line, self.column) < (other.line, other.column) }
+
     package func failure(_ message: String) -> FormatError {
         FormatError(line: self.line, column: self.column, message)
     }

@@ -2,9 +2,9 @@ import CLibXML2
 
 /// Turns libxml2's calls into events, until the first fault.
 final class XMLCallbacks {
-    private let depthMax: Int
+    private let rules: XMLRules
     private var events: [XMLEvent] = []
-    private var depth = 0
+    private var open: [XMLFault.OpenElement] = []
     private(set) var fault: FormatError?
     /// Whether the outermost element has ended.
     private(set) var isComplete = false
@@ -15,8 +15,8 @@ final class XMLCallbacks {
     /// The context that makes the calls; it lives as long as the reader that owns both.
     var context: xmlParserCtxtPtr?
 
-    init(depthMax: Int) {
-        self.depthMax = depthMax
+    init(_ rules: XMLRules) {
+        self.rules = rules
     }
 
     func takeEvents() -> [XMLEvent] {
@@ -34,16 +34,23 @@ final class XMLCallbacks {
 
     private func begin(_ name: String, _ attributes: [(name: String, value: String)]) {
         guard self.fault == nil else { return }
-        guard self.depth < self.depthMax else { return self.note("elements nest more than \(self.depthMax) deep") }
-        self.depth += 1
-        self.events.append(.begin(name, attributes: attributes, at: self.location))
+        guard self.open.count < self.rules.depthMax else {
+            return self.note("elements nest more than \(self.rules.depthMax) deep")
+        }
+        let location = self.location
+        self.open.append(XMLFault.OpenElement(name: name, line: location.line))
+        self.events.append(.begin(name, attributes: attributes, at: location))
     }
 
     private func end() {
         guard self.fault == nil else { return }
-        self.depth -= 1
-        self.isComplete = self.depth == 0
+        self.open.removeLast()
+        self.isComplete = self.open.isEmpty
         self.events.append(.end)
+    }
+
+    private func add(_ event: XMLEvent) {
+        if self.fault == nil { self.events.append(event) }
     }
 
     private func text(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -52,10 +59,14 @@ final class XMLCallbacks {
     }
 
     /// Stops before libxml2 reads the content of the declaration.
-    private func refuseDoctype() {
+    private func refuseDoctype(_ name: String) {
         let location = self.doctype ?? self.location
         if self.fault == nil {
-            self.fault = location.failure("a document type declaration (<!DOCTYPE …>) is not read; remove it")
+            self.fault = location.failure(
+                name.lowercased() == "html"
+                    ? "an HTML page (<!DOCTYPE html>) is no \(self.rules.subject); specify the \(self.rules.subject)'s file"
+                    : "a document type declaration (<!DOCTYPE …>) is not read; remove it"
+            )
         }
         xmlStopParser(self.context)
     }
@@ -65,12 +76,19 @@ final class XMLCallbacks {
     }
 
     private func note(_ error: xmlError) {
-        guard error.code == Int32(XML_ERR_DOCUMENT_END.rawValue), !self.isComplete, self.fault == nil else {
-            return self.note(XMLFault.message(Int(error.code)))
+        guard self.fault == nil, !self.rules.allows(error) else { return }
+        guard error.code == Int32(XML_ERR_DOCUMENT_END.rawValue), !self.isComplete else {
+            let fault = XMLFault(error, in: self.open.last)
+            self.fault = self.location.failure(fault.message)
+            self.fault?.isRepairable = fault.isRepairable
+            return
         }
         // libxml2's own location is the beginning of the markup that has no end.
-        self.fault = self.endLocation.failure("the XML ends too early")
+        self.fault = self.missingEnd
     }
+
+    /// The error for a document that ends before its outermost element.
+    var missingEnd: FormatError { self.endLocation.failure(XMLFault.missingEnd(self.open.last)) }
 
     // MARK: Callbacks of libxml2
 
@@ -78,13 +96,16 @@ final class XMLCallbacks {
         var handler = xmlSAXHandler()
         // The SAX2 interface, which reports errors to `serror`.
         handler.initialized = UInt32(XML_SAX2_MAGIC)
-        handler.internalSubset = { user, _, _, _ in XMLCallbacks.of(user).refuseDoctype() }
+        handler.internalSubset = { user, name, _, _ in XMLCallbacks.of(user).refuseDoctype(XMLCallbacks.string(name)) }
         handler.startElementNs = { user, name, prefix, _, namespaceCount, namespaces, count, _, attributes in
-            XMLCallbacks.of(user).begin(
-                XMLCallbacks.name(prefix, name),
-                XMLCallbacks.declarations(namespaces, count: Int(namespaceCount))
-                    + XMLCallbacks.attributes(attributes, count: Int(count))
-            )
+            let callbacks = XMLCallbacks.of(user)
+            var all = XMLCallbacks.attributes(attributes, count: Int(count))
+            if namespaceCount > 0 {
+                all = callbacks.inOrderOfFile(
+                    XMLCallbacks.declarations(namespaces, count: Int(namespaceCount)) + all
+                )
+            }
+            callbacks.begin(XMLCallbacks.name(prefix, name), all)
         }
         handler.endElementNs = { user, _, _, _ in XMLCallbacks.of(user).end() }
         let text: charactersSAXFunc = { user, text, count in
@@ -93,11 +114,29 @@ final class XMLCallbacks {
         handler.characters = text
         handler.ignorableWhitespace = text
         handler.cdataBlock = text
+        handler.comment = { user, _ in XMLCallbacks.of(user).add(.comment) }
+        handler.processingInstruction = { user, _, _ in XMLCallbacks.of(user).add(.instruction) }
         handler.serror = { user, error in
             guard let error = error?.pointee, error.level.rawValue >= XML_ERR_ERROR.rawValue else { return }
             XMLCallbacks.of(user).note(error)
         }
         return handler
+    }
+
+    /// Sorts attributes into the order of the start tag that libxml2 has just read: it passes the declarations of
+    /// namespaces apart from the other attributes.
+    private func inOrderOfFile(_ attributes: [(name: String, value: String)]) -> [(name: String, value: String)] {
+        guard let input = self.context?.pointee.input?.pointee, let base = input.base, let end = input.cur else {
+            return attributes
+        }
+        // libxml2 reads a start tag when its buffer has all of it. No value contains a `<`.
+        var start = end
+        while start > base, start.pointee != UInt8(ascii: "<") { start -= 1 }
+        let names = XMLTag.attributeNames(UnsafeBufferPointer(start: start, count: end - start))
+        let positions = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
+        return attributes.enumerated().sorted { a, b in
+            (positions[a.element.name] ?? .max, a.offset) < (positions[b.element.name] ?? .max, b.offset)
+        }.map(\.element)
     }
 
     private static func of(_ user: UnsafeMutableRawPointer?) -> XMLCallbacks {

@@ -12,6 +12,7 @@ extension XMLElement {
                 open.append(element)
             case .text(let text):
                 if !open.isEmpty { open[open.count - 1].text += text }
+            case .comment, .instruction: break
             case .end:
                 var element = open.removeLast()
                 // White space between the tags is layout.

@@ -3,7 +3,8 @@
 /// - Refuses bytes that are not UTF-8, unless the document declares another encoding: libxml2 would take them for
 ///   Latin-1 from there on. Refuses encodings in which ASCII has other bytes, so that markup can be found in the bytes.
 /// - Records where a document type declaration begins; `XMLReader` refuses it there.
-/// - Skips processing instructions, by writing spaces over them, or refuses them, depending on the rules.
+/// - Refuses processing instructions, unless the rules skip them, and white space before the XML declaration: without
+///   the declaration, the encoding would be unknown.
 struct XMLGuard: Sendable {
     private static let instructionBytesMax = 64 << 10
     private static let doctypeStart = Array("<!DOCTYPE".utf8)
@@ -14,6 +15,8 @@ struct XMLGuard: Sendable {
     /// The location after the bytes that were passed to libxml2.
     private(set) var location = TextLocation()
     private var isAtStart = true
+    /// Whether only white space has been passed.
+    private var isBlank = true
     private var isUTF8 = true
     /// The beginning of markup whose end has not arrived yet.
     private var held: [UInt8] = []
@@ -43,12 +46,9 @@ struct XMLGuard: Sendable {
                 bytes.removeSubrange(open...)
                 break
             }
-            let isInstruction = end - open > 1
-            if isInstruction, open != start || !Self.isDeclaration(bytes[open..<end]) {
-                for index in open..<end where bytes[index] != UInt8(ascii: "\n") { bytes[index] = UInt8(ascii: " ") }
-            }
             index = end
         }
+        self.isBlank = self.isBlank && bytes.allSatisfy(Self.isSpace)
         if self.isUTF8 { try self.checkText(&bytes, isLast: isLast) }
         if !bytes.isEmpty { self.isAtStart = false }
         self.location.advance(over: bytes[...])
@@ -67,6 +67,16 @@ struct XMLGuard: Sendable {
             return open + 1
         }
         guard bytes[open + 1] == UInt8(ascii: "?") else { return open + 1 }
+        if !isAtStart, self.rules.skipsInstructions {
+            guard self.isBlank, bytes[..<open].allSatisfy(Self.isSpace) else { return open + 1 }
+            guard bytes.count - open > Self.declarationStart.count else { return nil }
+            guard Self.isDeclaration(bytes[open...]) else { return open + 1 }
+            var fault = self.location(of: open, in: bytes).failure(
+                "white space before the XML declaration; remove it"
+            )
+            fault.isRepairable = true
+            throw fault
+        }
         var close = open + 2
         while let mark = bytes[close...].firstIndex(of: UInt8(ascii: "?")), mark + 1 < bytes.count {
             if bytes[mark + 1] == UInt8(ascii: ">") {
@@ -88,9 +98,14 @@ struct XMLGuard: Sendable {
         return nil
     }
 
+    private static let declarationStart = Array("<?xml".utf8)
+
+    private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0a, 0x0d].contains(byte) }
+
+    /// `bytes` has more than `declarationStart`.
     private static func isDeclaration(_ bytes: ArraySlice<UInt8>) -> Bool {
-        guard bytes.starts(with: Array("<?xml".utf8)) else { return false }
-        return [0x20, 0x09, 0x0a, 0x0d].contains(bytes[bytes.startIndex + 5])
+        guard bytes.starts(with: Self.declarationStart) else { return false }
+        return Self.isSpace(bytes[bytes.startIndex + Self.declarationStart.count])
     }
 
     /// Refuses bytes that are not UTF-8; holds back the beginning of a scalar at the end.
@@ -103,7 +118,10 @@ struct XMLGuard: Sendable {
             }
         }
         guard let index = UTF8Text.firstInvalid(bytes) else { return }
-        throw self.location(of: index, in: bytes).failure("bytes that are not UTF-8; convert the file to UTF-8 first")
+        throw self.location(of: index, in: bytes).failure(
+            "bytes that are not UTF-8; convert the file to UTF-8, or declare its encoding, such as "
+                + "encoding=\"windows-1252\""
+        )
     }
 
     private mutating func checkEncoding(_ declaration: ArraySlice<UInt8>, _ open: Int, _ bytes: [UInt8])
@@ -114,7 +132,9 @@ struct XMLGuard: Sendable {
         let encoding = name.lowercased()
         self.isUTF8 = encoding == "utf-8" || encoding == "us-ascii"
         guard self.isUTF8 || encoding.hasPrefix("iso-8859-") || encoding.hasPrefix("windows-125") else {
-            throw self.location(of: open, in: bytes).failure("the encoding is \(name); convert the file to UTF-8 first")
+            throw self.location(of: open, in: bytes).failure(
+                "the encoding is \(name); convert the file to UTF-8 and declare encoding=\"UTF-8\""
+            )
         }
     }
 

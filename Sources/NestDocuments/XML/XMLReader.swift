@@ -11,6 +11,8 @@ import NestModel
 /// - Elements nest at most `XMLRules.depthMax` deep, and a tag or comment has at most `Limits.xmlMarkupBytesMax` bytes.
 /// - `XMLGuard` refuses encodings and bytes that libxml2 would have to guess.
 ///
+/// A lenient reader repairs common faults before: see `XMLRepair`. Locations are always those of the original text.
+///
 /// Unchecked, because only code under the lock uses libxml2's context and the callbacks, and `deinit` frees the
 /// context.
 final class XMLReader: @unchecked Sendable {
@@ -18,6 +20,7 @@ final class XMLReader: @unchecked Sendable {
     private let callbacks: XMLCallbacks
     private let context: xmlParserCtxtPtr
     private var filter: XMLGuard
+    private var repair: XMLRepair?
     private var fault: FormatError?
     private var hasBegun = false
     private var hasEnded = false
@@ -25,10 +28,11 @@ final class XMLReader: @unchecked Sendable {
     /// Initializes libxml2 once, on one thread.
     private static let library: Void = xmlInitParser()
 
-    init(_ rules: XMLRules) {
+    init(_ rules: XMLRules, isLenient: Bool = false) {
         Self.library
         self.filter = XMLGuard(rules)
-        self.callbacks = XMLCallbacks(depthMax: rules.depthMax)
+        self.repair = isLenient ? XMLRepair() : nil
+        self.callbacks = XMLCallbacks(rules)
         var handler = XMLCallbacks.handler
         let user = Unmanaged.passUnretained(self.callbacks).toOpaque()
         guard let context = xmlCreatePushParserCtxt(&handler, user, nil, 0, nil) else {
@@ -44,6 +48,9 @@ final class XMLReader: @unchecked Sendable {
         xmlFreeParserCtxt(self.context)
     }
 
+    /// What a lenient reader has repaired; `nil` for another reader.
+    var repairs: RepairCounts? { self.lock.withLock { self.repair?.counts } }
+
     /// Parses the next piece and passes its events to `take`. Throws the first fault, of the document or of `take`;
     /// later calls throw it again.
     func read(
@@ -56,12 +63,32 @@ final class XMLReader: @unchecked Sendable {
         if let fault = self.fault { throw fault }
         guard !self.hasEnded else { return }
         do throws(FormatError) {
-            try self.feed(try self.filter.pass(piece, isLast: isLast), take)
+            try self.feed(try self.checked(piece, isLast: isLast), take)
             if isLast { try self.finish(take) }
         } catch {
             self.fault = error
             throw error
         }
+    }
+
+    /// Returns the bytes for libxml2.
+    private func checked(_ piece: [UInt8], isLast: Bool) throws(FormatError) -> [UInt8] {
+        self.repair?.forget(before: self.callbacks.location)
+        let bytes = self.repair?.pass(piece, isLast: isLast) ?? piece
+        do throws(FormatError) {
+            return try self.filter.pass(bytes, isLast: isLast)
+        } catch {
+            throw self.original(error)
+        }
+    }
+
+    /// Returns an error, located in the text for libxml2, with its location in the original text.
+    private func original(_ error: FormatError) -> FormatError {
+        guard let repair = self.repair, error.line > 0 else { return error }
+        var error = error
+        let location = repair.original(TextLocation(line: error.line, column: max(error.column, 1)))
+        (error.line, error.column) = (location.line, error.column > 0 ? location.column : 0)
+        return error
     }
 
     /// The bytes that libxml2 parses in one call: few, so that few events wait and a fault ends the reading soon.
@@ -86,19 +113,24 @@ final class XMLReader: @unchecked Sendable {
 
     private func finish(_ take: (XMLEvent) throws(FormatError) -> Void) throws(FormatError) {
         self.hasEnded = true
-        // For no bytes at all libxml2 has another message.
-        if self.hasBegun {
-            xmlParseChunk(self.context, nil, 0, 1)
-            try self.deliver(take)
-        }
+        self.callbacks.endLocation = self.filter.location
+        guard self.hasBegun else { throw self.original(self.filter.location.failure("the file is empty")) }
+        xmlParseChunk(self.context, nil, 0, 1)
+        try self.deliver(take)
         guard self.callbacks.isComplete, self.context.pointee.wellFormed != 0 else {
-            throw self.filter.location.failure("the XML ends too early")
+            throw self.original(self.callbacks.missingEnd)
         }
     }
 
     private func deliver(_ take: (XMLEvent) throws(FormatError) -> Void) throws(FormatError) {
-        for event in self.callbacks.takeEvents() { try take(event) }
-        if let fault = self.callbacks.fault { throw fault }
+        for event in self.callbacks.takeEvents() {
+            guard let repair = self.repair, case .begin(let name, let attributes, let location) = event else {
+                try take(event)
+                continue
+            }
+            try take(.begin(name, attributes: attributes, at: repair.original(location)))
+        }
+        if let fault = self.callbacks.fault { throw self.original(fault) }
     }
 
     /// Refuses a tag or comment that is too long: libxml2 buffers it until its end arrives.
@@ -106,6 +138,6 @@ final class XMLReader: @unchecked Sendable {
         guard let input = self.context.pointee.input?.pointee, input.end - input.cur > Limits.xmlMarkupBytesMax else {
             return
         }
-        throw self.callbacks.location.failure("a tag or comment of more than \(Limits.xmlMarkupBytesMax) bytes")
+        throw self.original(self.callbacks.location.failure(XMLFault.longMarkup))
     }
 }

@@ -142,7 +142,7 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
 
     @Test func omissionsAreCounted() throws {
         let dynalist = try readOutline(try Repository.bytes("Tests/Fixtures/outlines/dynalist.opml"), .opml)
-        #expect(dynalist.warnings == ["elements of the head left out: 2"])
+        #expect(dynalist.warnings == ["elements of the head left out (title, flavor, source): 3"])
         #expect(
             dynalist.rows.map(brief) == [
                 "0|**Groceries** <today>|{\"attribute order\": \"text colorLabel collapsed\", \"collapsed\": \"true\", "
@@ -158,8 +158,77 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         let odd = try readOutline(Array(outline(body).utf8), .opml)
         #expect(odd.rows.map(brief) == ["0|a", "0|d"])
         #expect(
-            odd.warnings == ["elements that are not outlines left out: 1", "texts between the tags left out: 1"]
+            odd.warnings == [
+                "comments left out: 1", "elements that are not outlines left out: 1",
+                "texts between the tags left out: 1",
+            ]
         )
+    }
+
+    /// A title is no loss if the first item has it, or if it is the one of untitled documents.
+    @Test(arguments: [
+        ("nest", "x", true), ("a &amp; b", "a &amp; b", true), ("a", "b", false), ("", "b", true), ("Nest", "b", false),
+    ])
+    func titlesOfNestsOwnDocumentsAreNoLoss(_ title: String, _ first: String, isKept: Bool) throws {
+        let text = outline(
+            "<outline text='\(first)'/><outline text='z'/>",
+            head: "<head><title>\(title)</title></head>"
+        )
+        for pieceBytes in [1, 1_000] {
+            let warnings = try readOutline(Array(text.utf8), .opml, pieceBytes: pieceBytes).warnings
+            #expect(warnings == (isKept ? [] : ["elements of the head left out (title): 1"]))
+        }
+        #expect(try writtenText([OutlineRow(depth: 0, title: "a")], .opml).contains("<title>nest</title>"))
+    }
+
+    /// Everything outside of the outline elements is counted, with its names.
+    @Test func headsCommentsAndInstructionsAreCounted() throws {
+        let text = """
+            <?xml version="1.0"?>
+            <?xml-stylesheet href="a.css"?>
+            <!-- made by hand --><!-- <?x?> -->
+            """
+        let head = "<head id='h'><title>T</title><!-- c --><ownerEmail>a@b</ownerEmail><dateCreated/><title/></head>"
+        let body = "<body>x &amp; y<outline text='a'/>z</body>"
+        let file = "\(text)<opml version='2.0' xmlns:a='u'>\(head)\(body)</opml><!-- end -->"
+        for pieceBytes in [1, 10, 1_000] {
+            let read = try readOutline(Array(file.utf8), .opml, pieceBytes: pieceBytes)
+            #expect(read.rows.map(brief) == ["0|a"])
+            #expect(
+                read.warnings == [
+                    "attributes of opml, head and body left out (xmlns:a, id): 2", "comments left out: 4",
+                    "elements of the head left out (title, ownerEmail, dateCreated): 4",
+                    "processing instructions left out: 1", "texts between the tags left out: 2",
+                ]
+            )
+        }
+        let many = (0..<20).map { "<e\($0)/>" }.joined()
+        #expect(
+            try readOutline(Array(outline("", head: "<head>\(many)</head>").utf8), .opml).warnings
+                == ["elements of the head left out (e0, e1, e2, e3, e4, e5, e6, e7, …): 20"]
+        )
+    }
+
+    /// Declarations of namespaces keep their place among the attributes. A part of a file may use a prefix that only
+    /// another part declares.
+    @Test func namespacesKeepTheirPlaceAndPrefixesNeedNoDeclaration() throws {
+        let body = """
+            <outline text="a" xmlns:x="u" x:b="1"
+                _note = 'n "' xmlns="v"><outline y:c="2" text="b &gt; c" xmlns:z='w'/></outline><outline x:b="3" text=""/>
+            """
+        let bytes = Array(outline(body, head: "").utf8)
+        for pieceBytes in [1, 9, 1_000] {
+            let rows = try readOutline(bytes, .opml, pieceBytes: pieceBytes).rows
+            let written = try writeOutline(rows, .opml)
+            #expect(
+                attributeOrders(written.bytes) == [
+                    ["text", "xmlns:x", "x:b", "_note", "xmlns"], ["y:c", "text", "xmlns:z"], ["x:b", "text"],
+                ],
+                "\(String(decoding: written.bytes, as: UTF8.self))"
+            )
+            #expect(written.warnings == [])
+            #expect(try readOutline(written.bytes, .opml).rows == rows)
+        }
     }
 
     /// An edited row is written as edited, with the attributes that its file uses.
@@ -202,7 +271,11 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         #expect(fault([0xff, 0xfe, 0x3c, 0x00, 0x6f, 0x00], .opml)?.message.contains("UTF-16") == true)
         #expect(
             fault("<?xml version='1.0' encoding='UTF-7'?><opml/>", .opml)
-                == FormatError(line: 1, column: 1, "the encoding is UTF-7; convert the file to UTF-8 first")
+                == FormatError(
+                    line: 1,
+                    column: 1,
+                    "the encoding is UTF-7; convert the file to UTF-8 and declare encoding=\"UTF-8\""
+                )
         )
         let entities = outline("<outline text='&lt;&#233;&#x1F600;&apos;&#10;&#9;.'/>")
         #expect(try brief(entities, .opml) == ["0|<é😀'\n\t."])
@@ -212,23 +285,23 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
 
     @Test func errorsHaveALocation() throws {
         #expect(
-            fault("<opml><body>\n<outline text=\"a & b\"/></body></opml>", .opml)
-                == FormatError(
-                    line: 2,
-                    column: 19,
-                    "a name is expected here; write &amp; for an & that begins no reference"
-                )
+            fault("<opml><body>\n<outline text=\"a & b\"/></body></opml>", .opml)?.description
+                == "line 2, column 19: a name is expected here; write &amp; for an & that begins no reference, "
+                + "and &lt; for a < that begins no tag"
         )
         let unfinished = fault("<opml>\n<body>\n<outline text='a'>", .opml)
         #expect(unfinished?.line == 3, "\(String(describing: unfinished))")
         #expect(fault("<opml>\n<body><outline text='a'></body></opml>", .opml)?.message.contains("end tag") == true)
-        #expect(fault("", .opml)?.message == "the XML ends too early")
+        #expect(fault("", .opml)?.message == "the file is empty")
         #expect(fault("plain text", .opml)?.line == 1)
         #expect(
             fault("<html><body/></html>", .opml)?.message
                 == "not OPML: the outermost element is <html>; <opml> is expected"
         )
-        #expect(fault(outline("<outline text='a' text='b'/>"), .opml)?.message == "an element has an attribute twice")
+        #expect(
+            fault(outline("<outline text='a' text='b'/>"), .opml)?.message
+                == "an element has an attribute twice: text; remove one"
+        )
         let long = String(repeating: "x", count: Limits.valueBytesMax + 1)
         #expect(
             fault(outline("<outline/>\n<outline text='\(long)'/>"), .opml)?.message
@@ -249,9 +322,9 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
                 #expect(error.line == 2 && error.column == 2, "\(error)")
             }
         }
-        // Processing instructions are skipped, and so is an XML declaration after the start.
+        // Processing instructions are skipped.
         let styled =
-            "\n<?xml version='1.0'?><?name?><?xml-stylesheet href='a.css'?>\n<opml><body><outline text='a'/></body></opml>"
+            "<?xml version='1.0'?><?name?><?xml-stylesheet href='a.css'?>\n<opml><body><outline text='a'/></body></opml>"
         for pieceBytes in [1, 5, 1_000] {
             #expect(try readOutline(Array(styled.utf8), .opml, pieceBytes: pieceBytes).rows.map(\.title) == ["a"])
         }

@@ -20,10 +20,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "line 1, column 1: the XML ends too early"), ("text", "line 1, column 1: an element is expected here"),
-        ("<a", "column 3: the XML ends too early"), ("\n<a>", "line 2, column 4"),
-        ("<a>\n <b>\n</a>", "line 3, column 5: the end tag"),
-        ("<a x=1/>", "column 6: the value of an attribute is not in quotes"), ("<a x/>", "column 5: = and a value"),
+        ("", "line 1, column 1: the file is empty"), ("text", "line 1, column 1: not XML: an element is expected here"),
+        ("<a", "column 3: the XML ends too early"),
+        ("\n<a>", "line 2, column 4: the XML ends too early: <a> of line 2 has no end tag </a>"),
+        ("<a>\n <b>\n</a>", "line 3, column 5: the end tag </a> has another name than the element <b> of line 2"),
+        ("<a x=1/>", "column 6: the value of an attribute is not in quotes"),
+        ("<a x/>", "column 5: the attribute x has no value; write x=\"\""),
         ("<a x='1' x='2'/>", "column 15: an element has an attribute twice"), ("<a x='<'/>", "column 7: a <"),
         ("<a/><b/>", "column 5: something follows"), ("<a x='1'y='2'/>", "column 9"),
         ("<a>&nbsp;</a>", "column 10: an unknown entity"),
@@ -103,7 +105,7 @@ import Testing
         for text in ["<a>\n<b c='\(long)'/></a>", "<a>\n<!-- \(long) --></a>"] {
             let error = #expect(throws: FormatError.self) { try self.parse(text) }
             #expect(error?.line == 2, "\(error?.description.prefix(200) ?? "")")
-            #expect(error?.message == "a tag or comment of more than \(max) bytes")
+            #expect(error?.message == "a tag, comment, instruction or CDATA section of more than \(max) bytes")
         }
         #expect(try self.parse("<a>\(long)</a>").text.utf8.count == long.utf8.count)
     }

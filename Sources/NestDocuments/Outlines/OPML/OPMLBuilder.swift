@@ -12,17 +12,32 @@ struct OPMLBuilder: Sendable {
     /// The depth of the outermost element that is being skipped.
     private var skipped: Int?
     private var isInBody = false
-    private var headNames: Set<String> = []
+    /// Whether the text between two tags has been counted. It may arrive in several parts.
+    private var hasCountedText = false
+    private var headNames = NameList()
+    /// The names of attributes of `opml`, `head` and `body`, for which a row has no place.
+    private var otherNames = NameList()
+    private var hasOwnerEmail = false
+    private var title = DocumentTitle()
 
     init(hasHTML: Bool?, fields: OutlineFields) {
         self.hasHTML = hasHTML
         self.fields = fields
     }
 
-    var warnings: [String] { self.losses.warnings }
+    var warnings: [String] {
+        var losses = self.losses
+        var names = NameList()
+        if self.title.isLost { names.add("title") }
+        names.add(self.headNames)
+        losses.add("elements of the head left out (\(names))", count: names.count)
+        losses.add("attributes of opml, head and body left out (\(self.otherNames))", count: self.otherNames.count)
+        return losses.warnings
+    }
 
     /// Takes the next part of the document and appends the row that it begins, if any.
     mutating func take(_ event: XMLEvent, into rows: inout [OutlineRow]) throws(FormatError) {
+        if case .text = event {} else { self.hasCountedText = false }
         switch event {
         case .begin(let name, let attributes, let location):
             self.depth += 1
@@ -30,9 +45,17 @@ struct OPMLBuilder: Sendable {
             guard self.depth > 1 || name == "opml" else {
                 throw location.failure("not OPML: the outermost element is <\(name)>; <opml> is expected")
             }
-            if self.begin(name) { rows.append(try self.row(attributes, at: location)) }
+            if self.begin(name) {
+                rows.append(try self.row(attributes, at: location))
+            } else if self.skipped == nil {
+                for (attribute, _) in attributes where name != "opml" || attribute != "version" {
+                    self.otherNames.add(attribute)
+                }
+            }
         case .end: self.end()
         case .text(let text): self.take(text)
+        case .comment: self.losses.add("comments left out")
+        case .instruction: self.losses.add("processing instructions left out")
         }
     }
 
@@ -44,8 +67,8 @@ struct OPMLBuilder: Sendable {
             self.isInBody = true
             if self.hasHTML == nil { self.hasHTML = self.isOfWorkflowy }
         case (3, _) where !self.isInBody:
-            self.headNames.insert(name)
-            if name != "ownerEmail", name != "title" { self.losses.add("elements of the head left out") }
+            if name != "title" || !self.title.begin() { self.headNames.add(name) }
+            if name == "ownerEmail" { self.hasOwnerEmail = true }
             self.skipped = self.depth
         case (_, "outline") where self.isInBody: return true
         default:
@@ -66,6 +89,7 @@ struct OPMLBuilder: Sendable {
             self.fields
         )
         try row.check(at: location)
+        self.title.take(row)
         self.outlineDepth += 1
         return row
     }
@@ -73,6 +97,7 @@ struct OPMLBuilder: Sendable {
     private mutating func end() {
         if self.skipped == self.depth {
             self.skipped = nil
+            self.title.end()
         } else if self.skipped == nil {
             if self.depth == 2 { self.isInBody = false }
             if self.depth > 2 { self.outlineDepth -= 1 }
@@ -82,11 +107,46 @@ struct OPMLBuilder: Sendable {
 
     /// Text between the tags. White space is layout.
     private mutating func take(_ text: String) {
-        guard self.isInBody, self.skipped == nil else { return }
+        self.title.take(text)
+        guard self.skipped == nil, !self.hasCountedText else { return }
         if !text.utf8.allSatisfy({ $0 == 0x20 || (0x09...0x0d).contains($0) }) {
+            self.hasCountedText = true
             self.losses.add("texts between the tags left out")
         }
     }
 
-    private var isOfWorkflowy: Bool { self.headNames.contains("ownerEmail") && !self.headNames.contains("title") }
+    private var isOfWorkflowy: Bool { self.hasOwnerEmail && !self.title.exists }
+}
+
+/// The title in the head of a document, and whether an import loses it.
+private struct DocumentTitle: Sendable {
+    private static let bytesMax = 1 << 10
+
+    private(set) var exists = false
+    private var isOpen = false
+    private var text = ""
+    private var firstTitle: String?
+
+    /// Returns `false` for a second title.
+    mutating func begin() -> Bool {
+        defer { self.exists = true }
+        self.isOpen = !self.exists
+        return self.isOpen
+    }
+
+    mutating func end() { self.isOpen = false }
+
+    mutating func take(_ text: String) {
+        if self.isOpen, self.text.utf8.count <= Self.bytesMax { self.text += text }
+    }
+
+    /// Takes a row. Only the first one matters.
+    mutating func take(_ row: OutlineRow) {
+        if self.firstTitle == nil { self.firstTitle = row.title }
+    }
+
+    /// Not if the first item has the same title, or the document has none: exports of nest have such titles.
+    var isLost: Bool {
+        self.exists && self.text != self.firstTitle && self.text != OPMLWriter.untitled && !self.text.isEmpty
+    }
 }

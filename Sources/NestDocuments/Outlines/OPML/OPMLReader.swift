@@ -4,18 +4,20 @@
 ///   `complete`, `checked` or `_status`. The row's `extra` keeps all other attributes by their names, so that
 ///   `OPMLWriter` writes each element with the attributes that it had, in their order: see `OPMLAttributes`.
 /// - If texts are HTML, the title is the text that the HTML shows; the row keeps the HTML until the title changes.
-/// - Leaves out the head of the file, comments and other elements, and counts them.
+/// - Leaves out the head of the file, comments, processing instructions and other elements, and counts them.
+/// - A lenient reader repairs common faults of the XML, and counts them: see `XMLRepair`.
 /// - Throws the first fault of the XML, with line and column. `XMLReader` opens nothing outside the file.
 package struct OPMLReader: OutlineReader {
-    private let xml = XMLReader(.outline)
+    private let xml: XMLReader
     private var builder: OPMLBuilder
 
-    /// `hasHTML`: whether texts are HTML; `nil` means only if the file looks like one of Workflowy.
-    package init(hasHTML: Bool? = nil, fields: OutlineFields = OutlineFields()) {
-        self.builder = OPMLBuilder(hasHTML: hasHTML, fields: fields)
+    package init(_ options: ReadingOptions = ReadingOptions()) {
+        self.xml = XMLReader(.outline, isLenient: options.isLenient)
+        self.builder = OPMLBuilder(hasHTML: options.hasHTML, fields: options.fields)
     }
 
-    package var warnings: [String] { self.builder.warnings }
+    package var warnings: [String] { (self.repairs?.warnings ?? []) + self.builder.warnings }
+    package var repairs: RepairCounts? { self.xml.repairs }
 
     package mutating func read(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError) {
         try self.xml.read(bytes, isLast: false) { (event) throws(FormatError) in

@@ -4,6 +4,8 @@ import NestModel
 package struct OPMLWriter: OutlineWriter {
     /// Deeper elements have the same indentation; otherwise the size of a file would grow with the square of its depth.
     private static let indentationMax = 32
+    /// The title of a document without another one.
+    static let untitled = "nest"
 
     private let title: String
     private var bytes: [UInt8] = []
@@ -13,7 +15,7 @@ package struct OPMLWriter: OutlineWriter {
     private var hasBegun = false
 
     package init(title: String = "") {
-        self.title = title
+        self.title = title.isEmpty ? Self.untitled : title
     }
 
     package var byteCount: Int { self.bytes.count }
