@@ -24,8 +24,9 @@ struct Export: NestCommand {
             To export another entity that has a relationship to itself:
               nestc export 2 --entity Folder --format csv
 
-            With --output and --json, nestc prints a line that describes the output. The root item has no title and is \
-            never written.
+            With --json, nestc describes the output in a line of JSON: on standard output with --output, otherwise on \
+            standard error. The root item has no title and is never written; an OPML document of the root has the title \
+            "nest".
             """
     )
 
@@ -51,6 +52,7 @@ struct Export: NestCommand {
         let outline = try await OutlineEntity(client, self.entity)
         let mapping = try OutlineMapping(outline, self.attributes)
         let top = try outline.top(self.top, "specify the object at the top")
+        let format = try self.formatting.format(of: self.outputFile, inJSON: self.global.json)
         let file = try self.outputFile.map { try OutputFile($0) }
         let request = SubtreeRequest(
             root: top,
@@ -59,7 +61,7 @@ struct Export: NestCommand {
         )
         let topDepth = self.below || outline.isRoot(top) ? 1 : 0
         var sink = OutlineSink(
-            self.formatting.format(of: self.outputFile),
+            format,
             WritingOptions(hasOpenBoxes: self.formatting.tasks, fields: mapping.fields),
             file: file,
             progress: Progress("wrote", isShown: !self.global.quiet && (file != nil || !output.isTerminal))
@@ -74,12 +76,17 @@ struct Export: NestCommand {
             }
             try sink.finish(&output)
             try file?.commit()
-            if file != nil, self.global.json { try output.line(sink.summary(revision)) }
+            let summary = sink.summary(revision, mapping.unwritten)
+            if file != nil, self.global.json { try output.line(summary) }
             try output.flush()
+            // Standard output has the outline.
+            if file == nil, self.global.json, !self.global.quiet {
+                try? writeAll(summary.bytes + [UInt8(ascii: "\n")], to: STDERR_FILENO)
+            }
         } catch {
             sink.progress.clear()
             throw error
         }
-        for warning in mapping.unwritten + sink.warnings where file == nil || !self.global.json { self.note(warning) }
+        for warning in mapping.unwritten + sink.warnings where !self.global.json { self.note(warning) }
     }
 }

@@ -40,17 +40,33 @@ struct ImportFormatOption: ParsableArguments {
     )
     var html: Bool?
 
-    var reading: ReadingOptions { ReadingOptions(hasHTML: self.html) }
+    @Flag(help: "In an OPML file, repair and count a bare & or <, a missing ; and HTML's &nbsp; and the like.")
+    var lenient = false
+
+    var reading: ReadingOptions { ReadingOptions(hasHTML: self.html, isLenient: self.lenient) }
 }
 
 struct ExportFormatOption: ParsableArguments {
-    @Option(help: "The format. (default: by the file's name, or text)")
+    @Option(help: "The format. (default: by the file's name; otherwise text, or json with --json)")
     var format: OutlineFormat?
 
     @Flag(help: "In Markdown, write an empty box before items that are not done.")
     var tasks = false
 
-    func format(of path: String?) -> OutlineFormat {
-        self.format ?? path.flatMap(OutlineFormat.init(fileName:)) ?? .text
+    /// Returns the format for a file; `nil` for standard output. Throws if the file's name has an extension that
+    /// determines no format.
+    func format(of path: String?, inJSON: Bool) throws -> OutlineFormat {
+        if let format { return format }
+        guard let path else { return inJSON ? .json : .text }
+        if let format = OutlineFormat(fileName: path) { return format }
+        let name = path.split(separator: "/").last ?? ""
+        if let dot = name.lastIndex(of: "."), dot > name.startIndex, name.index(after: dot) < name.endIndex {
+            let known = OutlineFormat.fileExtensions.map { ".\($0)" }.joined(separator: " ")
+            throw CommandFailure(
+                .usage,
+                "'\(name[dot...])' is the extension of no format; use \(known), or specify --format"
+            )
+        }
+        return .text
     }
 }

@@ -13,6 +13,7 @@ struct Import: AsyncParsableCommand {
               curl -s https://example.org/list.json | nestc import - --format json
               nestc import ~/Documents
               nestc import notes.csv --dry-run    report contents and losses only
+              nestc import feeds.opml --lenient   repair a bare & and the like
 
             Formats:
               opml   OPML 2.0 of Workflowy, Dynalist, OmniOutliner and others. Attributes
@@ -32,6 +33,10 @@ struct Import: AsyncParsableCommand {
               dir    A directory and everything below it: names, with kind, size, time
                      and link target in 'extra'. Links are not followed.
 
+            Many programs write OPML that is not valid XML. --lenient repairs a bare & or <, a missing ;, HTML's \
+            references such as &nbsp;, and white space before the XML declaration. nestc counts and reports what it \
+            repaired; --json has the counts in "repairs".
+
             An import is one transaction and one undo entry: all of it is stored, or nothing. nestc counts and reports \
             what an item cannot hold. It sends a file while it reads it, so a file can have any size. Only items that \
             name their parents wait for the end of the file, up to 1,000,000 of them.
@@ -42,6 +47,10 @@ struct Import: AsyncParsableCommand {
 
               nestc import folders.csv --entity Folder --parent 1
               nestc import notes.opml --entity Folder --parent 1 --note-attribute remark
+              nestc import list.txt --entity Folder --parent 1 --set created=now
+
+            --set gives an attribute to each object for which the file has no value; a value in the file wins. The \
+            values are as in 'nestc insert': name=value, or name:=null.
             """
     )
 
@@ -60,6 +69,15 @@ struct Import: AsyncParsableCommand {
 
     @Flag(help: "With --entity: skip and count values without an attribute.")
     var skipUnknown = false
+
+    @Option(
+        name: .customLong("set"),
+        help: ArgumentHelp(
+            "The value of an attribute for objects for which the file has none. Repeatable.",
+            valueName: "name=value"
+        )
+    )
+    var assignments: [String] = []
 
     @OptionGroup var entity: OutlineEntityOptions
     @OptionGroup var attributes: OutlineAttributeOptions
@@ -80,14 +98,22 @@ struct Import: AsyncParsableCommand {
         } catch {
             source.progress.clear()
             if source.isGuessed, !self.global.quiet, !self.global.json { printMessage(Self.guess(source.formatName)) }
-            throw error
+            throw self.hinting(error)
         }
         try output.flush()
     }
 
-    /// Reads the whole input. For another entity than Item, also checks the values, with the server's model.
+    /// Names --lenient in an error that it prevents.
+    private func hinting(_ error: any Error) -> any Error {
+        guard var fault = error as? FormatError, fault.isRepairable, !self.formatting.lenient else { return error }
+        fault.message += "; --lenient repairs such faults"
+        return fault
+    }
+
+    /// Reads the whole input. For another entity than Item, and with values of --set, also checks the values, with the
+    /// server's model.
     private func check(_ source: inout OutlineSource) async throws -> [String] {
-        guard self.entity.entity != nil else {
+        guard self.entity.entity != nil || !self.assignments.isEmpty else {
             while try source.next() != nil {}
             return []
         }
@@ -104,6 +130,7 @@ struct Import: AsyncParsableCommand {
 
     private func mapping(_ outline: OutlineEntity, _ source: inout OutlineSource) throws -> OutlineMapping {
         var mapping = try OutlineMapping(outline, self.attributes)
+        try mapping.assign(self.assignments)
         mapping.isStrict = self.entity.entity != nil && source.namesValues && !self.skipUnknown
         source.use(mapping.fields)
         return mapping
@@ -122,6 +149,7 @@ struct Import: AsyncParsableCommand {
             "imported",
             nothing: "the input has no items",
             warnings: warnings,
+            repairs: source.repairs,
             inJSON: self.global.json,
             &output
         )
@@ -176,6 +204,7 @@ struct Import: AsyncParsableCommand {
                     json.field("notes", source.noteCount)
                     json.key("warnings")
                     json.array(warnings) { $0.string($1) }
+                    json.field(source.repairs)
                 }
             )
             return

@@ -20,6 +20,8 @@ struct OutlineMapping {
     /// Attributes that have the name of an outline's note, mark or extra but another type.
     private let mistyped: [String]
     private var lostCounts = [0, 0, 0]
+    /// The values of attributes for rows that have none, by their numbers.
+    private var assigned: [PropertyNumber: AttributeValue] = [:]
 
     init(_ outline: OutlineEntity, _ options: OutlineAttributeOptions = OutlineAttributeOptions()) throws {
         let entity = outline.entity
@@ -62,6 +64,40 @@ struct OutlineMapping {
         self.fields.attributes = self.others.map(\.name)
     }
 
+    /// Sets the values of attributes for rows that have none: `name=value` or `name:=null`.
+    mutating func assign(_ assignments: [String]) throws {
+        for assignment in assignments {
+            do {
+                try self.assign(assignment)
+            } catch let failure as CommandFailure {
+                throw CommandFailure(failure.status, "--set: \(failure.message)")
+            }
+        }
+    }
+
+    private mutating func assign(_ assignment: String) throws {
+        let name = String(assignment.prefix { $0 != "=" && $0 != ":" })
+        if let property = self.entity.propertyNumber(named: name), self.entity.relationship(property) != nil {
+            throw CommandFailure(.usage, "\(self.entity.name).\(name) is a relationship; an import sets attributes")
+        }
+        guard let given = try ObjectValues([assignment], self.entity).assignments.first,
+            case .value(let value) = given.value, let attribute = self.entity.attribute(given.property)
+        else { throw CommandFailure(.usage, "'\(assignment)' sets no attribute of \(self.entity.name)") }
+        if attribute == self.title {
+            throw CommandFailure(.usage, "\(name) is the title, which each item of a file has")
+        }
+        if attribute == self.done {
+            throw CommandFailure(.usage, "\(name) is the done mark; an item without a mark is not done")
+        }
+        guard self.properties.contains(attribute.number) else {
+            throw CommandFailure(.usage, "an outline cannot hold \(name); use --entity \(self.entity.name)")
+        }
+        if let fault = attribute.fault(value) { throw CommandFailure(.usage, "\(name) \(fault.text)") }
+        guard self.assigned.updateValue(value, forKey: attribute.number) == nil else {
+            throw CommandFailure(.usage, "\(name) is set twice")
+        }
+    }
+
     /// Returns the values of a row. Counts values that the entity has no attribute for.
     mutating func values(of row: OutlineRow) throws -> [AttributeValue] {
         var values: [AttributeValue] = [.string(row.title)]
@@ -93,6 +129,9 @@ struct OutlineMapping {
         }
         do {
             switch given.value {
+            // An empty cell of a table is no value.
+            case .null where given.isText && self.assigned[attribute.number] != nil:
+                return try self.missing(attribute, row)
             case .null: return attribute.isOptional ? .null : try self.missing(attribute, row)
             case .string(let text) where given.isText:
                 return try ValueText.value(text, for: attribute, isAssigned: false)
@@ -105,9 +144,26 @@ struct OutlineMapping {
 
     /// Returns the value of an attribute that the row does not specify.
     private func missing(_ attribute: AttributeDescription, _ row: OutlineRow) throws -> AttributeValue {
+        if let value = self.assigned[attribute.number] { return value }
         if attribute.defaultsToNow { return .date(microsecondsNow()) }
-        guard attribute.defaultValue.isNull, !attribute.isOptional else { return attribute.defaultValue }
-        throw row.location.failure("\(attribute.name) is missing, and \(self.entity.name) requires it")
+        guard self.isRequired(attribute) else { return attribute.defaultValue }
+        let given = Set(row.attributes.filter { $0.value != .null }.map(\.name))
+        var names = self.others.filter { self.isRequired($0.attribute) && !given.contains($0.name) }
+            .map(\.attribute.name)
+        // A note or `extra`, which the row holds apart.
+        if !names.contains(attribute.name) { names.insert(attribute.name, at: 0) }
+        let list = names.joined(separator: ", ")
+        throw row.location.failure(
+            "\(list) \(names.count == 1 ? "is" : "are") missing, and \(self.entity.name) requires "
+                + "\(names.count == 1 ? "it" : "them"); give a value to the items without one: "
+                + names.map { "--set \($0)=…" }.joined(separator: " ")
+        )
+    }
+
+    /// Whether a row must specify the attribute.
+    private func isRequired(_ attribute: AttributeDescription) -> Bool {
+        !attribute.isOptional && attribute.defaultValue.isNull && !attribute.defaultsToNow
+            && self.assigned[attribute.number] == nil
     }
 
     /// Returns the row of an outline for a row of the server.

@@ -47,14 +47,15 @@ struct OutlineSink {
     /// Descriptions of what the format could not hold.
     var warnings: [String] { self.writer?.warnings ?? [] }
 
-    func summary(_ revision: Revision) -> JSONWriter {
+    /// `unwritten`: descriptions of what the export leaves out in every format.
+    func summary(_ revision: Revision, _ unwritten: [String]) -> JSONWriter {
         .object { json in
             json.field("revision", revision)
             json.field("format", self.format.rawValue)
             json.field("rows", self.rowCount)
             json.field("bytes", self.byteCount)
             json.key("warnings")
-            json.array(self.warnings) { $0.string($1) }
+            json.array(unwritten + self.warnings) { $0.string($1) }
         }
     }
 

@@ -116,6 +116,9 @@ struct OutlineSource: ~Copyable {
     /// Descriptions of what was repaired or left out.
     var warnings: [String] { self.walk?.warnings ?? self.reader?.warnings ?? [] }
 
+    /// What a lenient reader has repaired; `nil` for another reader.
+    var repairs: RepairCounts? { self.reader?.repairs }
+
     mutating func finish() {
         self.progress.finish(items: self.rowCount, bytes: self.byteCount)
     }

@@ -42,11 +42,12 @@ extension ProcessTests {
         @Test func dryRunsReportContentsAndLosses() async throws {
             #expect(
                 try await self.user.output("import", self.fixture("omnioutliner"), "--dry-run")
-                    == "6 items in 2 levels, 1 done, 1 with a note\nelements of the head left out: 2\n"
+                    == "6 items in 2 levels, 1 done, 1 with a note\n"
+                    + "elements of the head left out (title, dateCreated, expansionState): 3\n"
             )
             #expect(
                 try await self.user.output("import", self.fixture("dynalist"), "--dry-run", "--json")
-                    == #"{"format":"opml","rows":5,"depth":2,"done":1,"notes":1,"warnings":["elements of the head left out: 2"]}"#
+                    == #"{"format":"opml","rows":5,"depth":2,"done":1,"notes":1,"warnings":["elements of the head left out (title, flavor, source): 3"]}"#
                     + "\n"
             )
             #expect(
@@ -58,9 +59,9 @@ extension ProcessTests {
 
         @Test func lossesAreReported() async throws {
             let imported = try await self.user.run("import", self.fixture("dynalist"))
-            #expect(imported.errors == "nestc: elements of the head left out: 2\n")
+            #expect(imported.errors == "nestc: elements of the head left out (title, flavor, source): 3\n")
             let json = try await self.user.output("import", self.fixture("dynalist"), "--json")
-            #expect(json.hasSuffix(#""warnings":["elements of the head left out: 2"]}"# + "\n"))
+            #expect(json.hasSuffix(#""warnings":["elements of the head left out (title, flavor, source): 3"]}"# + "\n"))
             #expect(try await self.user.output("import", self.fixture("dynalist"), "--quiet").hasPrefix("imported 5"))
             let text = try await self.user.run("export", "2")
             #expect(text.output == "**Groceries** <today>\n\tMilk\n\tBread\n\t[link](https://example.org)\n")
