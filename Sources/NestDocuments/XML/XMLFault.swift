@@ -28,7 +28,8 @@ struct XMLFault {
             case 32: "the encoding \(names[0]) is not known; convert the file to UTF-8 and declare encoding=\"UTF-8\""
             case 41: "the attribute \(names[0]) has no value; write \(names[0])=\"\""
             case 42, 203: "an element has an attribute twice: \(names[0]); remove one"
-            case 68 where detail.contains("attribute"): "the name of an attribute is expected here"
+            case 68 where detail.contains("EntityRef"): "an & that begins no reference; write &amp;"
+            case 68 where detail.contains("element name"): "a < that begins no tag; write &lt;"
             case 73 where !names[0].isEmpty: "the tag <\(names[0])> has no > at its end"
             case 76: Self.mismatch(names[1], open)
             case 78: "standalone must be yes or no"
@@ -40,8 +41,8 @@ struct XMLFault {
             switch code {
             // Of these, a reference to a character that XML does not allow, but not the character itself.
             case 9: detail.hasPrefix("xmlParseCharRef")
-            // The name of an entity or element, but not of an attribute.
-            case 68: !detail.contains("attribute")
+            // A name after & or <, but not that of an attribute.
+            case 68: detail.contains("EntityRef") || detail.contains("element name")
             case 64: open == nil
             default: [6, 7, 8, 22, 23, 26, 38].contains(code)
             }

@@ -42,8 +42,10 @@ struct XMLGuard: Sendable {
             guard let end = try self.endOfMarkup(bytes, open, isAtStart: open == start) else {
                 // libxml2 reports what is missing when the file ends here.
                 guard !isLast else { break }
-                self.held = Array(bytes[open...])
-                bytes.removeSubrange(open...)
+                // With the byte order mark, so that the next call is at the start too.
+                let first = open == start ? 0 : open
+                self.held = Array(bytes[first...])
+                bytes.removeSubrange(first...)
                 break
             }
             index = end
@@ -131,6 +133,12 @@ struct XMLGuard: Sendable {
         guard let name = text.firstMatch(of: /encoding\s*=\s*["']([^"']*)["']/)?.1 else { return }
         let encoding = name.lowercased()
         self.isUTF8 = encoding == "utf-8" || encoding == "us-ascii"
+        // libxml2 would follow the declaration, which is more often wrong than the mark.
+        guard self.isUTF8 || open == 0 else {
+            throw self.location(of: open, in: bytes).failure(
+                "the file has the mark of UTF-8, but declares the encoding \(name); declare encoding=\"UTF-8\""
+            )
+        }
         guard self.isUTF8 || encoding.hasPrefix("iso-8859-") || encoding.hasPrefix("windows-125") else {
             throw self.location(of: open, in: bytes).failure(
                 "the encoding is \(name); convert the file to UTF-8 and declare encoding=\"UTF-8\""

@@ -47,17 +47,18 @@ struct ImportFormatOption: ParsableArguments {
 }
 
 struct ExportFormatOption: ParsableArguments {
-    @Option(help: "The format. (default: by the file's name; otherwise text, or json with --json)")
+    @Option(help: "The format. (default: by the file's name; otherwise text, or jsonl with --json)")
     var format: OutlineFormat?
 
     @Flag(help: "In Markdown, write an empty box before items that are not done.")
     var tasks = false
 
-    /// Returns the format for a file; `nil` for standard output. Throws if the file's name has an extension that
-    /// determines no format.
+    /// Returns the format for a file, or for standard output if `path` is `nil`. `inJSON`: with --json, standard output
+    /// is one JSON object a line, as for every command. Throws if the file's name has an extension that determines no
+    /// format.
     func format(of path: String?, inJSON: Bool) throws -> OutlineFormat {
         if let format { return format }
-        guard let path else { return inJSON ? .json : .text }
+        guard let path else { return inJSON ? .jsonl : .text }
         if let format = OutlineFormat(fileName: path) { return format }
         let name = path.split(separator: "/").last ?? ""
         if let dot = name.lastIndex(of: "."), dot > name.startIndex, name.index(after: dot) < name.endIndex {

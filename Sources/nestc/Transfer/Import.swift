@@ -106,7 +106,7 @@ struct Import: AsyncParsableCommand {
     /// Names --lenient in an error that it prevents.
     private func hinting(_ error: any Error) -> any Error {
         guard var fault = error as? FormatError, fault.isRepairable, !self.formatting.lenient else { return error }
-        fault.message += "; --lenient repairs such faults"
+        fault.message += " (--lenient repairs such faults)"
         return fault
     }
 

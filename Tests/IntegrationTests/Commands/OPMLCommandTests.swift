@@ -34,7 +34,7 @@ extension ProcessTests {
                 #expect(strict.status == 65 && strict.output == "", "\(name): \(strict.report)")
                 #expect(strict.errors.hasPrefix("nestc: line "), "\(name): \(strict.report)")
                 if name != "declaration.opml" {
-                    let hasHint = strict.errors.hasSuffix("; --lenient repairs such faults\n")
+                    let hasHint = strict.errors.hasSuffix(" (--lenient repairs such faults)\n")
                     #expect(hasHint == isRepairable, "\(name): \(strict.report)")
                 }
                 #expect(try await self.user.output("ls") == "", "\(name)")
@@ -121,15 +121,15 @@ extension ProcessTests {
             }
         }
 
-        /// With --json, the outline is JSON unless another format is specified, and the description is a line of JSON
-        /// on standard error.
+        /// With --json, the outline is JSON lines unless another format is specified, and the description is a line of
+        /// JSON on standard error.
         @Test func exportsToStandardOutputAreDescribedInJSON() async throws {
             try await self.user.output("add", "Milk")
             let plain = try await self.user.run("export", "--json")
-            #expect(plain.output == "[\n{\"title\":\"Milk\"}\n]\n")
+            #expect(plain.output == #"{"depth":0,"id":2,"parent":null,"title":"Milk"}"# + "\n")
             #expect(
                 plain.errors
-                    == #"{"revision":1,"format":"json","rows":1,"bytes":\#(plain.output.utf8.count),"warnings":[]}"#
+                    == #"{"revision":1,"format":"jsonl","rows":1,"bytes":\#(plain.output.utf8.count),"warnings":[]}"#
                     + "\n"
             )
             try await self.user.output("set", "2", "note=n")

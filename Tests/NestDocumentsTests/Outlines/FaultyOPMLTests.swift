@@ -14,7 +14,11 @@ struct FaultyFile: Sendable {
 
     /// The causes for which real files are refused, one file for each.
     static let all = [
-        FaultyFile("bare-ampersands", "line 7, column 26: a name is expected here", ["ampersands": 5]),
+        FaultyFile(
+            "bare-ampersands",
+            "line 7, column 26: an & that begins no reference; write &amp;",
+            ["ampersands": 5]
+        ),
         FaultyFile("html-references", "line 7, column 31: an unknown entity &eacute; (XML has", ["entities": 5]),
         FaultyFile("missing-semicolons", "line 7, column 28: a reference without its semicolon", ["semicolons": 5]),
         FaultyFile("less-than", "line 7, column 22: a < in the value of an attribute", ["lessThanSigns": 4]),
