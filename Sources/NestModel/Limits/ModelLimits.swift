@@ -36,10 +36,13 @@ public struct ModelLimits: Sendable {
     @Bound(.refused, "Values of one IN")
     public var predicateValuesMax = 10_000
 
-    @Bound(.refused, "Bytes of a text that a predicate compares with")
+    @Bound(.refused, "Bytes of a text that a predicate compares with, and of all its MATCHES patterns together")
     public var patternBytesMax = 1 << 10
 
-    @Bound(.refused, "Instructions of all compiled MATCHES patterns of a predicate")
+    @Bound(
+        .refused,
+        "Instructions of all compiled MATCHES patterns of a predicate; a Unicode class counts at least 128"
+    )
     public var patternInstructionsMax = 4_000
 
     @Bound(.inner, "Bytes of memory of one MATCHES pattern; it runs more slowly when it needs more")

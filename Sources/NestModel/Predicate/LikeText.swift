@@ -4,7 +4,15 @@ enum LikeText {
     /// Returns the pattern with `%` for each `\%`.
     static func canonical(_ pattern: String) -> String {
         guard pattern.utf8.contains(UInt8(ascii: "%")) else { return pattern }
-        return Self.string(Self.tokens(pattern).map { $0 == ["\\", "%"] ? ["%"] : $0 })
+        var canonical = String.UnicodeScalarView()
+        var isEscaped = false
+        for scalar in pattern.unicodeScalars {
+            if isEscaped, scalar != "%" { canonical.append("\\") }
+            if isEscaped || scalar != "\\" { canonical.append(scalar) }
+            isEscaped = !isEscaped && scalar == "\\"
+        }
+        if isEscaped { canonical.append("\\") }
+        return String(canonical)
     }
 
     /// Whether the pattern seems to be one of SQL: a percent sign at an end, and nothing that matches various texts.
@@ -16,7 +24,9 @@ enum LikeText {
 
     /// Returns the pattern with `\%` for each `%`.
     static func escaped(_ pattern: String) -> String {
-        Self.string(Self.tokens(pattern).map { $0 == ["%"] ? ["\\", "%"] : $0 })
+        var text = String.UnicodeScalarView()
+        for token in Self.tokens(pattern) { text.append(contentsOf: token == ["%"] ? ["\\", "%"] : token) }
+        return String(text)
     }
 
     private static func tokens(_ pattern: String) -> [[Unicode.Scalar]] {
@@ -32,11 +42,5 @@ enum LikeText {
             }
         }
         return tokens
-    }
-
-    private static func string(_ tokens: [[Unicode.Scalar]]) -> String {
-        var text = String.UnicodeScalarView()
-        for token in tokens { text.append(contentsOf: token) }
-        return String(text)
     }
 }

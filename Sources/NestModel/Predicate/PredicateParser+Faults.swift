@@ -30,10 +30,15 @@ extension PredicateParser {
     func noProperty(of entity: EntityDescription) -> PredicateSyntaxError {
         switch self.token {
         case .sign("{"): self.unexpected("a property of \(entity.name)", "write the list to the right of IN")
-        case .sign("(") where self.index > 0:
-            self.unexpected("a property of \(entity.name)", "write the quantifier within the parentheses")
+        case .sign("(") where self.isAfterQuantifier:
+            self.unexpected("a property of \(entity.name)", "write ANY, ALL or NONE within the parentheses")
         default: self.unexpected("a property of \(entity.name)")
         }
+    }
+
+    private var isAfterQuantifier: Bool {
+        guard self.index > 0, case .word(let word) = self.tokens[self.index - 1].token else { return false }
+        return ["ANY", "SOME", "ALL", "NONE"].contains(word.uppercased())
     }
 
     /// The fault of `name(`, which is no property.

@@ -17,6 +17,7 @@ package final class MatchExpression: Sendable {
 
     struct Fault: Error {
         var text: String
+        var isTooLarge: Bool
     }
 
     init(_ pattern: String, _ folding: TextFolding) throws(Fault) {
@@ -35,7 +36,9 @@ package final class MatchExpression: Sendable {
                 )
             }
         }
-        guard let regex else { throw Fault(text: fault.text(of: pattern)) }
+        guard let regex else {
+            throw Fault(text: fault.text(of: pattern), isTooLarge: fault.kind == NEST_REGEX_TOO_LARGE)
+        }
         self.regex = regex
         self.instructionCount = Int(nest_regex_instructions(regex))
     }
@@ -57,8 +60,12 @@ package final class MatchExpression: Sendable {
     }
 }
 
-/// The regular expressions of a predicate, each compiled once for a request.
+/// The regular expressions of a predicate, each compiled once for a request. The limits of their sizes bound the time
+/// of compiling, some milliseconds, and of matching.
 package struct MatchExpressions: Sendable {
+    /// What `\p{L}` counts at least. To compile it takes long, even if it adds nothing to a class.
+    private static let instructionsPerClass = 128
+
     /// A value, because it compares texts by their bytes.
     private struct Key: Hashable {
         var pattern: AttributeValue
@@ -72,25 +79,42 @@ package struct MatchExpressions: Sendable {
     package init() {}
 
     package init(_ predicate: FetchPredicate) {
+        let keys = predicate.comparisons.compactMap(Self.key)
+        let patterns = Set(keys).compactMap(\.pattern.stringValue)
+        let byteCount = patterns.reduce(0) { $0 + $1.utf8.count }
+        guard byteCount <= Limits.patternBytesMax else {
+            self.faults = [
+                "its MATCHES patterns have \(byteCount) bytes; at most \(Limits.patternBytesMax) are allowed"
+            ]
+            return
+        }
+        var isTooLarge = patterns.reduce(0) { $0 + Self.leastInstructions($1) } > Limits.patternInstructionsMax
         var instructionCount = 0
-        for comparison in predicate.comparisons {
-            // Limits the time of compiling; `FetchPredicate.faults` reports the length.
-            guard let key = Self.key(comparison), let pattern = key.pattern.stringValue,
-                pattern.utf8.count <= Limits.patternBytesMax
-            else { continue }
+        for key in keys where !isTooLarge {
+            guard let pattern = key.pattern.stringValue else { continue }
             do throws(MatchExpression.Fault) {
                 instructionCount += try self.compiled(key, pattern).instructionCount
+                isTooLarge = instructionCount > Limits.patternInstructionsMax
             } catch {
-                self.faults.append("MATCHES \(FetchPredicate.quoted(pattern)): \(error.text)")
-            }
-            guard instructionCount <= Limits.patternInstructionsMax else {
-                self.faults.append(
-                    "its MATCHES patterns are too large: compiled they have over \(Limits.patternInstructionsMax) "
-                        + "instructions; each repetition like {100} counts so many times, and each \\p{…} hundreds"
-                )
-                return
+                isTooLarge = error.isTooLarge
+                if !isTooLarge { self.faults.append("MATCHES \(FetchPredicate.quoted(pattern)): \(error.text)") }
             }
         }
+        guard isTooLarge else { return }
+        self.faults.append(
+            "its MATCHES patterns are too large: compiled they have over \(Limits.patternInstructionsMax) instructions; "
+                + "each repetition like {100} counts so many times, and each \\p{…} hundreds"
+        )
+    }
+
+    private static func leastInstructions(_ pattern: String) -> Int {
+        var classes = 0
+        var isEscaped = false
+        for byte in pattern.utf8 {
+            if isEscaped, byte | 0x20 == UInt8(ascii: "p") { classes += 1 }
+            isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+        }
+        return classes * Self.instructionsPerClass
     }
 
     private mutating func compiled(_ key: Key, _ pattern: String) throws(MatchExpression.Fault) -> MatchExpression {

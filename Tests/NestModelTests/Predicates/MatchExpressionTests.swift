@@ -111,6 +111,18 @@ import Testing
             faults.count == 1 && faults[0].contains("over \(Limits.patternInstructionsMax) instructions"),
             "\(faults)"
         )
+        // Unicode classes take long to compile, even if they add nothing.
+        #expect(self.faults("[\(String(repeating: "\\pL", count: 31))]").isEmpty)
+        #expect(self.faults("[\(String(repeating: "\\PL", count: 32))]").first?.contains("too large") == true)
+        #expect(self.faults("\\\\p\(String(repeating: "\\\\pL", count: 100))").isEmpty)
+        // The bytes of all patterns count, and equal patterns are compiled once.
+        let long = String(repeating: "x", count: 400)
+        #expect(self.faults(long, long, long, "y\(long)").isEmpty)
+        #expect(
+            self.faults(long, "y\(long)", "z\(long)") == [
+                "its MATCHES patterns have 1202 bytes; at most 1024 are allowed"
+            ]
+        )
         for pattern in [".{1000}", "\\p{L}{10}", "(?:(?:.{10}){10}){9}"] {
             #expect(self.faults(pattern)[0].contains("too large"), "\(self.faults(pattern))")
         }
