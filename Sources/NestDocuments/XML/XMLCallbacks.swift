@@ -38,13 +38,13 @@ final class XMLCallbacks {
             return self.note("elements nest more than \(self.rules.depthMax) deep")
         }
         let location = self.location
-        self.open.append(XMLFault.OpenElement(name: name, line: location.line))
+        self.open.append(XMLFault.OpenElement(name, line: location.line))
         self.events.append(.begin(name, attributes: attributes, at: location))
     }
 
     private func end() {
         guard self.fault == nil else { return }
-        self.open.removeLast()
+        _ = self.open.popLast()
         self.isComplete = self.open.isEmpty
         self.events.append(.end)
     }

@@ -5,9 +5,20 @@ import NestModel
 struct XMLFault {
     /// An element that has begun and not ended.
     struct OpenElement {
-        var name: String
+        /// Cut to a length that fits in a line.
+        let name: String
         /// The line where its start tag ends.
-        var line: Int
+        let line: Int
+
+        init(_ name: String, line: Int) {
+            (self.name, self.line) = (XMLFault.shown(name), line)
+        }
+    }
+
+    private static let nameCharactersMax = 60
+
+    private static func shown(_ name: String) -> String {
+        name.utf8.count <= Self.nameCharactersMax ? name : "\(name.prefix(Self.nameCharactersMax))…"
     }
 
     let message: String
@@ -18,8 +29,7 @@ struct XMLFault {
     init(_ error: xmlError, in open: OpenElement?) {
         let code = Int(error.code)
         let detail = error.message.map { String(cString: $0) } ?? ""
-        /// The names in the error, cut to a length that fits in a line.
-        let names = [error.str1, error.str2].map { $0.map { String(String(cString: $0).prefix(60)) } ?? "" }
+        let names = [error.str1, error.str2].map { $0.map { Self.shown(String(cString: $0)) } ?? "" }
         self.message =
             switch code {
             case 1: Self.internalMessage(names[0])

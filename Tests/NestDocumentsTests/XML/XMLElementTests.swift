@@ -48,6 +48,18 @@ import Testing
         }
     }
 
+    /// An error shows the beginning of a long name.
+    @Test func longNamesAreCutInErrors() {
+        let name = String(repeating: "n", count: 40_000)
+        let error = #expect(throws: FormatError.self) { try self.parse("<\(name)><\(name) \(name)='' \(name)=''/>") }
+        #expect(error?.message == "an element has an attribute twice: \(name.prefix(60))…; remove one")
+        let open = #expect(throws: FormatError.self) { try self.parse("<\(name)>") }
+        #expect(
+            open?.message
+                == "the XML ends too early: <\(name.prefix(60))…> of line 1 has no end tag </\(name.prefix(60))…>"
+        )
+    }
+
     /// Entities need a document type declaration. To refuse it also prevents entity bombs and access to other files.
     @Test func documentTypeDeclarationsAreRefused() throws {
         let bomb = """
