@@ -48,8 +48,8 @@ struct UndoRunner {
             guard let transaction = try self.store.pastTransaction(revision) else { throw self.dropped(revision) }
             guard ofAnyone || transaction.header.sessionNumber == session else {
                 let text =
-                    "revision \(revision) belongs to another session (s\(transaction.header.sessionNumber)): "
-                    + "set ofAnyone to revert it"
+                    "revision \(revision) belongs to another session (s\(transaction.header.sessionNumber)), "
+                    + "and the request is only for transactions of its own session"
                 throw StoreError.refused(.forbidden, text)
             }
             return Work(
@@ -120,7 +120,11 @@ struct UndoRunner {
         _ confinement: Confinement?,
         request: ((ObjectGraph) throws(StoreError) -> WriteDescription) throws(StoreError) -> WriteResult?
     ) throws(StoreError) -> (results: [WriteResult], conflicts: UndoConflicts) {
-        let context = UndoContext(work.options, confinement)
+        let context = UndoContext(
+            work.options,
+            confinement,
+            session: work.kind == .revert ? nil : description.sessionNumber
+        )
         var results: [WriteResult] = []
         for part in try self.parts(work.transactions) {
             let result = try request { (graph) throws(StoreError) in

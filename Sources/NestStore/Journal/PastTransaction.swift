@@ -27,6 +27,11 @@ package final class PastTransaction {
 
     package var revision: Revision { self.header.revision }
 
+    /// Returns another transaction of the journal.
+    func transaction(_ revision: Revision) throws(StoreError) -> PastTransaction? {
+        try self.journal.entry(revision).map { PastTransaction($0.0, $0.1, self.journal) }
+    }
+
     /// Calls `body` with each object that the transaction changed. A bulk change set is read block by block.
     package func forEach(_ body: (ObjectChange) throws(StoreError) -> Void) throws(StoreError) {
         if let changes {

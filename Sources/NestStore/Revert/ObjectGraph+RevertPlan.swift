@@ -8,7 +8,7 @@ extension ObjectGraph {
         try past.forEach { (change) throws(StoreError) in try self.survey(change, &plan) }
         try past.forEach { (change) throws(StoreError) in
             switch change.kind {
-            case .insert: try self.planInsert(change, &plan)
+            case .insert: try self.planInsert(change, past, &plan)
             case .update: try self.planUpdate(change, past, &plan)
             case .delete: try self.planDelete(change, past, &plan)
             }
@@ -41,7 +41,9 @@ extension ObjectGraph {
 
     // MARK: Inserted
 
-    private func planInsert(_ change: ObjectChange, _ plan: inout RevertPlan) throws(StoreError) {
+    private func planInsert(_ change: ObjectChange, _ past: PastTransaction, _ plan: inout RevertPlan)
+        throws(StoreError)
+    {
         let table = try self.table(change.entity)
         let layout = table.layout
         if layout.isJoin { return try self.planInsertedPair(change, table, &plan) }
@@ -55,7 +57,7 @@ extension ObjectGraph {
                 )
             )
         }
-        if row.revision != plan.revision, let edited = self.editedSlot(change, row, layout) {
+        if row.revision != plan.revision, let edited = try self.editedSlot(change, row, table, past, plan) {
             let isHidden = plan.context.confinement?.isRelationship(layout.properties[edited]) ?? false
             let what = isHidden ? "" : " (\(self.name(table, edited)))"
             self.prevent("has been edited since\(what)", change.id, row, table, &plan)
@@ -74,11 +76,15 @@ extension ObjectGraph {
         }
         var isTop = true
         for placing in change.placings {
-            if !self.isPlaced(row, layout, placing.place, by: placing.after) {
+            let isPlaced = self.isPlaced(row, layout, placing.place, by: placing.after)
+            let slot = layout.placedSlots[placing.place]
+            var isRehomed = false
+            if !isPlaced { isRehomed = try self.isRehomed(slot, change.id, row, table, past, plan) }
+            if !isPlaced, !isRehomed {
                 self.prevent("has been moved since", change.id, row, table, &plan)
                 if plan.isForced { plan.report(self.lost(change.id, row, table)) }
             }
-            if let owner = placing.after?.owner, try plan.inserted.contains(owner) {
+            if !isRehomed, let owner = placing.after?.owner, try plan.inserted.contains(owner) {
                 isTop = false
                 plan.placesInside.insert(.init(table: layout.number, place: placing.place))
             }
@@ -166,17 +172,6 @@ extension ObjectGraph {
         .init(table: table.layout.number, objects: Set(row.values.prefix(2).compactMap(\.referenceValue)))
     }
 
-    /// Returns a slot of an inserted object whose value has changed since. Positions are compared separately.
-    private func editedSlot(_ change: ObjectChange, _ row: ObjectRow, _ layout: EntityLayout) -> Int? {
-        row.values.indices.first { slot in
-            let place = layout.placeOfSlot[slot]
-            guard place < 0 else {
-                return !row.values[slot].isNull && !change.placings.contains { $0.place == place }
-            }
-            return row.values[slot] != change.values.first { $0.slot == slot }?.after ?? .null
-        }
-    }
-
     // MARK: Updated
 
     private func planUpdate(_ change: ObjectChange, _ past: PastTransaction, _ plan: inout RevertPlan)
@@ -204,7 +199,9 @@ extension ObjectGraph {
             if plan.context.isLeft(key, before: .value(value.before), after: .value(value.after)) { continue }
             // The undo leaves both sides of a one-to-one relationship, or neither.
             let isPartnerLeft = self.partner(in: value.slot, current, layout).map { plan.context.hasLeft($0) } ?? false
-            guard current == value.after && !isPartnerLeft || plan.isForced else {
+            var isExpected = current == value.after && !isPartnerLeft
+            if !isExpected { isExpected = try self.isRehomed(value.slot, change.id, row, table, past, plan) }
+            guard isExpected || plan.isForced else {
                 plan.context.leave(
                     key,
                     wanted: .value(value.before),
@@ -217,7 +214,7 @@ extension ObjectGraph {
             guard current != value.before, let before = try self.valueBefore(value, change.id, row, table, past, &plan)
             else { continue }
             guard before != current else { continue }
-            if current != value.after {
+            if !isExpected, current != value.after {
                 plan.report(try self.conflict(.overwritten, change.id, row, table, slot: value.slot))
             }
             taken.values.append(.init(slot: value.slot, before: before, after: current))
@@ -227,7 +224,9 @@ extension ObjectGraph {
             let slot = layout.placedSlots[placing.place]
             let key = RevertPlan.SlotKey(id: change.id, slot: slot)
             if plan.context.isLeft(key, before: .place(placing.before), after: .place(placing.after)) { continue }
-            guard self.isPlaced(row, layout, placing.place, by: placing.after) || plan.isForced else {
+            var isExpected = self.isPlaced(row, layout, placing.place, by: placing.after)
+            if !isExpected { isExpected = try self.isRehomed(slot, change.id, row, table, past, plan) }
+            guard isExpected || plan.isForced else {
                 let found = row.values[slot].referenceValue.map {
                     PlaceRecord(owner: $0, place: row.places[placing.place])
                 }
@@ -248,9 +247,7 @@ extension ObjectGraph {
             } else {
                 taken.placings.append(placing)
             }
-            if !self.isPlaced(row, layout, placing.place, by: placing.after) {
-                plan.report(try self.conflict(.overwritten, change.id, row, table, slot: slot))
-            }
+            if !isExpected { plan.report(try self.conflict(.overwritten, change.id, row, table, slot: slot)) }
             self.noteMovedBack(row.values[slot], table, slot, &plan)
         }
         if !taken.values.isEmpty || !taken.placings.isEmpty { plan.updates.append((taken, table)) }
@@ -295,6 +292,7 @@ extension ObjectGraph {
         }
         if let owner = try self.livingOwner(insteadOf: target, table, value.slot, past, plan) {
             plan.climbs.append(.init(table: table, id: id, slot: value.slot))
+            plan.context.rehomed.insert(.init(id: id, slot: value.slot))
             plan.report(try self.conflict(.rehomed, id, row, table, slot: value.slot))
             return .reference(owner)
         }
@@ -337,6 +335,7 @@ extension ObjectGraph {
             plan.report(try self.conflict(.ownerGone, id, row, table, slot: slot))
             return nil
         }
+        plan.context.rehomed.insert(.init(id: id, slot: slot))
         plan.report(try self.conflict(.rehomed, id, row, table, slot: slot))
         restoration.record = PlaceRecord(owner: owner, place: .none)
         restoration.isRehomed = true
@@ -389,7 +388,10 @@ extension ObjectGraph {
                 let owner = try self.ownerInstead(of: target, change, table, value.slot, past, &plan)
                 plan.replaced[change.id, default: [:]][value.slot] = owner.map { .reference($0) } ?? .null
                 plan.report(conflict(owner == nil ? .ownerGone : .rehomed, slot: value.slot))
-                if owner != nil { plan.climbs.append(.init(table: table, id: change.id, slot: value.slot)) }
+                if owner != nil {
+                    plan.climbs.append(.init(table: table, id: change.id, slot: value.slot))
+                    plan.context.rehomed.insert(.init(id: change.id, slot: value.slot))
+                }
             }
         }
         var alive: [RevertPlan.Restoration] = []
@@ -412,6 +414,7 @@ extension ObjectGraph {
             } else if let owner = try self.ownerInstead(of: record.owner, change, table, slot, past, &plan) {
                 restoration.record = PlaceRecord(owner: owner, place: .none)
                 restoration.isRehomed = true
+                plan.context.rehomed.insert(.init(id: change.id, slot: slot))
                 plan.report(conflict(.rehomed, slot: slot))
                 alive.append(restoration)
             } else {

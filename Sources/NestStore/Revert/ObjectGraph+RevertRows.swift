@@ -38,6 +38,25 @@ extension ObjectGraph {
         return row
     }
 
+    /// Returns a slot of an inserted object whose value has changed since. Positions are compared separately.
+    func editedSlot(
+        _ change: ObjectChange,
+        _ row: ObjectRow,
+        _ table: EntityTable,
+        _ past: PastTransaction,
+        _ plan: RevertPlan
+    ) throws(StoreError) -> Int? {
+        for slot in row.values.indices {
+            let place = table.layout.placeOfSlot[slot]
+            let isEdited =
+                place < 0
+                ? row.values[slot] != change.values.first { $0.slot == slot }?.after ?? .null
+                : !row.values[slot].isNull && !change.placings.contains { $0.place == place }
+            if isEdited, try !self.isRehomed(slot, change.id, row, table, past, plan) { return slot }
+        }
+        return nil
+    }
+
     // MARK: Missing owners
 
     /// Returns the owner under which a deleted object is restored if its old owner no longer exists. `nil`: it gets no

@@ -37,6 +37,14 @@ package final class UndoContext {
     package let options: UndoOptions
     /// The token scope of the client that requests the undo.
     let confinement: Confinement?
+    /// The session whose newest work the undo takes back; `nil` for a revert of any transaction.
+    let session: UInt64?
+    /// Slots of objects that this undo itself has rehomed, in newer transactions of the entry.
+    var rehomed: Set<RevertPlan.SlotKey> = []
+    /// The parts of the journal that the undo may still read to distinguish its session's changes from those of
+    /// others. Beyond it, every change counts as that of another session.
+    var journalReadsLeft = UndoContext.journalReadsMax
+    private static let journalReadsMax = 1_024
     /// Slots that hold another content than the newest transaction gave them: the reverts of older transactions leave
     /// them too.
     private var left: [RevertPlan.SlotKey: Left] = [:]
@@ -51,9 +59,10 @@ package final class UndoContext {
     var deletions: UndoDeletions?
     var isPrepared = false
 
-    package init(_ options: UndoOptions, _ confinement: Confinement? = nil) {
+    package init(_ options: UndoOptions, _ confinement: Confinement? = nil, session: UInt64? = nil) {
         self.options = options
         self.confinement = confinement
+        self.session = session
     }
 
     /// Leaves a slot as it is.

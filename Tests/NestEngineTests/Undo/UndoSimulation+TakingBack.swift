@@ -120,7 +120,7 @@ extension UndoSimulation {
             name = self.oracle.record(revision)?.name
         default: throw self.fail("no answer was expected: \(reply)")
         }
-        let prediction = self.oracle.predict(revisions, options)
+        let prediction = self.oracle.predict(revisions, options, of: kind == .revert ? nil : number)
         self.recordPrediction(revisions, prediction)
         if prediction.isOpen { self.counts.open += 1 }
         switch reply {

@@ -86,11 +86,33 @@ package struct UndoOracle {
         return death?.before.related(id, property).first
     }
 
-    /// Predicts the undo of transactions one by one, newest first.
-    package func predict(_ revisions: [Revision], _ options: UndoOptions) -> EntryPrediction {
+    /// Returns which sessions have changed the owner of an object since a transaction.
+    private func changers(
+        of id: ObjectID,
+        _ property: PropertyNumber,
+        since record: UndoRecord,
+        _ session: UInt64?
+    ) -> UndoPredictor.Changers {
+        guard let session else { return .others }
+        var changers = UndoPredictor.Changers.own
+        for later in self.records where later.revision > record.revision && later.session != session {
+            if later.isUnknown || later.before.lives(id) != later.after.lives(id) { return .unclear }
+            if later.before.related(id, property) != later.after.related(id, property)
+                || later.marksBefore.stamp(id, property) != later.marksAfter.stamp(id, property)
+            {
+                changers = .others
+            }
+        }
+        return changers
+    }
+
+    /// Predicts the undo of transactions one by one, newest first. `session`: the session whose newest work it is;
+    /// `nil` for a revert.
+    package func predict(_ revisions: [Revision], _ options: UndoOptions, of session: UInt64?) -> EntryPrediction {
         var prediction = EntryPrediction(graph: self.graph, marks: self.marks)
         if self.areMarksVague { prediction.opening = "this batch may have placed objects at their old positions" }
         var left: Set<UndoSlot> = []
+        var rehomed: Set<UndoSlot> = []
         for revision in revisions.reversed() {
             guard let record = self.record(revision) else {
                 prediction.steps.append(.init(revision: revision, prediction: nil))
@@ -101,10 +123,14 @@ package struct UndoOracle {
                 options,
                 on: prediction.graph,
                 prediction.marks,
-                leaving: left
-            ) { [self] in self.lastOwner($0, $1) }
+                leaving: left,
+                rehomed: rehomed,
+                changers: { [self] in self.changers(of: $0, $1, since: record, session) },
+                lastOwner: { [self] in self.lastOwner($0, $1) }
+            )
             prediction.relax(step)
             left = step.left
+            rehomed = step.rehomedSlots
             prediction.append(step, of: revision)
         }
         return prediction

@@ -48,6 +48,8 @@ package struct UndoPrediction {
     package var left: Set<UndoSlot> = []
     /// The placed objects that are appended to the list of another owner.
     package var rehomed: Set<PlacementMarks.Side> = []
+    /// The slots of the objects that this undo has put under another owner, in this or a newer transaction.
+    package var rehomedSlots: Set<UndoSlot> = []
 
     package init(graph: NaiveGraph, marks: PlacementMarks) {
         self.graph = graph

@@ -61,9 +61,10 @@ extension UndoPredictor {
             $0.stamp(id, relationship.number)
         }
         let isOrdered = self.found.inverse(relationship).isOrdered
-        let isWhereItWasPut = owners[2] == owners[1] && marks[2] == marks[1]
         let slot = UndoSlot(id: id, property: relationship.number)
         if self.result.left.contains(slot) { return self.skipSlot(slot, [.moved, .edited]) }
+        var isWhereItWasPut = owners[2] == owners[1] && marks[2] == marks[1]
+        if !isWhereItWasPut { isWhereItWasPut = self.isRehomed(id, relationship) }
         if !isWhereItWasPut, !self.isForced { self.result.left.insert(slot) }
         if !isWhereItWasPut {
             if owners[2] == owners[0], !isOrdered || marks[2] == marks[0] { return }
@@ -315,16 +316,19 @@ extension UndoPredictor {
     }
 
     /// Whether the object was edited, moved or got related objects since.
-    private func hasLaterChanges(_ id: ObjectID) -> Bool {
+    private mutating func hasLaterChanges(_ id: ObjectID) -> Bool {
         let (after, now) = (self.record.after.objects[id]!, self.found.objects[id]!)
         if after.values != now.values { return true }
-        return self.found.entity(of: id).relationships.contains { relationship in
+        for relationship in self.found.entity(of: id).relationships {
             let number = relationship.number
             let came = Set(self.found.related(id, number)).subtracting(self.record.after.related(id, number))
-            if !came.isEmpty { return true }
-            guard !relationship.isToMany else { return false }
-            return self.found.related(id, number) != self.record.after.related(id, number)
-                || self.foundMarks.stamp(id, number) != self.record.marksAfter.stamp(id, number)
+            let isChanged =
+                !came.isEmpty
+                || !relationship.isToMany
+                    && (self.found.related(id, number) != self.record.after.related(id, number)
+                        || self.foundMarks.stamp(id, number) != self.record.marksAfter.stamp(id, number))
+            if isChanged, relationship.isToMany || !self.isRehomed(id, relationship) { return true }
         }
+        return false
     }
 }

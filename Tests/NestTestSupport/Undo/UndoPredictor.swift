@@ -8,6 +8,8 @@ package struct UndoPredictor {
     let foundMarks: PlacementMarks
     /// Returns the last owner of a deleted object, from the journal.
     let lastOwner: (ObjectID, PropertyNumber) -> ObjectID?
+    /// Returns which sessions have changed the owner of an object since the transaction.
+    let changers: (ObjectID, PropertyNumber) -> Changers
     var result: UndoPrediction
     var restored: Set<ObjectID> = []
     /// The objects that the transaction deleted and that exist again.
@@ -17,13 +19,24 @@ package struct UndoPredictor {
     /// The stamp of a new placement.
     static let newStamp = UInt64.max
 
+    /// The sessions that have changed a slot.
+    package enum Changers {
+        /// Only the session itself.
+        case own
+        case others
+        /// Another session has deleted or restored the object: the contract leaves open what counts.
+        case unclear
+    }
+
     private init(
         _ record: UndoRecord,
         _ options: UndoOptions,
         _ graph: NaiveGraph,
         _ marks: PlacementMarks,
+        changers: @escaping (ObjectID, PropertyNumber) -> Changers,
         lastOwner: @escaping (ObjectID, PropertyNumber) -> ObjectID?
     ) {
+        self.changers = changers
         self.record = record
         self.options = options
         self.found = graph
@@ -37,11 +50,14 @@ package struct UndoPredictor {
         _ options: UndoOptions,
         on graph: NaiveGraph,
         _ marks: PlacementMarks,
-        leaving left: Set<UndoSlot> = [],
+        leaving left: Set<UndoSlot>,
+        rehomed: Set<UndoSlot>,
+        changers: @escaping (ObjectID, PropertyNumber) -> Changers,
         lastOwner: @escaping (ObjectID, PropertyNumber) -> ObjectID?
     ) -> UndoPrediction {
-        var predictor = UndoPredictor(record, options, graph, marks, lastOwner: lastOwner)
+        var predictor = UndoPredictor(record, options, graph, marks, changers: changers, lastOwner: lastOwner)
         predictor.result.left = left
+        predictor.result.rehomedSlots = rehomed
         if record.isUnknown { predictor.open("the changes of the transaction are not known") }
         if record.isVague { predictor.open("the transaction may have placed objects at their old positions") }
         predictor.restoreDeletedObjects()
@@ -146,11 +162,29 @@ package struct UndoPredictor {
             if self.options.policy == .strict { self.result.possibleRefusals.insert(.undoConflict) }
             let inverse = self.graph.inverse(relationship).number
             self.result.rehomed.insert(PlacementMarks.Side(home, inverse, id))
+            self.result.rehomedSlots.insert(UndoSlot(id: id, property: relationship.number))
         } else if isRestored, !relationship.isOptional {
             self.refuse(.ownerGone)
         } else {
             self.conflict([.ownerGone], [id], [relationship.number])
             if !isRestored { self.open("\(id) had the owner \(owner), which has no living ancestor") }
+        }
+    }
+
+    /// Whether the session itself has given an object the owner that it has now, because the old one is gone.
+    mutating func isRehomed(_ id: ObjectID, _ relationship: RelationshipDescription) -> Bool {
+        let inverse = self.found.inverse(relationship)
+        guard self.found.isOwned(relationship),
+            self.found.top(inverse.destination) == self.found.top(relationship.destination)
+        else { return false }
+        if self.result.rehomedSlots.contains(UndoSlot(id: id, property: relationship.number)) { return true }
+        switch self.changers(id, relationship.number) {
+        case .own: return true
+        case .others: return false
+        case .unclear:
+            self.open("another session has deleted or restored \(id)")
+            self.result.possibleRefusals.insert(.undoConflict)
+            return false
         }
     }
 
