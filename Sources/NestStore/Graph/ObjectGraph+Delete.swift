@@ -42,7 +42,8 @@ extension ObjectGraph {
         let queue = CascadeQueue(self.memory)
         for id in ids {
             let (table, row) = try self.require(id)
-            self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
+            let label = table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue }
+            self.deleted = (id, row.entity, label)
             try self.enqueue(id, table, queue)
             if ids.count == 1, self.layout.cascadesAsTree[self.index(of: table)] {
                 return try self.deleteTree(id, queue, losses)

@@ -7,7 +7,7 @@ extension ObjectGraph {
     /// inside`, `move "Milk" to "Shopping"`, `edit "Milk"`. Call it after the transaction has been performed.
     package func defaultName(of transaction: WriteTransaction) throws(StoreError) -> String {
         guard let first = transaction.mutations.first, transaction.mutations.count == 1 else {
-            return self.nameOfSeveral(transaction)
+            return try self.nameOfSeveral(transaction)
         }
         switch first {
         case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _):
@@ -22,15 +22,15 @@ extension ObjectGraph {
         case .delete(let object):
             let id = try self.resolve(object)
             var counts = self.recorder.deletedCounts
-            // The object itself is not inside. If it is in a block already, its entity is not looked up, and it is
-            // subtracted from the first count.
-            let own = self.recorder.changedEntity(id) ?? counts.keys.min()
-            if let own, let count = counts[own] { counts[own] = count > 1 ? count - 1 : nil }
+            // The object itself is not inside. It may be in a block, where its entity and its label are not looked up.
+            let top = self.deleted?.id == id ? self.deleted : nil
+            if let own = top?.entity ?? self.recorder.changedEntity(id), let count = counts[own] {
+                counts[own] = count > 1 ? count - 1 : nil
+            }
             let inside = counts.values.reduce(0, +)
             // The objects inside may be of several entities.
             let noun = counts.count == 1 ? self.noun(counts.first!.key) : "object"
-            // The object may be in a block, where its label is not looked up.
-            let label = self.deleted?.id == id ? self.deleted?.label ?? "" : ""
+            let label = top?.label ?? ""
             let name = "delete \(label.isEmpty ? self.quoted(id) : Self.quote(label))"
             return inside > 0 ? "\(name) and \(inside) \(Self.plural(noun, inside)) inside" : name
         case .relate(let owner, _, let object, _):
@@ -64,27 +64,88 @@ extension ObjectGraph {
         return count > 1 ? "\(name) and \(count - 1) more \(Self.plural(noun, count - 1))" : name
     }
 
-    private func nameOfSeveral(_ transaction: WriteTransaction) -> String {
-        let count = transaction.mutations.count
+    /// Returns the name of a transaction with several steps: what it did with how many objects. Steps that only add to
+    /// an object that the transaction inserts belong to the insertion.
+    private func nameOfSeveral(_ transaction: WriteTransaction) throws(StoreError) -> String {
         var verbs: Set<String> = []
-        var entity: EntityNumber?
+        var subjects = Subjects()
+        var results = self.results.makeIterator()
         for mutation in transaction.mutations {
-            switch mutation {
-            case .insert(let number, _, _), .findOrCreate(let number, _, _, _):
+            switch Self.deed(mutation) {
+            case .inserts(let entity):
+                guard let id = results.next() else { continue }
                 verbs.insert("add")
-                entity = number
-            case .update: verbs.insert("edit")
-            case .move: verbs.insert("move")
-            case .delete: verbs.insert("delete")
-            case .relate: verbs.insert("add")
-            case .unrelate: verbs.insert("remove")
-            case .setRelated: verbs.insert("edit")
+                subjects.ids.insert(id)
+                subjects.inserted.insert(id)
+                subjects.entities.insert(entity)
+            case .changes(let object, let verb):
+                let id = try self.resolve(object)
+                if !subjects.inserted.contains(id) || verb == "delete" { verbs.insert(verb) }
+                guard subjects.ids.insert(id).inserted else { continue }
+                self.noteEntity(of: id, &subjects)
             }
         }
-        let noun =
-            entity.map { self.noun($0) }
-            ?? (self.tables.count == 1 ? self.noun(self.tables[0].layout.number) : "object")
-        return "\(verbs.count == 1 ? verbs.first! : "change") \(count) \(Self.plural(noun, count))"
+        let verb = verbs.count == 1 ? verbs.first! : "change"
+        if subjects.ids.count == 1, let id = subjects.ids.first {
+            guard verb == "add", subjects.inserted.contains(id) else { return "\(verb) \(self.quoted(id))" }
+            return Self.nameOfInsert(noun: self.noun(of: subjects), label: self.label(id))
+        }
+        return "\(verb) \(subjects.ids.count) \(Self.plural(self.noun(of: subjects), subjects.ids.count))"
+    }
+
+    /// What a step of a transaction does.
+    private enum Deed {
+        /// It inserts or finds an object.
+        case inserts(EntityNumber)
+        case changes(ObjectReference, verb: String)
+    }
+
+    private static func deed(_ mutation: Mutation) -> Deed {
+        switch mutation {
+        case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _): .inserts(entity)
+        case .update(let object, _): .changes(object, verb: "edit")
+        case .move(let object, _): .changes(object, verb: "move")
+        case .delete(let object): .changes(object, verb: "delete")
+        case .relate(_, _, let object, _): .changes(object, verb: "add")
+        case .unrelate(_, _, let object): .changes(object, verb: "remove")
+        case .setRelated(let owner, _, _): .changes(owner, verb: "edit")
+        }
+    }
+
+    /// The objects that a transaction is about, and their entities.
+    private struct Subjects {
+        var ids: Set<ObjectID> = []
+        var inserted: Set<ObjectID> = []
+        var entities: Set<EntityNumber> = []
+        var lookUpCount = 0
+        /// Whether the entity of an object is not known.
+        var hasUnknown = false
+    }
+
+    /// The largest number of objects that are looked up for a name.
+    private static let lookUpsMax = 16
+
+    private func noteEntity(of id: ObjectID, _ subjects: inout Subjects) {
+        if let entity = self.recorder.changedEntity(id) {
+            subjects.entities.insert(entity)
+        } else if subjects.lookUpCount < Self.lookUpsMax, let entity = (try? self.find(id))?.row.entity {
+            subjects.lookUpCount += 1
+            subjects.entities.insert(entity)
+        } else {
+            subjects.hasUnknown = true
+        }
+    }
+
+    /// Returns a noun for all of the objects: that of their entity, or of the entity that all of theirs are below.
+    private func noun(of subjects: Subjects) -> String {
+        if self.tables.count == 1, subjects.hasUnknown || subjects.entities.count > 1 {
+            return self.noun(self.tables[0].layout.number)
+        }
+        guard !subjects.hasUnknown, let entity = subjects.entities.first else { return "object" }
+        if subjects.entities.count == 1 { return self.noun(entity) }
+        let tables = Set(subjects.entities.map { self.layout[$0]?.number })
+        guard tables.count == 1, let table = tables.first ?? nil else { return "object" }
+        return self.noun(table)
     }
 
     private func noun(_ entity: EntityNumber) -> String {
@@ -118,7 +179,11 @@ extension ObjectGraph {
         // Most labels are short, and cutting by characters is slow.
         if text.utf8.count <= 40 { return text }
         var cut = ""
-        for character in text.prefix(40) where cut.utf8.count + character.utf8.count <= 80 { cut.append(character) }
+        for character in text.prefix(40) {
+            // A character that does not fit is the end: without it, the next ones would be another text.
+            guard cut.utf8.count + character.utf8.count <= 80 else { break }
+            cut.append(character)
+        }
         return cut.utf8.count < text.utf8.count ? "\(cut)…" : text
     }
 }

@@ -104,8 +104,8 @@ package final class ObjectGraph {
 
     // MARK: Steps
 
-    /// The object that the last step deleted, and its label.
-    var deleted: (id: ObjectID, label: String?)?
+    /// The object that the last step deleted, its entity, and its label.
+    var deleted: (id: ObjectID, entity: EntityNumber, label: String?)?
     /// The placeholder in `results` for a step that was refused.
     private static let refused = ObjectID(0)
 
