@@ -50,10 +50,16 @@ extension Store {
     /// Creates a token, durable on return. A number is never assigned twice. Call it outside a transaction.
     ///
     /// If a token with the same secret and grant exists, it is returned: a client that repeats a lost request gets the
-    /// same token.
+    /// same token. With another grant, the secret is refused: it would have two meanings.
     package func createToken(_ grant: TokenGrant, secretHash: TokenSecret, now: Int64) throws(StoreError) -> Token {
         let existing = try self.tokens()
-        if let token = existing.first(where: { $0.secretHash == secretHash && $0.description.grant == grant }) {
+        if let token = existing.first(where: { $0.secretHash == secretHash }) {
+            guard token.description.grant == grant else {
+                throw .refused(
+                    .conflict,
+                    "token \(token.description.number) has the same secret and other rights: make a new secret"
+                )
+            }
             return token
         }
         try Self.check(grant, among: existing.map(\.description), of: self)
