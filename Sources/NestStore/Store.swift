@@ -46,6 +46,9 @@ package final class Store {
     package let layout: ModelLayout
     /// The history id. Each new store gets a new one; revisions are numbered within a history.
     package let historyID: Identifier128
+    /// The history of the backup that the file was until now, whose states have the same revisions; `nil` if it was
+    /// none.
+    package let restoredHistoryID: Identifier128?
     /// The newest durable revision.
     package internal(set) var head: Revision
     /// Revisions after this one are in the journal.
@@ -96,16 +99,18 @@ package final class Store {
         self.lock = try StoreLock(storePath: self.path)
         // A killed process may have left partial backups.
         for name in StoreReader.backupNames(self.path) { StoreFile.removePartial(name) }
+        var restored: Identifier128?
         do {
             switch try StoreFile.check(self.path) {
             case .missing: try Self.create(self.path, configuration.model, historyID: newHistoryID)
-            case .store(isCopy: true): try Self.beginHistoryOfCopy(self.path, newHistoryID)
+            case .store(isCopy: true): restored = try Self.beginHistoryOfCopy(self.path, newHistoryID)
             case .store(isCopy: false): break
             case .doubtful: try Self.refuseStrangers(self.path)
             }
         } catch {
             throw Self.openingError(error, path: self.path)
         }
+        self.restoredHistoryID = restored
         do {
             self.connection = try Connection(
                 path: self.path,

@@ -20,6 +20,8 @@ package final class EngineThread: Sendable {
         package let health: StoreHealth
         package let model: ManagedObjectModel
         package let historyID: Identifier128
+        /// The history of the backup that was restored.
+        package let restoredHistoryID: Identifier128?
         package let revision: Revision
         package let tokens: [Store.Token]
         /// The migration that opening the store needed.
@@ -148,6 +150,7 @@ package final class EngineThread: Sendable {
                         health: store.health,
                         model: engine.model,
                         historyID: store.historyID,
+                        restoredHistoryID: store.restoredHistoryID,
                         revision: store.head,
                         tokens: engine.tokens.all.values.sorted { $0.description.number < $1.description.number },
                         migration: store.migration

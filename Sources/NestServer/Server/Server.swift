@@ -74,6 +74,14 @@ package final class Server: Service {
         let opened = try await self.open(engine, io)
         for token in opened.tokens { io.access.take(.created(token)) }
         if let migration = opened.migration { self.log(migration) }
+        if let former = opened.restoredHistoryID {
+            self.logger.notice(
+                "store.restored",
+                metadata: [
+                    "backupOf": "\(former)", "history": "\(opened.historyID)", "revision": "\(opened.revision)",
+                ]
+            )
+        }
         let server = io.context(engine, opened)
         server.exports.start()
         server.files.start()
@@ -127,6 +135,8 @@ package final class Server: Service {
             "server.listening",
             metadata: [
                 "address": "\(LogText.address(address))",
+                "history": "\(opened.historyID)",
+                "revision": "\(opened.revision)",
                 "connectionsMax": "\(server.limiter.max)",
                 "tokens": "\(server.access.isTokenRequired ? "required" : "not required")",
                 "eventLoops": "\(io.loops.count)",

@@ -160,13 +160,14 @@ extension Store {
 
     /// Gives a copied store a new history id when it is first opened, because two stores must not share the names of
     /// their states. This happens before the file has a write-ahead log, so that the file alone shows whether a log is
-    /// its own.
-    static func beginHistoryOfCopy(_ path: String, _ newHistoryID: Identifier128) throws(StoreError) {
+    /// its own. Returns the history of which it is a copy; `nil` if it is none.
+    static func beginHistoryOfCopy(_ path: String, _ newHistoryID: Identifier128) throws(StoreError) -> Identifier128? {
         let connection = try Connection(path: path, role: .copy)
         defer { try? connection.close() }
-        try connection.access { () throws(StoreError) in
+        let former = try connection.access { () throws(StoreError) -> Identifier128? in
             _ = try self.storedModel(connection, path: path)
-            guard try self.meta(connection, self.copyMark) != nil else { return }
+            guard try self.meta(connection, self.copyMark) != nil else { return nil }
+            let former = try self.historyID(connection, path: path)
             try connection.execute("BEGIN IMMEDIATE")
             do throws(StoreError) {
                 try self.setHistoryID(connection, newHistoryID)
@@ -176,9 +177,11 @@ extension Store {
                 if connection.isInTransaction { try connection.execute("ROLLBACK") }
                 throw error
             }
+            return former
         }
         try connection.close()
         Failpoint.copyBegun.pass()
+        return former
     }
 
     static func setHistoryID(_ connection: Connection, _ historyID: Identifier128) throws(StoreError) {

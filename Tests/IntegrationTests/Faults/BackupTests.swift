@@ -55,6 +55,10 @@ extension ProcessTests {
             )
             #expect(history.1 != match.2)
             #expect(Int(history.2) == revision)
+            // The log says both histories, once.
+            let log = try #require(await restored.process?.errors)
+            #expect(log.contains("store.restored") && log.contains("backupOf=\(match.2)"), "\(log)")
+            #expect(log.contains("history=\(history.1)"), "\(log)")
             let titles = try await again.output("ls").split(separator: "\n")
             #expect(titles.count == 40 + 2 * (revision - 40))
             try await again.output("check", "--quiet")
