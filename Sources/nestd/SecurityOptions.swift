@@ -38,8 +38,10 @@ struct Security {
     private let certificate: String?
     private let key: String?
     private let clientAuthority: String?
+    private let settings: ServiceSettings
 
     init(_ settings: ServiceSettings) {
+        self.settings = settings
         self.host = settings.text(.host) ?? ""
         self.isInsecure = settings.isOn(.insecure)
         self.authentication = settings.text(.auth).flatMap(SecurityOptions.Authentication.init(rawValue:)) ?? .auto
@@ -53,17 +55,23 @@ struct Security {
     var faults: [String] {
         var faults: [String] = []
         if (self.certificate == nil) != (self.key == nil) {
-            faults.append("--tls-cert and --tls-key must be specified together")
+            let (given, missing): (Setting, Setting) =
+                self.key == nil ? (.tlsCert, .tlsKey) : (.tlsKey, .tlsCert)
+            let names = (self.settings.spelling(of: given), self.settings.spelling(of: missing, besides: given))
+            faults.append("\(names.0) needs \(names.1): a certificate and its key must be specified together")
         }
         if self.clientAuthority != nil, self.certificate == nil {
-            faults.append("--tls-client-ca needs --tls-cert and --tls-key")
+            let name = self.settings.spelling(of: .tlsClientCA)
+            let needed = [Setting.tlsCert, .tlsKey].map { self.settings.spelling(of: $0, besides: .tlsClientCA) }
+            faults.append("\(name) needs \(needed[0]) and \(needed[1])")
         }
         guard !self.isInsecure, !Loopback.contains(self.host) else { return faults }
         let wants: String
         if self.certificate == nil {
             wants = "nothing would be encrypted: add --tls-cert and --tls-key"
         } else if self.authentication == .none, self.clientAuthority == nil {
-            wants = "every client would be an administrator: omit --auth none, or add --tls-client-ca"
+            let auth = self.settings.spelling(of: .auth)
+            wants = "every client would be an administrator: omit \(auth) none, or add --tls-client-ca"
         } else {
             return faults
         }

@@ -91,10 +91,10 @@ import NestProtocol
         #expect(
             faults
                 == [
-                    "the environment: port must be a whole number from 0 to 65535",
+                    "NESTD_PORT must be a whole number from 0 to 65535",
                     "nestd.json: host must be a text that is not empty",
                     "nestd.json: port must be a whole number from 0 to 65535",
-                    "the environment: insecure must be true or false",
+                    "NESTD_INSECURE must be true or false",
                     "nestd.json: store must be a text that is not empty",
                     "nestd.json: model must be a text that is not empty",
                     "nestd.json: log.level must be one of trace, debug, info, notice, warning, error, critical",

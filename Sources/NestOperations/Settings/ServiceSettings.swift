@@ -4,6 +4,8 @@ import NestDocuments
 /// environment, file, default.
 package struct ServiceSettings: Equatable, Sendable {
     private var values: [Setting: SettingValue] = [:]
+    /// The origin of each value that is not the default.
+    private var origins: [Setting: SettingOrigin] = [:]
 
     /// Merges the sources. `file`: its path and content. Throws all faults, not only the first.
     package init(
@@ -20,26 +22,37 @@ package struct ServiceSettings: Equatable, Sendable {
             for (rank, source) in sources.enumerated() {
                 guard let value = source.value(of: setting, &faults), self.values[setting] == nil else { continue }
                 self.values[setting] = value
+                self.origins[setting] = source.origin
                 ranks[setting] = rank
             }
         }
-        self.chooseStoreLocation(ranks, sources.map(\.name), &faults)
+        self.chooseStoreLocation(ranks, sources.map(\.origin), &faults)
         guard faults.isEmpty else { throw SettingFaults(faults) }
         for setting in Setting.all where self.values[setting] == nil { self.values[setting] = setting.fallback }
     }
 
     /// `memory` and `store` exclude each other: the source with the higher precedence decides.
-    private mutating func chooseStoreLocation(_ ranks: [Setting: Int], _ names: [String], _ faults: inout [String]) {
+    private mutating func chooseStoreLocation(
+        _ ranks: [Setting: Int],
+        _ origins: [SettingOrigin],
+        _ faults: inout [String]
+    ) {
         guard self.values[.memory] == .flag(true), let memory = ranks[.memory], let store = ranks[.store] else {
             return
         }
         if memory == store {
-            faults.append("\(names[memory]): memory and store exclude each other")
+            faults.append("\(origins[memory].spelling(of: .memory, .store)) exclude each other")
         } else if memory < store {
             self.values[.store] = nil
         } else {
             self.values[.memory] = .flag(false)
         }
+    }
+
+    /// Returns the setting as its origin spells it, such as `NESTD_TLS_CERT`. A setting that is not specified is
+    /// spelled as the origin of `other` would spell it, or else as on the command line.
+    package func spelling(of setting: Setting, besides other: Setting? = nil) -> String {
+        (self.origins[setting] ?? other.flatMap { self.origins[$0] } ?? .commandLine).spelling(of: setting)
     }
 
     package func text(_ setting: Setting) -> String? {

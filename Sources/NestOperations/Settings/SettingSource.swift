@@ -3,16 +3,16 @@ import Foundation
 import NestDocuments
 import NestModel
 
-/// A source of settings: a provider of swift-configuration, and its name in faults.
+/// A source of settings: a provider of swift-configuration, and where it comes from.
 struct SettingSource {
-    let name: String
+    let origin: SettingOrigin
     let provider: any ConfigProvider
 
     /// Creates a source from the command line.
     init(flags: [Setting: SettingValue]) {
-        self.name = "the command line"
+        self.origin = .commandLine
         self.provider = InMemoryProvider(
-            name: self.name,
+            name: self.origin.description,
             values: Dictionary(
                 uniqueKeysWithValues: flags.map { setting, value in
                     (AbsoluteConfigKey(setting.components), ConfigValue(value.content, isSecret: false))
@@ -27,18 +27,18 @@ struct SettingSource {
 
     /// Creates a source from the environment variables that begin with `NESTD_`.
     init(environment: [String: String], _ faults: inout [String]) {
-        self.name = "the environment"
+        self.origin = .environment
         self.provider = EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "nestd")
         let known = Setting.all.map(\.variable)
         for name in environment.keys.sorted()
         where name.hasPrefix(Self.prefix) && name != Self.fileVariable && !known.contains(name) {
-            faults.append("\(self.name): there is no setting \(name)" + NearestName.hint(name, among: known))
+            faults.append("\(self.origin): there is no setting \(name)" + NearestName.hint(name, among: known))
         }
     }
 
     /// Creates a source from a file, which is one JSON object of values and of objects of values.
     init(path: String, bytes: [UInt8], _ faults: inout [String]) {
-        self.name = path
+        self.origin = .file(path)
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         do {
             Self.read(try JSONElement.parseObject(bytes), under: [], into: &values)
@@ -98,7 +98,7 @@ struct SettingSource {
         } catch {
             // The provider could not convert the value to the setting's type.
         }
-        faults.append("\(self.name): \(setting.key) must be \(setting.wanted)")
+        faults.append("\(self.origin.spelling(of: setting)) must be \(setting.wanted)")
         return nil
     }
 }
@@ -106,8 +106,15 @@ struct SettingSource {
 extension Setting {
     /// The setting's name in the environment, as swift-configuration forms it.
     package var variable: String {
-        let words = self.components.map { $0.replacing(/([a-z])([A-Z])/) { "\($0.1)_\($0.2)" }.uppercased() }
-        return SettingSource.prefix + words.joined(separator: "_")
+        SettingSource.prefix + self.words.joined(separator: "_").uppercased()
+    }
+
+    /// The setting's name on the command line. Not every setting has an option there.
+    var option: String { "--" + self.words.joined(separator: "-").lowercased() }
+
+    private var words: [String] {
+        self.components.map { $0.replacing(/([a-z])([A-Z])/) { "\($0.1)_\($0.2)" } }
+            .flatMap { $0.split(separator: "_").map(String.init) }
     }
 }
 
