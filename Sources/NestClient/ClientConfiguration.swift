@@ -46,6 +46,17 @@ public struct ClientConfiguration: Sendable {
         self.requestTimeout = requestTimeout
     }
 
+    /// The settings for a server at an address. `nests://` selects TLS with the system's authorities.
+    public init(
+        _ address: ServerAddress,
+        clientName: String = "nest client",
+        session: Identifier128? = nil,
+        token: AccessToken? = nil
+    ) {
+        self.init(host: address.host, port: address.port, clientName: clientName, session: session, token: token)
+        self.tls = address.usesTLS ? ClientTLS() : nil
+    }
+
     /// Whether only this machine can read data sent to an address. `address` has the system's form.
     package static func staysOnThisMachine(_ address: String) -> Bool {
         address == "::1" || address.hasPrefix("127.") || address.hasPrefix("::ffff:127.")

@@ -16,6 +16,8 @@ actor ClientCore {
 
     private(set) var machine: ClientStateMachine
     private var channel: (any Channel)?
+    /// The channel during its TLS handshake.
+    private var openingChannel: (any Channel)?
     /// Created from the files on first use.
     var tlsContext: NIOSSLContext?
     /// Distinguishes events of an old channel from events of the current one.
@@ -242,6 +244,7 @@ actor ClientCore {
         guard number == self.channelNumber else { return }
         self.channelNumber += 1
         self.channel = nil
+        self.openingChannel = nil
         self.keepAliveTask?.cancel()
         self.keepAliveTask = nil
         self.handshakeTimer?.cancel()
@@ -331,11 +334,8 @@ actor ClientCore {
         let number = self.channelNumber
         let (host, port) = (self.configuration.host, self.configuration.port)
         self.handshakeTimer = self.schedule(after: TimeAmount(self.configuration.connectTimeout)) { core in
-            guard core.channelNumber == number, let channel = core.channel else { return }
-            core.channelClosed(
-                number: number,
-                NestError(.unreachable, "\(host):\(port) does not answer as a nest server")
-            )
+            guard core.channelNumber == number, let channel = core.channel ?? core.openingChannel else { return }
+            core.channelClosed(number: number, core.configuration.fault(.silent))
             channel.close(promise: nil)
         }
         let tls: (@Sendable (any Channel) throws -> Void)?
@@ -356,6 +356,9 @@ actor ClientCore {
             .connect(host: host, port: port)
             .flatMap { channel in
                 guard tls != nil else { return channel.eventLoop.makeSucceededFuture(channel) }
+                self.assumeIsolated { core in
+                    if core.channelNumber == number { core.openingChannel = channel }
+                }
                 return Self.handshake(channel)
             }
             .whenComplete { result in
@@ -374,6 +377,7 @@ actor ClientCore {
                 channel.close(promise: nil)
                 return self.perform(self.machine.giveUp(error))
             }
+            self.openingChannel = nil
             self.channel = channel
             self.isReading = true
             self.perform(self.machine.channelOpened(now: .now()))

@@ -25,7 +25,7 @@ final class ClientHandler: ChannelInboundHandler {
         do throws(WireError) {
             try self.cut(context)
         } catch {
-            self.closed(error.nestError)
+            self.closed(self.strangerFault ?? error.nestError)
             context.close(promise: nil)
         }
         self.buffer.discardReadBytes()
@@ -44,13 +44,20 @@ final class ClientHandler: ChannelInboundHandler {
         }
     }
 
+    /// The error if the first bytes are not those of a nest server that speaks as this client does.
+    private var strangerFault: NestError? {
+        guard !self.hasPreface, let kind = FirstBytes.kind(self.buffer) else { return nil }
+        return self.core.configuration.fault(kind == .tls ? .tlsServer : .notNest)
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
-        self.closed(nil)
+        self.closed(self.hasPreface ? nil : self.strangerFault ?? self.core.configuration.fault(.closedEarly))
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.closed(error as? NestError ?? NestError(.connectionLost, "the connection failed: \(error)"))
+        let lost = NestError(.connectionLost, "the connection failed: \(error)")
+        self.closed(error as? NestError ?? (self.hasPreface ? lost : self.core.configuration.fault(.closedEarly)))
         context.close(promise: nil)
     }
 

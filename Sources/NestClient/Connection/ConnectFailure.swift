@@ -10,34 +10,31 @@ import Musl
 import Darwin
 #endif
 
-/// Describes why a connection could not be made.
+/// Finds the reason why a connection could not be made.
 enum ConnectFailure {
     static func nestError(_ error: any Error, _ configuration: ClientConfiguration) -> NestError {
-        let address = "\(configuration.host):\(configuration.port)"
         if let error = error as? NestError { return error }
-        guard let failure = error as? NIOConnectionError else {
-            if case ChannelError.connectTimeout = error {
-                return NestError(.unreachable, "cannot connect to \(address): no answer in time")
-            }
-            return NestError(.unreachable, "cannot connect to \(address): \(error)")
-        }
-        if failure.dnsAError != nil, failure.connectionErrors.isEmpty {
-            return NestError(.unreachable, "cannot connect to \(address): unknown host '\(configuration.host)'")
-        }
-        guard let first = failure.connectionErrors.first else {
-            return NestError(.unreachable, "cannot connect to \(address)")
-        }
-        if case ChannelError.connectTimeout = first.error {
-            return NestError(.unreachable, "cannot connect to \(address): no answer in time")
-        }
-        guard let io = first.error as? IOError else {
-            return NestError(.unreachable, "cannot connect to \(address): \(first.error)")
-        }
+        return configuration.fault(self.reason(error))
+    }
+
+    private static func reason(_ error: any Error) -> ConnectFault.Reason {
+        if case ChannelError.connectTimeout = error { return .timedOut }
+        guard let failure = error as? NIOConnectionError else { return .unreachable("\(error)") }
+        if failure.dnsAError != nil, failure.connectionErrors.isEmpty { return .unknownHost }
+        guard let first = failure.connectionErrors.first?.error else { return .unreachable("no address answers") }
+        if case ChannelError.connectTimeout = first { return .timedOut }
+        guard let io = first as? IOError else { return .unreachable("\(first)") }
         switch io.errnoCode {
-        case ECONNREFUSED:
-            return NestError(.unreachable, "cannot connect to \(address): nothing listens there; is nestd running?")
-        case ETIMEDOUT: return NestError(.unreachable, "cannot connect to \(address): no answer in time")
-        default: return NestError(.unreachable, "cannot connect to \(address): \(io.description)")
+        case ECONNREFUSED: return .refused
+        case ETIMEDOUT: return .timedOut
+        default: return .unreachable(String(cString: strerror(io.errnoCode)))
         }
+    }
+}
+
+extension ClientConfiguration {
+    /// The error for a reason why there is no connection to this server.
+    func fault(_ reason: ConnectFault.Reason) -> NestError {
+        ConnectFault(host: self.host, port: self.port, reason).error
     }
 }

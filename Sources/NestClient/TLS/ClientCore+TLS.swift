@@ -8,15 +8,22 @@ extension ClientCore {
     /// configured.
     func configureTLS() throws(NestError) -> (@Sendable (any Channel) throws -> Void)? {
         guard let tls = self.configuration.tls else { return nil }
-        if self.tlsContext == nil { self.tlsContext = try tls.context() }
+        let configuration = self.configuration
+        do throws(ClientTLS.Fault) {
+            if self.tlsContext == nil { self.tlsContext = try tls.context() }
+        } catch {
+            throw configuration.fault(error.reason)
+        }
         guard let context = self.tlsContext else { return nil }
-        let (host, address) = (self.configuration.host, "\(self.configuration.host):\(self.configuration.port)")
+        let host = configuration.host
         // An IP address is not a name: the certificate is compared with the address instead.
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         let name = tls.serverName ?? (isAddress ? nil : host)
         return { channel in
+            let first = FirstBytes()
             let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
-            try channel.pipeline.syncOperations.addHandlers([handler, HandshakeHandler(address: address, name: name)])
+            let handshake = HandshakeHandler(configuration, name: name, first: first)
+            try channel.pipeline.syncOperations.addHandlers([first, handler, handshake])
         }
     }
 
@@ -31,10 +38,6 @@ extension ClientCore {
         guard self.configuration.token != nil, self.configuration.tls == nil, !self.configuration.sendsTokenInClear,
             let address = channel.remoteAddress?.ipAddress, !ClientConfiguration.staysOnThisMachine(address)
         else { return nil }
-        return NestError(
-            .untrusted,
-            "the token would be sent unencrypted to \(self.configuration.host): "
-                + "use TLS (--tls), or --insecure to allow this"
-        )
+        return self.configuration.fault(.tokenInClear)
     }
 }

@@ -1,6 +1,3 @@
-import NIOSSL
-import NestModel
-
 /// Encrypts the connection and authenticates the server: TLS 1.3, from the first byte. The server's certificate is
 /// always verified; there is no fallback.
 public struct ClientTLS: Hashable, Sendable {
@@ -27,38 +24,4 @@ public struct ClientTLS: Hashable, Sendable {
 
     /// The protocol's name in ALPN.
     static let applicationProtocol = "nest/1"
-
-    /// Reads the files. Blocks.
-    func context() throws(NestError) -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv13
-        configuration.applicationProtocols = [Self.applicationProtocol]
-        if let authorityFile {
-            configuration.trustRoots = .certificates(try Self.certificates(authorityFile))
-        }
-        if let certificateFile {
-            let chain = try Self.certificates(certificateFile)
-            configuration.certificateChain = chain.map { .certificate($0) }
-            do {
-                configuration.privateKey = .privateKey(
-                    try NIOSSLPrivateKey(file: self.keyFile ?? certificateFile, format: .pem)
-                )
-            } catch {
-                throw NestError(.untrusted, "\(self.keyFile ?? certificateFile) contains no readable private key")
-            }
-        }
-        do {
-            return try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw NestError(.untrusted, "the files for TLS do not fit together: \(error)")
-        }
-    }
-
-    private static func certificates(_ path: String) throws(NestError) -> [NIOSSLCertificate] {
-        do {
-            return try NIOSSLCertificate.fromPEMFile(path)
-        } catch {
-            throw NestError(.untrusted, "\(path) contains no readable certificate")
-        }
-    }
 }

@@ -9,15 +9,17 @@ final class HandshakeHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    private let address: String
+    private let configuration: ClientConfiguration
     /// The name that the certificate must have; `nil`: it must have the address.
     private let name: String?
+    private let first: FirstBytes
     private var promise: EventLoopPromise<Void>?
     private var isDone = false
 
-    init(address: String, name: String?) {
-        self.address = address
+    init(_ configuration: ClientConfiguration, name: String?, first: FirstBytes) {
+        self.configuration = configuration
         self.name = name
+        self.first = first
     }
 
     /// Succeeds when the handshake is done. Call once, on the event loop.
@@ -30,16 +32,13 @@ final class HandshakeHandler: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case TLSUserEvent.handshakeCompleted(let negotiated)? = event as? TLSUserEvent {
             if !self.isForName(context) {
-                self.fail(context, TLSFailure.anotherName(self.address))
+                self.fail(context, self.anotherName(context))
             } else if negotiated == ClientTLS.applicationProtocol {
                 self.isDone = true
                 self.promise?.succeed()
                 self.promise = nil
             } else {
-                self.fail(
-                    context,
-                    NestError(.untrusted, "\(self.address) is not a nest server: it does not agree to the protocol")
-                )
+                self.fail(context, .notNest)
             }
         }
         context.fireUserInboundEventTriggered(event)
@@ -47,64 +46,63 @@ final class HandshakeHandler: ChannelInboundHandler {
 
     private func isForName(_ context: ChannelHandlerContext) -> Bool {
         guard let name = self.name else { return true }
-        guard let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate() else { return false }
-        return PeerName.matches(name, certificate)
+        return self.certificate(context).map { PeerName.matches(name, $0) } ?? false
+    }
+
+    /// The server's certificate, also one that was refused.
+    private func certificate(_ context: ChannelHandlerContext) -> NIOSSLCertificate? {
+        try? context.pipeline.syncOperations.nioSSL_peerCertificate()
+    }
+
+    private func anotherName(_ context: ChannelHandlerContext) -> ConnectFault.Reason {
+        .anotherName(
+            expected: self.name ?? self.configuration.host,
+            names: self.certificate(context).map(CertificateFault.names) ?? []
+        )
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        let error = TLSFailure.nestError(error, self.address)
-        if self.isDone { context.fireErrorCaught(error) } else { self.fail(context, error) }
+        let reason = self.reason(error, context)
+        if self.isDone {
+            context.fireErrorCaught(self.configuration.fault(reason))
+        } else {
+            self.fail(context, reason)
+        }
+    }
+
+    private func reason(_ error: any Error, _ context: ChannelHandlerContext) -> ConnectFault.Reason {
+        if error is NIOSSLExtraError { return self.anotherName(context) }
+        let text = "\(error)"
+        func contains(_ words: String...) -> Bool { words.contains { text.contains($0) } }
+        if contains("CERTIFICATE_VERIFY_FAILED") {
+            return self.certificate(context).map(CertificateFault.reason) ?? .unknownAuthority(isSelfSigned: false)
+        }
+        if contains("ALERT_CERTIFICATE_REQUIRED") { return .clientCertificateRequired }
+        if contains("ALERT_UNKNOWN_CA", "BAD_CERTIFICATE", "ALERT_CERTIFICATE_", "ALERT_UNSUPPORTED_CERTIFICATE") {
+            return .clientCertificateRefused
+        }
+        if contains("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL") { return .tlsVersion }
+        if contains("NO_APPLICATION_PROTOCOL") { return .notNest }
+        // TLS closed the connection without a word of TLS from the server.
+        if !self.isDone, self.first.kind != .tls { return .plainServer }
+        return .tlsFailure(text)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if !self.isDone {
-            self.fail(context, NestError(.unreachable, "\(self.address) closed the connection: does it speak TLS?"))
-        }
+        if !self.isDone { self.fail(context, self.first.kind == .tls ? .closedEarly : .plainServer) }
         context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        self.promise?.fail(NestError(.unreachable, "\(self.address) closed the connection"))
+        self.promise?.fail(self.configuration.fault(.closedEarly))
         self.promise = nil
     }
 
-    private func fail(_ context: ChannelHandlerContext, _ error: NestError) {
+    private func fail(_ context: ChannelHandlerContext, _ reason: ConnectFault.Reason) {
+        let error = self.configuration.fault(reason)
         context.fireErrorCaught(error)
         self.promise?.fail(error)
         self.promise = nil
         context.close(promise: nil)
-    }
-}
-
-/// Describes why TLS failed.
-enum TLSFailure {
-    static func anotherName(_ address: String) -> NestError {
-        NestError(.untrusted, "the certificate of \(address) is for another name")
-    }
-
-    static func nestError(_ error: any Error, _ address: String) -> NestError {
-        if let error = error as? NestError { return error }
-        let text = "\(error)"
-        if text.contains("CERTIFICATE_VERIFY_FAILED") {
-            return NestError(
-                .untrusted,
-                "the certificate of \(address) is not signed by a trusted authority, or has expired"
-            )
-        }
-        if error is NIOSSLExtraError {
-            return self.anotherName(address)
-        }
-        if text.contains("ALERT_CERTIFICATE_REQUIRED") || text.contains("ALERT_UNKNOWN_CA")
-            || text.contains("BAD_CERTIFICATE") || text.contains("CERTIFICATE_EXPIRED")
-        {
-            return NestError(
-                .unauthenticated,
-                "\(address) requires a client certificate that it accepts: use --tls-cert and --tls-key"
-            )
-        }
-        if text.contains("WRONG_VERSION_NUMBER") {
-            return NestError(.unreachable, "\(address) does not speak TLS")
-        }
-        return NestError(.unreachable, "\(address): TLS failed: \(text)")
     }
 }

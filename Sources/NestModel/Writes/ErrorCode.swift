@@ -142,12 +142,21 @@ public struct NestError: Error, Equatable, Sendable, CustomStringConvertible {
     public var object: ObjectID?
     /// The faults of the state that the transaction would leave; at most `Limits.faultsPerErrorMax`.
     public var faults: [ValidationFault]
+    /// Why the client has no connection; `nil` for every other error. Never on the wire.
+    public var connectFault: ConnectFault?
 
-    public init(_ code: ErrorCode, _ message: String, object: ObjectID? = nil, faults: [ValidationFault] = []) {
+    public init(
+        _ code: ErrorCode,
+        _ message: String,
+        object: ObjectID? = nil,
+        faults: [ValidationFault] = [],
+        connectFault: ConnectFault? = nil
+    ) {
         self.code = code
         self.message = message
         self.object = object
         self.faults = faults
+        self.connectFault = connectFault
     }
 
     public var description: String { "\(self.message) [\(self.code)]" }

@@ -2,6 +2,7 @@ import Glibc
 import NIOConcurrencyHelpers
 import NIOSSL
 import NestModel
+import NestSecrets
 
 /// The server's side of TLS: only version 1.3, only nest's protocol, from the first byte of a connection.
 package final class ServerTLS: Sendable {
@@ -54,11 +55,12 @@ package final class ServerTLS: Sendable {
         guard chain[0].notValidAfter > now.tv_sec else {
             throw Failure(description: "the certificate in \(files.certificate) has expired")
         }
+        try self.checkReadable(files.key, "key")
         let key: NIOSSLPrivateKey
         do {
             key = try NIOSSLPrivateKey(file: files.key, format: .pem)
         } catch {
-            throw Failure(description: "cannot read a private key from \(files.key)")
+            throw Failure(description: "\(files.key) contains no private key in PEM")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
@@ -79,12 +81,16 @@ package final class ServerTLS: Sendable {
     }
 
     private static func certificates(_ path: String) throws(Failure) -> [NIOSSLCertificate] {
-        do {
-            let certificates = try NIOSSLCertificate.fromPEMFile(path)
-            guard !certificates.isEmpty else { throw Failure(description: "") }
-            return certificates
-        } catch {
-            throw Failure(description: "cannot read a certificate from \(path)")
+        try self.checkReadable(path, "certificate")
+        guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty else {
+            throw Failure(description: "\(path) contains no certificate in PEM")
+        }
+        return certificates
+    }
+
+    private static func checkReadable(_ path: String, _ what: String) throws(Failure) {
+        if let fault = SecretFile.fault(path) {
+            throw Failure(description: "cannot read the \(what) \(path): \(fault)")
         }
     }
 }

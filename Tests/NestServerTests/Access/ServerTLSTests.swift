@@ -217,5 +217,139 @@ extension SocketTests {
                 #expect(throws: ServerTLS.Failure.self) { try ServerTLS(files) }
             }
         }
+
+        // MARK: Reasons
+
+        private func reason(_ configuration: ClientConfiguration) async -> ConnectFault.Reason? {
+            let error = await self.ping(configuration)
+            let fault = error?.connectFault
+            if let fault {
+                #expect(fault.host == configuration.host && fault.port == configuration.port)
+                #expect(error?.message.isEmpty == false)
+            }
+            return fault?.reason
+        }
+
+        /// A program gets the reason as a value, not only as words.
+        @Test func theErrorContainsTheReason() async throws {
+            let identity = try self.authority.identity("server", host: "nest.lab")
+            let tls = try ServerTLS(self.files(identity))
+            try await withServer {
+                $0.tls = tls
+            } _: { port, _ in
+                let trusting = self.trusting(self.authority)
+                #expect(
+                    await self.reason(self.client(port, trusting))
+                        == .anotherName(expected: "localhost", names: ["nest.lab"])
+                )
+                #expect(
+                    await self.reason(self.client(port, host: "127.0.0.1", trusting))
+                        == .anotherName(expected: "127.0.0.1", names: ["nest.lab"])
+                )
+                var named = self.trusting(self.other)
+                named.serverName = "nest.lab"
+                #expect(
+                    await self.reason(self.client(port, named)) == .unknownAuthority(isSelfSigned: false)
+                )
+                #expect(
+                    await self.reason(self.client(port, ClientTLS(serverName: "nest.lab")))
+                        == .unknownAuthority(isSelfSigned: false)
+                )
+                #expect(await self.reason(self.client(port, nil)) == .tlsServer)
+                for file in ["/nowhere", identity.keyFile] {
+                    let tls = ClientTLS(authorityFile: file)
+                    let expected: ConnectFault.Reason =
+                        file == "/nowhere" ? .missingFile(file) : .noCertificate(inFile: file)
+                    #expect(await self.reason(self.client(port, tls)) == expected)
+                }
+                let folder = ClientTLS(authorityFile: self.directory.path)
+                guard case .unreadableFile = await self.reason(self.client(port, folder)) else {
+                    Issue.record("a directory is no file")
+                    return
+                }
+                var mine = trusting
+                mine.certificateFile = identity.certificateFile
+                mine.keyFile = identity.certificateFile
+                #expect(
+                    await self.reason(self.client(port, mine)) == .noPrivateKey(inFile: identity.certificateFile)
+                )
+                mine.keyFile = try self.other.identity("another").keyFile
+                #expect(
+                    await self.reason(self.client(port, mine)) == .wrongPrivateKey(inFile: mine.keyFile ?? "")
+                )
+            }
+            try await withServer { port, _ in
+                #expect(await self.reason(self.client(port, self.trusting(self.authority))) == .plainServer)
+            }
+            let gone = try await unusedPort()
+            #expect(await self.reason(self.client(gone, host: "127.0.0.1", nil)) == .refused)
+            #expect(await self.reason(self.client(gone, host: "no.such.host.invalid", nil)) == .unknownHost)
+        }
+
+        /// nestd does not start with an expired certificate, but it may expire later.
+        @Test func certificatesOutOfTheirTimeAreTold() async throws {
+            for (name, seconds) in [("early", 3_600.0...7_200.0), ("old", -7_200.0 ... -3_600.0)] {
+                let identity = try self.authority.identity(name, validIn: seconds)
+                var configuration = TLSConfiguration.makeServerConfiguration(
+                    certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificateFile).map {
+                        .certificate($0)
+                    },
+                    privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.keyFile, format: .pem))
+                )
+                configuration.applicationProtocols = [ServerTLS.applicationProtocol]
+                let server = try await StrangeServer(.nothing, tls: NIOSSLContext(configuration: configuration))
+                switch await self.reason(self.client(server.port, self.trusting(self.authority))) {
+                case .notYetValid: #expect(name == "early")
+                case .expired: #expect(name == "old")
+                case let other: Issue.record("the reason is \(String(describing: other))")
+                }
+                try await server.close()
+            }
+        }
+
+        /// A certificate that signs itself, as tools make it by default.
+        @Test func aSelfSignedCertificateIsTold() async throws {
+            let files = ServerTLS.Files(certificate: self.authority.file, key: self.authority.keyFile)
+            let tls = try ServerTLS(files)
+            try await withServer {
+                $0.tls = tls
+            } _: { port, _ in
+                let reason = await self.reason(self.client(port, self.trusting(self.other)))
+                #expect(reason == .unknownAuthority(isSelfSigned: true))
+            }
+        }
+
+        @Test func aServerTellsWhichClientCertificateItNeeds() async throws {
+            let tls = try ServerTLS(self.files(try self.authority.identity("server"), clients: self.other))
+            try await withServer {
+                $0.tls = tls
+            } _: { port, _ in
+                var tls = self.trusting(self.authority)
+                #expect(await self.reason(self.client(port, tls)) == .clientCertificateRequired)
+                let identity = try self.authority.identity("client", host: nil)
+                tls.certificateFile = identity.certificateFile
+                tls.keyFile = identity.keyFile
+                #expect(await self.reason(self.client(port, tls)) == .clientCertificateRefused)
+            }
+        }
+
+        /// What answers is another program: one that says something else, nothing, or closes.
+        @Test func otherProgramsAreTold() async throws {
+            let answers: [(StrangeServer.Answer, ConnectFault.Reason, ConnectFault.Reason)] = [
+                (.text("HTTP/1.1 400 Bad Request\r\n\r\n"), .notNest, .plainServer), (.nothing, .silent, .silent),
+                (.end, .closedEarly, .plainServer),
+                // An alert of TLS: no common version.
+                (.text("\u{15}\u{3}\u{3}\u{0}\u{2}\u{2}\u{46}"), .tlsServer, .tlsVersion),
+            ]
+            for (answer, plain, withTLS) in answers {
+                let server = try await StrangeServer(answer)
+                var configuration = self.client(server.port, host: "127.0.0.1", nil)
+                configuration.connectTimeout = .milliseconds(500)
+                #expect(await self.reason(configuration) == plain, "\(answer)")
+                configuration.tls = self.trusting(self.authority)
+                #expect(await self.reason(configuration) == withTLS, "\(answer)")
+                try await server.close()
+            }
+        }
     }
 }

@@ -16,10 +16,13 @@ public struct TestAuthority {
     private let directory: TemporaryDirectory
     /// The path of the authority's own certificate, in PEM.
     public let file: String
+    /// The path of its key. With it, the authority's certificate is a self-signed certificate of a server.
+    public let keyFile: String
 
     public init(_ name: String, in directory: TemporaryDirectory) throws {
         self.directory = directory
-        self.key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+        let key = P256.Signing.PrivateKey()
+        self.key = Certificate.PrivateKey(key)
         let subject = try DistinguishedName { CommonName(name) }
         self.certificate = try Certificate(
             version: .v3,
@@ -32,12 +35,14 @@ public struct TestAuthority {
             signatureAlgorithm: .ecdsaWithSHA256,
             extensions: try Certificate.Extensions {
                 Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
-                Critical(KeyUsage(keyCertSign: true))
+                Critical(KeyUsage(digitalSignature: true, keyCertSign: true))
             },
             issuerPrivateKey: self.key
         )
         self.file = "\(directory.path)/\(name).pem"
         try Self.write(try self.certificate.serializeAsPEM().pemString, to: self.file)
+        self.keyFile = "\(directory.path)/\(name).authority.key"
+        try Self.write(key.pemRepresentation, to: self.keyFile)
     }
 
     /// Creates a certificate for `localhost`, 127.0.0.1 or another name. `validIn`: the period of validity, in seconds
