@@ -44,8 +44,6 @@ struct ConnectOptions: ParsableArguments {
     ]
     static let flags = ["--tls", "--insecure"]
 
-    static let defaultServer = "127.0.0.1:7000"
-
     /// Returns the effective settings: those of the flags, and otherwise those of the context.
     func resolved() throws -> SavedContext {
         var saved = try self.base()
@@ -67,31 +65,40 @@ struct ConnectOptions: ParsableArguments {
         guard self.server == nil || self.context == nil else {
             throw CommandFailure(.usage, "use --server or --context, not both")
         }
-        if let server = self.server { return SavedContext(server: server) }
-        if let name = self.context ?? environment("NEST_CONTEXT") { return try ContextFile.read().context(name) }
-        if let server = environment("NEST_SERVER") { return SavedContext(server: server) }
+        if let server = self.server { return try SavedContext(at: Self.address(server, from: "--server")) }
+        if let name = self.context { return try ContextFile.read().context(name) }
+        if let name = environment("NEST_CONTEXT") {
+            return try naming("NEST_CONTEXT") { try ContextFile.read().context(name) }
+        }
+        if let server = environment("NEST_SERVER") {
+            return try SavedContext(at: Self.address(server, from: "NEST_SERVER"))
+        }
         let file = try ContextFile.readIfAny()
-        return try file.current.map { try file.context($0) } ?? SavedContext(server: Self.defaultServer)
+        return try file.current.map { try file.context($0) } ?? SavedContext(at: ServerAddress())
     }
 
-    /// `host:port`, `host`, `:port`, or `[v6]:port`.
-    static func address(_ text: String) throws -> (host: String, port: Int) {
-        let failure = CommandFailure(.usage, "'\(text)' is not HOST:PORT; the default is \(Self.defaultServer)")
-        var host = Substring(text)
-        var port: Substring = "7000"
-        if text.hasPrefix("[") {
-            guard let end = text.firstIndex(of: "]") else { throw failure }
-            host = text[text.index(after: text.startIndex)..<end]
-            let rest = text[text.index(after: end)...]
-            if !rest.isEmpty {
-                guard rest.hasPrefix(":") else { throw failure }
-                port = rest.dropFirst()
-            }
-        } else if let colon = text.lastIndex(of: ":"), text.firstIndex(of: ":") == colon {
-            host = text[..<colon]
-            port = text[text.index(after: colon)...]
+    /// Reads the file with the token, if there is one.
+    func token(_ saved: SavedContext) throws -> AccessToken? {
+        guard let file = saved.tokenFile else { return nil }
+        guard self.tokenFile == nil, environment("NEST_TOKEN_FILE") == file else { return try TokenFile.read(file) }
+        return try naming("NEST_TOKEN_FILE") { try TokenFile.read(file) }
+    }
+
+    /// Reads an address. `source`: what specifies it, for the message.
+    static func address(_ text: String, from source: String) throws -> ServerAddress {
+        do {
+            return try ServerAddress(text)
+        } catch {
+            throw CommandFailure(.usage, "\(source): \(error.message)")
         }
-        guard let number = Int(port), (1...65_535).contains(number) else { throw failure }
-        return (host.isEmpty ? "127.0.0.1" : String(host), number)
+    }
+}
+
+/// Runs `body`. Begins the message of a failure with the name of what the user has to correct.
+func naming<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
+    do {
+        return try body()
+    } catch let failure as CommandFailure {
+        throw CommandFailure(failure.status, "\(name): \(failure.message)")
     }
 }

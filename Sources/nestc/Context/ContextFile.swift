@@ -1,4 +1,5 @@
 import Foundation
+import NestClient
 
 /// The user's contexts by name, as JSON in `$XDG_CONFIG_HOME/nest/config` (default `~/.config/nest/config`). Only the
 /// user can read the file.
@@ -40,9 +41,13 @@ struct ContextFile: Codable {
     }
 
     func context(_ name: String) throws -> SavedContext {
-        guard let context = self.contexts[name] else {
+        guard var context = self.contexts[name] else {
             throw CommandFailure(.configuration, "there is no context '\(name)': list them with 'nestc context list'")
         }
+        // The user may have edited the file: the address may have any form.
+        let address = try ConnectOptions.address(context.server, from: "the context '\(name)'")
+        context.server = address.description
+        if address.usesTLS { context.tls = true }
         return context
     }
 }

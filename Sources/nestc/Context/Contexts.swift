@@ -20,6 +20,9 @@ struct Contexts: AsyncParsableCommand {
             read. A context has the address of a server, the file of a token, and TLS settings. --server or \
             NEST_SERVER connects without a context.
 
+            An address is HOST:PORT, HOST (port 7000), :PORT (this machine) or [IPv6]:PORT. nest:// may precede it, or \
+            nests://, which means --tls.
+
             TLS is version 1.3. nestc always verifies the server's certificate, by the system's authorities or those \
             of --tls-ca. It sends a token only over TLS or to this machine, unless --insecure is given. --tls-cert and \
             --tls-key are for servers that require a client certificate.
@@ -38,7 +41,7 @@ struct SetContext: ParsableCommand {
               nestc context set work --server nest.example.org:7000 --tls \\
                   --token-file ~/work.token
 
-            The first context becomes the current one.
+            The first context becomes the current one, and nestc says so. 'nestc context use' selects another.
             """
     )
 
@@ -48,7 +51,7 @@ struct SetContext: ParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() throws {
-        guard self.name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil else {
+        guard SavedContext.isName(self.name) else {
             throw CommandFailure(
                 .usage,
                 "a context's name has 1 to 64 letters, digits, '.', '_' and '-', and starts with a letter or digit"
@@ -61,20 +64,25 @@ struct SetContext: ParsableCommand {
         guard !connect.insecure else {
             throw CommandFailure(.usage, "--insecure is not saved: use it with the command that needs it")
         }
-        _ = try ConnectOptions.address(server)
-        var context = SavedContext(server: server)
+        var context = SavedContext(at: try ConnectOptions.address(server, from: "--server"))
         context.tokenFile = connect.tokenFile.map(absolutePath)
         context.tlsCA = connect.tlsCa.map(absolutePath)
         context.tlsServerName = connect.tlsServerName
         context.tlsCert = connect.tlsCert.map(absolutePath)
         context.tlsKey = connect.tlsKey.map(absolutePath)
-        context.tls = connect.tls || context.isTLS ? true : nil
+        if connect.tls || context.isTLS { context.tls = true }
         _ = try context.clientTLS()
         if let file = context.tokenFile { _ = try TokenFile.read(file) }
         var file = try ContextFile.read()
         file.contexts[self.name] = context
-        if file.contexts.count == 1 { file.current = self.name }
+        let isFirst = file.contexts.count == 1 && file.current != self.name
+        if isFirst { file.current = self.name }
         try file.write()
+        if isFirst, !self.global.quiet {
+            printMessage(
+                "this first context is now the current one: commands without --server connect to \(context.server)"
+            )
+        }
     }
 }
 

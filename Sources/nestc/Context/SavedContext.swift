@@ -12,6 +12,17 @@ struct SavedContext: Codable, Equatable {
     var tlsCert: String?
     var tlsKey: String?
 
+    /// Whether a context can have this name.
+    static func isName(_ text: String) -> Bool {
+        text.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil
+    }
+
+    /// The settings for a server that is specified only by its address.
+    init(at address: ServerAddress) {
+        self.server = address.description
+        if address.usesTLS { self.tls = true }
+    }
+
     var isTLS: Bool {
         self.tls ?? (self.tlsCA != nil || self.tlsServerName != nil || self.tlsCert != nil || self.tlsKey != nil)
     }

@@ -48,15 +48,14 @@ struct NewSession: ParsableCommand {
 }
 
 private func changeSession(to session: Identifier128, _ global: GlobalOptions) throws {
-    let (host, port) = try global.address()
-    let file = try SessionFile(host: host, port: port)
+    let (address, file) = try global.sessionFile()
     let isSame = try file.read() == session
     let old = try file.replace(with: session)
     var output = Output()
     if global.json {
         try output.line(
             .object { json in
-                json.field("server", "\(host):\(port)")
+                json.field("server", "\(address)")
                 json.field("changed", !isSame)
                 json.field("file", file.path)
                 json.key("replaced")
@@ -64,10 +63,10 @@ private func changeSession(to session: Identifier128, _ global: GlobalOptions) t
             }
         )
     } else if isSame {
-        try output.line("\(host):\(port): this session is already in use")
+        try output.line("\(address): this session is already in use")
     } else {
         let kept = old.map { "; the previous session is kept in \($0)" } ?? ""
-        try output.line("\(host):\(port): uses another session now\(output.shown(kept))")
+        try output.line("\(address): uses another session now\(output.shown(kept))")
     }
     try output.flush()
     if environment("NEST_SESSION") != nil, !global.quiet {

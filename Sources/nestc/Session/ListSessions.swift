@@ -10,8 +10,8 @@ struct ListSessions: ParsableCommand {
               nestc session list
               nestc session list --json
 
-            For each server, shows the current session, and the sessions that 'adopt' and 'new' replaced. 'nestc \
-            session adopt - < FILE' restores one. nestc does not print the secrets in the files.
+            For each server and token, shows the current session, and the sessions that 'adopt' and 'new' replaced. \
+            'nestc session adopt - < FILE' restores one. nestc does not print the secrets in the files.
             """
     )
 
@@ -24,15 +24,15 @@ struct ListSessions: ParsableCommand {
                 try output.line(
                     .object { json in
                         json.field("server", file.server)
+                        if let token = file.token { json.field("token", token) }
                         json.field("current", file.isCurrent)
                         json.field("file", file.path)
                         json.field("private", file.isPrivate)
                     }
                 )
             } else {
-                try output.line(
-                    "\(file.server)\t\(file.isCurrent ? "current" : "replaced")\t\(output.shown(file.path))"
-                )
+                let state = (file.isCurrent ? "current" : "replaced") + (file.token.map { ", token \($0)" } ?? "")
+                try output.line("\(file.server)\t\(state)\t\(output.shown(file.path))")
             }
             if !file.isPrivate, !self.global.quiet {
                 printMessage("other users can read \(file.path): chmod 600 \(file.path)")

@@ -26,17 +26,17 @@ struct ShowSession: NestCommand {
             try output.line(session)
             return
         }
-        let (host, port) = try self.global.address()
+        let (address, file) = try self.global.sessionFile()
         let source =
             self.global.session != nil ? "--session" : environment("NEST_SESSION") != nil ? "NEST_SESSION" : nil
-        let path = source == nil ? try SessionFile(host: host, port: port).path : nil
+        let path = source == nil ? file.path : nil
         let number = await client.server?.sessionNumber ?? 0
         let state = try await client.undoState()
         guard !self.global.json else {
             try output.line(
                 .object { json in
                     json.field("session", number)
-                    json.field("server", "\(host):\(port)")
+                    json.field("server", "\(address)")
                     json.key("file")
                     if let path { json.string(path) } else { json.null() }
                     if self.secret { json.field("secret", session) }
@@ -47,7 +47,7 @@ struct ShowSession: NestCommand {
             return
         }
         try output.line(
-            "session s\(number) of \(host):\(port), \(source.map { "from \($0)" } ?? "kept in \(path ?? "")")"
+            "session s\(number) of \(address), \(source.map { "from \($0)" } ?? "kept in \(path ?? "")")"
         )
         for line in state.lines(output) { try output.line(line) }
     }

@@ -118,10 +118,11 @@ extension ErrorReport {
     private init(_ refusal: NamedRefusal) {
         let error = refusal.error
         self.init(
-            status: ExitStatus(error.code),
-            code: "\(error.code)",
+            status: error.connectFault?.status ?? ExitStatus(error.code),
+            // A file of the user is not a matter of the protocol.
+            code: error.connectFault?.status == .configuration ? nil : "\(error.code)",
             message: error.message,
-            hint: Self.hint(error.code, error.object),
+            hint: error.connectFault.map(\.hint) ?? Self.hint(error.code, error.object),
             object: error.object,
             faults: refusal.faults
         )
@@ -129,8 +130,6 @@ extension ErrorReport {
 
     private static func hint(_ code: ErrorCode, _ object: ObjectID?) -> String {
         switch code {
-        case .unreachable:
-            "\nStart it with 'nestd --port 7000', or specify its address with --server HOST:PORT."
         case .conflict where object != nil: "\n'nestc show ID' shows its values and revision."
         case .nothingToUndo, .nothingToRedo: "\n'nestc history' lists the transactions of this session."
         case .undoConflict:
@@ -144,8 +143,6 @@ extension ErrorReport {
             Specify your token with --token-file FILE or with a context: see 'nestc help token'. If you did, the token \
             is revoked or belongs to another server.
             """
-        case .protocolViolation:
-            "\nIs the server a nestd? If it requires TLS, use --tls or a context: see 'nestc help context'."
         case .schemaChanged: "\nRun the command again: it reads the server's new model."
         default: ""
         }

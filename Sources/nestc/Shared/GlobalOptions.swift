@@ -8,7 +8,7 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The session to use (or NEST_SESSION), 32 hex digits. (default: one per user and server)",
+            "The session to use (or NEST_SESSION), 32 hex digits. (default: one per user, server and token)",
             valueName: "hex"
         )
     )
@@ -26,23 +26,18 @@ struct GlobalOptions: ParsableArguments {
     /// `saved` replaces the server that the options specify.
     func configuration(_ saved: SavedContext? = nil) throws -> ClientConfiguration {
         let saved = try saved ?? self.connect.resolved()
-        let (host, port) = try ConnectOptions.address(saved.server)
+        let address = try ConnectOptions.address(saved.server, from: "the server")
         guard self.timeout > 0, self.timeout <= 86_400 else {
             throw CommandFailure(.usage, "--timeout must be a number of seconds above 0, at most 86400")
         }
-        let session: Identifier128
-        if let text = self.session ?? environment("NEST_SESSION") {
-            session = try Self.session(text)
-        } else {
-            session = try SessionFile(host: host, port: port).session()
-        }
+        let token = try self.connect.token(saved)
         let timeout = Duration.seconds(self.timeout)
         var configuration = ClientConfiguration(
-            host: host,
-            port: port,
+            host: address.host,
+            port: address.port,
             clientName: "nestc",
-            session: session,
-            token: try saved.tokenFile.map(TokenFile.read),
+            session: try self.session(address, token),
+            token: token,
             connectTimeout: min(timeout, .seconds(5)),
             requestTimeout: timeout
         )
@@ -51,9 +46,17 @@ struct GlobalOptions: ParsableArguments {
         return configuration
     }
 
-    /// The address of the server.
-    func address() throws -> (host: String, port: Int) {
-        try ConnectOptions.address(try self.connect.resolved().server)
+    private func session(_ address: ServerAddress, _ token: AccessToken?) throws -> Identifier128 {
+        if let text = self.session { return try Self.session(text) }
+        if let text = environment("NEST_SESSION") { return try naming("NEST_SESSION") { try Self.session(text) } }
+        return try SessionFile(address, token).session()
+    }
+
+    /// The address of the server, and the file with the session for it and for the token.
+    func sessionFile() throws -> (address: ServerAddress, file: SessionFile) {
+        let saved = try self.connect.resolved()
+        let address = try ConnectOptions.address(saved.server, from: "the server")
+        return (address, try SessionFile(address, try self.connect.token(saved)))
     }
 
     static func session(_ text: String) throws -> Identifier128 {

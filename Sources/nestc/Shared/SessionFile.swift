@@ -1,19 +1,24 @@
+import NestClient
 import NestModel
 
-/// The file with the session's secret, which gives access to its undo stack. There is one for each user and server, in
-/// `$XDG_STATE_HOME/nest/sessions` (default `~/.local/state/nest/sessions`). Only the user can read it.
+/// The file with the session's secret, which gives access to its undo stack. There is one for each user, server and
+/// token, in `$XDG_STATE_HOME/nest/sessions` (default `~/.local/state/nest/sessions`). Only the user can read it.
+///
+/// A session for each token keeps apart what the user does with different rights: with a confined token, the history
+/// would otherwise list changes that the token cannot see.
 struct SessionFile {
     let directory: String
     let path: String
 
-    init(host: String, port: Int) throws {
+    /// `HOST_PORT`, or `HOST_PORT_tokenN` with a token.
+    init(_ address: ServerAddress, _ token: AccessToken?) throws {
         self.directory = try Self.directory()
-        let name = "\(host)_\(port)".unicodeScalars.map { scalar in
+        let name = "\(address.host)_\(address.port)".unicodeScalars.map { scalar in
             scalar.properties.isAlphabetic || scalar.properties.numericType != nil
                 || "._-".unicodeScalars.contains(scalar)
                 ? String(scalar) : "_"
         }
-        self.path = "\(self.directory)/\(name.joined())"
+        self.path = "\(self.directory)/\(name.joined())" + (token.map { "_token\($0.number)" } ?? "")
     }
 
     private init(path: String) throws {

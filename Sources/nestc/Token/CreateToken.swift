@@ -28,8 +28,9 @@ struct CreateTokenCommand: NestCommand {
     @Argument(help: "A name for the token.")
     var name: String
 
-    @Option(help: "The role of the token.")
-    var role = AccessRole.write
+    // The parser would show a default as the number that the protocol has for it.
+    @Option(help: "The role of the token. (default: write)")
+    var role: AccessRole?
 
     @Option(help: ArgumentHelp("The token's scope: this object and all below it.", valueName: "id"))
     var root: IDArgument?
@@ -67,9 +68,10 @@ struct CreateTokenCommand: NestCommand {
         if let path = self.output, access(path, F_OK) == 0 {
             throw CommandFailure(.configuration, "\(path) already exists")
         }
+        let role = self.role ?? .write
         let grant = TokenGrant(
             name: self.name,
-            role: self.role,
+            role: role,
             confinement: try await self.confinement(client),
             limits: TokenLimits(
                 connections: self.connections,
@@ -85,7 +87,7 @@ struct CreateTokenCommand: NestCommand {
                 .object { json in
                     json.field("token", token.number)
                     json.field("name", self.name)
-                    json.field("role", "\(self.role)")
+                    json.field("role", "\(role)")
                     if self.output == nil { json.field("secret", token.text) }
                 }
             )
@@ -108,12 +110,19 @@ struct CreateTokenCommand: NestCommand {
         let found = self.relationship.map { name in ways.filter { $0.name == name } } ?? ways
         guard found.count == 1, let way = found.first else {
             let names = ways.map(\.name).joined(separator: ", ")
-            throw CommandFailure(
-                .usage,
-                ways.isEmpty
-                    ? "\(entity.name) has no relationship to objects below it"
-                    : "specify the relationship to the objects below it with --relationship: \(names)"
-            )
+            switch (ways.isEmpty, self.relationship) {
+            case (true, _): throw CommandFailure(.usage, "\(entity.name) has no relationship to objects below it")
+            case (false, let wrong?):
+                throw CommandFailure(
+                    .usage,
+                    "\(entity.name).\(wrong) does not lead to the objects below it: use --relationship with \(names)"
+                )
+            case (false, nil):
+                throw CommandFailure(
+                    .usage,
+                    "\(entity.name) has several relationships to objects below it: specify --relationship: \(names)"
+                )
+            }
         }
         return AccessConfinement(root: root, entity: entity.number, relationship: way.number)
     }

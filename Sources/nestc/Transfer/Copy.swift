@@ -11,9 +11,12 @@ struct Copy: AsyncParsableCommand {
             Examples:
               nestc cp 7 2                   item 7 and all below it, under item 2
               nestc cp 7 2 --first --below   only the items below it
-              nestc cp 127.0.0.1:7000:7 127.0.0.1:7001:1     to another server
-              nestc --server backup:7000 cp 7 :7001:1        from the server of --server
-              nestc cp home:7 work:1         between servers of contexts
+              nestc cp 7 1@127.0.0.1:7001    to item 1 of another server
+              nestc cp 7@backup:7000 2       from another server
+              nestc cp 7@home 1@work         between the servers of two contexts
+
+            An item on another server is ID@SERVER: SERVER is the name of a context, or an address as for --server \
+            ('nestc help context'). Other servers get the token and the TLS settings of their context only.
 
             The copy is the state of one revision. nestc copies it in chunks, as fast as the target accepts them, \
             without a file and at any size. It becomes one transaction and one undo entry, or nothing is stored.
@@ -23,10 +26,16 @@ struct Copy: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The item to copy: ID or SERVER:ID.", valueName: "from"))
+    @Argument(
+        help: ArgumentHelp("The item to copy: ID or ID@SERVER.", valueName: "from"),
+        transform: EndpointArgument.init
+    )
     var source: EndpointArgument
 
-    @Argument(help: ArgumentHelp("The parent of the copy: ID or SERVER:ID.", valueName: "to"))
+    @Argument(
+        help: ArgumentHelp("The parent of the copy: ID or ID@SERVER.", valueName: "to"),
+        transform: EndpointArgument.init
+    )
     var target: EndpointArgument
 
     @Flag(help: "Only the items below the item, not the item itself.")
@@ -61,7 +70,10 @@ struct Copy: AsyncParsableCommand {
     private func configuration(_ endpoint: EndpointArgument) throws -> ClientConfiguration {
         guard let server = endpoint.server else { return try self.global.configuration() }
         // Token and TLS settings belong to one server. Another server has the settings of its context, or none.
-        return try self.global.configuration(ContextFile.readIfAny().contexts[server] ?? SavedContext(server: server))
+        let file = try ContextFile.readIfAny()
+        if file.contexts[server] != nil { return try self.global.configuration(file.context(server)) }
+        let address = try ConnectOptions.address(server, from: "\(endpoint.id)@\(server)")
+        return try self.global.configuration(SavedContext(at: address))
     }
 
     private func copy(_ source: NestClient, _ target: NestClient) async throws -> (Receipt, [String]) {

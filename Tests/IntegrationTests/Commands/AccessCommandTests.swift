@@ -74,6 +74,20 @@ extension ProcessTests {
             #expect(again.end == .exit(0) && again.errors == "", "\(again)")
         }
 
+        /// The help and the faults of 'token create' are in the user's words.
+        @Test func creatingATokenIsExplainedInWords() async throws {
+            let server = try await ServerProcess.started()
+            let user = await CommandLineUser(server)
+            let help = try await user.output("token", "create", "--help")
+            #expect(help.contains("(default: write)") && !help.contains("default: 2"), "\(help)")
+            let wrong = try await user.run("token", "create", "x", "--root", "1", "--relationship", "parent")
+            #expect(wrong.status == 64, "\(wrong.report)")
+            #expect(
+                wrong.errors.contains("Item.parent does not lead to the objects below it: use --relationship with"),
+                "\(wrong.report)"
+            )
+        }
+
         @Test func revokingAnUnknownTokenIsRefused() async throws {
             let directory = TemporaryDirectory()
             let path = "\(directory.path)/nest.sqlite"

@@ -58,10 +58,10 @@ extension ProcessTests {
             let otherUser = await CommandLineUser(other)
             let (from, to) = (await self.server.address, await other.address)
             #expect(try await self.user.run("import", "-", "--format", "jsonl", input: Self.lines).status == 0)
-            #expect(try await self.user.output("cp", "2", "\(to):1") == "copied 4 items, ids 2 to 5, revision 1\n")
+            #expect(try await self.user.output("cp", "2", "1@\(to)") == "copied 4 items, ids 2 to 5, revision 1\n")
             // The root copies its contents but not itself.
             #expect(
-                try await otherUser.output("cp", "\(from):1", "1", "--first", "--json")
+                try await otherUser.output("cp", "1@nest://\(from)/", "1", "--first", "--json")
                     == #"{"revision":2,"changed":true,"replayed":false,"first":6,"count":4,"name":"add item \"List\" and 3 more items","warnings":[]}"#
                     + "\n"
             )
@@ -73,14 +73,49 @@ extension ProcessTests {
             #expect(try await otherUser.output("export", "6", "--format", "opml").contains("a=\"1\""))
             #expect(outline.contains("a=\"1\""))
 
-            let missing = try await self.user.run("cp", "99", "\(to):1")
+            let missing = try await self.user.run("cp", "99", "1@\(to)")
             #expect(missing.status == 1 && missing.errors.contains("no object with id 99"), "\(missing.report)")
-            let noTarget = try await self.user.run("cp", "2", "\(to):99", "--json")
+            let noTarget = try await self.user.run("cp", "2", "99@\(to)", "--json")
             #expect(noTarget.status == 1 && noTarget.errors.contains("NOT_FOUND"), "\(noTarget.report)")
-            let unreachable = try await self.user.run("cp", "2", "127.0.0.1:1:1")
+            let unreachable = try await self.user.run("cp", "2", "1@127.0.0.1:1")
             #expect(unreachable.status == 69, "\(unreachable.report)")
             #expect(try await self.user.run("cp", "2", "here").status == 64)
+            // The servers of two contexts.
+            try await self.user.output("context", "set", "home", "--server", from, "--quiet")
+            try await self.user.output("context", "set", "work", "--server", "tcp://\(to)")
+            #expect(try await self.user.output("cp", "2@home", "6@work", "--below").hasPrefix("copied 3 items"))
+            try await self.user.output("undo", "--server", to)
             #expect(try await otherUser.output("ls").split(separator: "\n").count == 2)
+        }
+
+        /// SERVER:ID, whose last number could also be a port, is refused with every reading in the form that cannot be
+        /// misread.
+        @Test func anAmbiguousItemIsRefusedWithItsReadings() async throws {
+            let ambiguous: [(String, [String])] = [
+                (
+                    "127.0.0.1:7104",
+                    [
+                        "7104@127.0.0.1 for the item 7104 on the server 127.0.0.1:7000",
+                        "ID@127.0.0.1:7104 for an item on the server 127.0.0.1:7104",
+                    ]
+                ),
+                ("home:7", ["7@home for the item 7", "ID@home:7"]), (":7104", ["ID@:7104"]),
+                ("127.0.0.1:7001:7", ["7@127.0.0.1:7001 for the item 7 on the server 127.0.0.1:7001"]),
+            ]
+            for (item, readings) in ambiguous {
+                for arguments in [[item, "1"], ["2", item]] {
+                    let result = try await self.user.run(["cp"] + arguments)
+                    #expect(result.status == 64, "\(result.report)")
+                    for reading in readings { #expect(result.errors.contains(reading), "\(result.report)") }
+                }
+            }
+            for (item, reason) in [
+                ("x@home", "'x' is not an id"), ("7@", "has no host"), ("7@http://h", "for the web"),
+                ("0@h", "not an id"), ("7@h:x", "no port"),
+            ] {
+                let result = try await self.user.run("cp", "2", item)
+                #expect(result.status == 64 && result.errors.contains(reason), "\(result.report)")
+            }
         }
 
         /// Attributes that the target's model lacks are left out and reported.
@@ -97,7 +132,7 @@ extension ProcessTests {
             let otherUser = await CommandLineUser(other)
             #expect(try await otherUser.output("insert", "Item", "title=Top") == "1\n")
             #expect(try await self.user.run("import", "-", "--format", "jsonl", input: Self.lines).status == 0)
-            let copied = try await self.user.run("cp", "2", "\(await other.address):1")
+            let copied = try await self.user.run("cp", "2", "1@\(await other.address)")
             #expect(copied.output == "copied 4 items, ids 2 to 5, revision 2\n", "\(copied.report)")
             #expect(
                 copied.errors
@@ -140,7 +175,7 @@ extension ProcessTests {
                 lines += "{\"depth\":1,\"title\":\"\(number) \(String(repeating: "x", count: 100))\"}\n"
             }
             #expect(try await self.user.run("import", "-", "--format", "jsonl", "--quiet", input: lines).status == 0)
-            let copied = try await self.user.output("cp", "2", "\(await other.address):1")
+            let copied = try await self.user.output("cp", "2", "1@\(await other.address)")
             #expect(copied == "copied 40000 items, ids 2 to 40001, revision 1\n")
             let (a, b) = (
                 try await self.user.run("export", "--format", "json"),

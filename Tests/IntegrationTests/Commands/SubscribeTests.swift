@@ -177,7 +177,8 @@ extension ProcessTests {
                 #expect(result.status == 69, "\(result.report)")
                 #expect(result.output == "", "\(result.report)")
                 #expect(result.errors.contains("nothing listens there; is nestd running?"), "\(result.report)")
-                #expect(result.errors.contains("Start it with 'nestd --port 7000'"), "\(result.report)")
+                let port = await self.server.port
+                #expect(result.errors.contains("Start it with 'nestd --port \(port)'"), "\(result.report)")
             }
             let written = try await self.user.run("add", "never")
             #expect(written.status == 69, "\(written.report)")

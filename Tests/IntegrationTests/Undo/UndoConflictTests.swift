@@ -119,6 +119,7 @@ extension ProcessTests {
             let forbidden = try await self.ann.run("undo", "--revision", "2")
             #expect(forbidden.status == 77, "\(forbidden.report)")
             #expect(forbidden.errors.contains("--anyone"), "\(forbidden.report)")
+            #expect(!forbidden.errors.contains("ofAnyone"), "\(forbidden.report)")
             #expect(try await self.ann.run("undo", "--revision", "9", "--anyone").status == 1)
             #expect(try await self.ann.output("undo", "--revision", "2", "--anyone") == "undid: edit \"Soy milk\"\n")
             #expect(try await self.ann.output("ls") == "2\tMilk\n")
