@@ -62,13 +62,17 @@ struct Insert: WritingCommand {
         let model = try await client.model()
         let entity = try model.requireConcreteEntity(self.entity)
         var steps = InsertSteps(model: model, entity: entity, place: self.placing, placeIn: self.placeIn)
+        let start = await StartObject.owner(of: entity, in: model, client)
         guard self.readsInput else {
-            _ = try steps.add(try ObjectValues(self.assignments, entity))
+            var values = try ObjectValues(self.assignments, entity)
+            values.complete(with: start)
+            _ = try steps.add(values)
             return try await self.store(&steps, client, &output)
         }
         var lines = try JSONLines()
         while let members = try lines.next() {
-            let values = try lines.naming { try ObjectValues(members, entity) }
+            var values = try lines.naming { try ObjectValues(members, entity) }
+            values.complete(with: start)
             if self.batch.map({ steps.objectCount >= $0 }) ?? false { try await self.store(&steps, client, &output) }
             if try lines.naming({ try steps.add(values) }) { continue }
             guard self.batch != nil else { throw Self.tooMany(lines.line) }

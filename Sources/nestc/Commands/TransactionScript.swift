@@ -44,7 +44,7 @@ struct TransactionScript {
         for member in members { fields[member.name] = member.value }
         let subject = fields[form[0]]!
         switch form[0] {
-        case "insert": try self.insert(subject, fields)
+        case "insert": try await self.insert(subject, fields)
         case "findOrCreate": try self.findOrCreate(subject, fields)
         case "update":
             let (object, entity) = try await self.object(subject)
@@ -57,9 +57,10 @@ struct TransactionScript {
 
     // MARK: Steps
 
-    private mutating func insert(_ subject: JSONElement, _ fields: [String: JSONElement]) throws {
+    private mutating func insert(_ subject: JSONElement, _ fields: [String: JSONElement]) async throws {
         let entity = try self.model.requireConcreteEntity(try Self.text(subject, "insert"))
         var values = try self.values(fields["values"], entity)
+        values.complete(with: await StartObject.owner(of: entity, in: self.model, self.client))
         let placements = try self.placements(&values, fields, entity)
         self.mutations.append(.insert(entity: entity.number, values: values.assignments, placements: placements))
         try self.addResult(fields["as"], entity, values)

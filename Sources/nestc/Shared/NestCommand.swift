@@ -63,22 +63,12 @@ struct Outline {
         self.extra = entity.propertyNumber(named: "extra")
         self.parent = parent
         self.children = children
-        self.top = await Self.top(client)
-    }
-
-    /// Returns the root of the outline, or the root of the token's scope.
-    static func top(_ client: NestClient) async -> ObjectID {
-        await client.server?.confinement?.root ?? ObjectID(1)
+        self.top = try await StartObject.of(entity, children, in: self.model, client) ?? ObjectID(1)
     }
 
     /// Returns the request for the children of an item, in their order.
     func childrenRequest(of parent: ObjectID) -> ObjectFetchRequest {
         ObjectFetchRequest(entity: self.entity.number, source: FetchSource(object: parent, relationship: self.children))
-    }
-
-    static func isPart(of model: ManagedObjectModel) -> Bool {
-        model.entity(named: "Item").map { item in item.relationships.contains { Self.isChildren($0, of: item) } }
-            ?? false
     }
 
     /// Whether this is the relationship from an item to its children.

@@ -61,6 +61,12 @@ struct ObjectValues {
         }
     }
 
+    /// Assigns the owner that the user left out, if there is one.
+    mutating func complete(with owner: PropertyAssignment?) {
+        guard let owner, !self.assignments.contains(where: { $0.property == owner.property }) else { return }
+        self.assignments.append(owner)
+    }
+
     private mutating func clear(_ property: PropertyNumber, _ entity: EntityDescription) {
         if entity.isToMany(property) {
             self.related.append((property, []))

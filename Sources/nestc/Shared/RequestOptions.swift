@@ -113,8 +113,8 @@ struct RequestOptions: ParsableArguments {
     private func related(_ client: NestClient, _ model: ManagedObjectModel, _ isOutline: Bool) async throws
         -> Resolved
     {
-        let outlineRoot = isOutline && Outline.isPart(of: model) ? IDArgument(await Outline.top(client)) : nil
-        guard let owner = self.owner ?? outlineRoot else {
+        let start = isOutline && self.owner == nil ? await StartObject.list(in: model, client) : nil
+        guard let owner = self.owner ?? start.map({ IDArgument($0.object) }) else {
             throw CommandFailure(
                 .usage,
                 "specify the objects with --entity NAME (\(listed(model.entities.map(\.name)))), "
@@ -123,7 +123,8 @@ struct RequestOptions: ParsableArguments {
         }
         let ownerEntity = try model.entity(of: try await client.object(owner.id))
         let relationship =
-            try self.relationship.map { try ownerEntity.requireToMany($0) } ?? ownerEntity.defaultToMany()
+            try self.relationship.map { try ownerEntity.requireToMany($0) }
+            ?? start.flatMap { ownerEntity.relationship($0.relationship) } ?? ownerEntity.defaultToMany()
         guard let entity = model.entity(relationship.destination) else {
             throw CommandFailure(.protocolMismatch, "the model has no entity \(relationship.destination.rawValue)")
         }

@@ -37,6 +37,8 @@ struct OutlineEntity {
     let parent: PropertyNumber
     /// Whether the entity is the default, the nested list. A model may lack attributes for its notes and marks.
     let isUsual: Bool
+    /// The object at which commands start by default; `nil` if the entity has no root.
+    private let start: ObjectID?
 
     init(_ client: NestClient, _ options: OutlineEntityOptions) async throws {
         let model = try await client.model()
@@ -66,6 +68,7 @@ struct OutlineEntity {
         self.children = chosen[0]
         self.parent = chosen[0].inverse
         self.isUsual = options.entity == nil
+        self.start = try await StartObject.of(entity, chosen[0].number, in: model, client)
     }
 
     /// Returns the relationships that form a hierarchy: an object has any number of children, and each child has one
@@ -93,12 +96,12 @@ struct OutlineEntity {
 
     func isRoot(_ id: ObjectID) -> Bool { self.entity.root?.object == id }
 
-    /// Returns the specified object, or the root.
+    /// Returns the specified object, or the one at which commands start.
     func top(_ argument: IDArgument?, _ option: String) throws -> ObjectID {
         if let argument { return argument.id }
-        guard let root = self.entity.root?.object else {
+        guard let start = self.start else {
             throw CommandFailure(.usage, "the entity \(self.entity.name) has no root: \(option)")
         }
-        return root
+        return start
     }
 }
