@@ -35,7 +35,7 @@ struct FetchedRows {
     func printTable(_ output: inout Output) throws {
         let groups = self.snapshot.sections.map { section in
             TextTable.Group(
-                heading: self.names.isSectioned ? self.names.heading(section.key, output) : nil,
+                heading: self.names.isSectioned ? output.heading(self.names.heading(section.key)) : nil,
                 rows: section.rows.map(self.printer.cells)
             )
         }

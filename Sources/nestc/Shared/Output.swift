@@ -9,6 +9,12 @@ struct Output {
     let isTerminal: Bool
     let hasColour: Bool
 
+    /// Whether the terminal obeys control sequences that move the cursor.
+    var positionsText: Bool { self.isTerminal && TerminalScreen.isUsable }
+
+    /// The width of the terminal, or `nil` if standard output is none.
+    var columns: Int? { self.isTerminal ? TerminalScreen.size.columns : nil }
+
     init() {
         self.isTerminal = isatty(STDOUT_FILENO) == 1
         self.hasColour = self.isTerminal && environment("NO_COLOR") == nil && environment("TERM") != "dumb"

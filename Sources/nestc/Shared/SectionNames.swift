@@ -20,11 +20,11 @@ struct SectionNames {
     func text(_ key: AttributeValue) -> String { ValueText.text(key, of: self.type) }
 
     /// Returns the heading above the rows of a section.
-    func heading(_ key: AttributeValue, _ output: Output) -> String {
+    func heading(_ key: AttributeValue) -> StyledText {
         switch key {
-        case .null: output.dim("(none)")
-        case .string(""): output.dim("(empty)")
-        default: output.bold(output.shown(self.text(key)))
+        case .null: StyledText("(none)", .dim)
+        case .string(""): StyledText("(empty)", .dim)
+        default: StyledText(self.text(key), .bold)
         }
     }
 

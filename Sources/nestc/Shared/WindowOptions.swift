@@ -3,7 +3,7 @@ import NestModel
 
 /// The options that specify a window of a result.
 struct WindowOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only the rows from A up to, not including, B, from 0.", valueName: "A..B"))
+    @Option(help: ArgumentHelp("Only the rows from A up to, not including, B, counted from 0.", valueName: "A..B"))
     var window: WindowArgument?
 
     @Option(help: ArgumentHelp("At most this many rows.", valueName: "n"))
@@ -48,19 +48,38 @@ struct RowCount: ExpressibleByArgument {
     }
 }
 
-extension WindowPosition {
-    /// Returns a description of the visible rows, like `rows 100–119 of 2,000`. The first row is 0.
-    func summary(_ count: Int) -> String {
-        guard count > 0 else { return "none of \(grouped(self.total)) rows" }
-        if count == 1 { return "row \(grouped(self.start.row)) of \(grouped(self.total))" }
-        let (first, last) = (grouped(self.start.row), grouped(self.start.row + count - 1))
-        return "rows \(first)–\(last) of \(grouped(self.total))"
-    }
-
-    private func grouped(_ number: Int) -> String {
+/// Counts for people: `1 row`, `2,000 rows`, `rows 101–120 of 2,000`.
+enum CountText {
+    static func grouped(_ number: Int) -> String {
         var digits = Array(String(number))
         for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }
         return String(digits)
+    }
+
+    static func of(_ count: Int, _ noun: String) -> String {
+        "\(self.grouped(count)) \(noun)\(count == 1 ? "" : "s")"
+    }
+
+    /// Describes rows of a list, counted from 1. `rows` counts from 0.
+    static func rows(_ rows: Range<Int>, of total: Int) -> String {
+        if rows.count == total { return self.of(total, "row") }
+        let range = self.range(rows)
+        return range.isEmpty
+            ? "none of \(self.of(total, "row"))"
+            : "\(rows.count == 1 ? "row" : "rows") \(range) of \(self.grouped(total))"
+    }
+
+    /// Returns `101–120`, counted from 1; empty for no rows.
+    static func range(_ rows: Range<Int>) -> String {
+        let first = self.grouped(rows.lowerBound + 1)
+        return rows.isEmpty ? "" : rows.count == 1 ? first : "\(first)–\(self.grouped(rows.upperBound))"
+    }
+}
+
+extension WindowPosition {
+    /// Returns a description of the window's rows, like `rows 101–120 of 2,000`. `count`: the number of its rows.
+    func summary(_ count: Int) -> String {
+        CountText.rows(self.start.row..<self.start.row + count, of: self.total)
     }
 }
 

@@ -1,138 +1,225 @@
 import NestClient
 import NestModel
 
-/// A list that is redrawn as it changes, on the terminal's alternate screen.
+/// A list that the user browses on the terminal's alternate screen while it changes.
 ///
-/// Changes are applied as they arrive. The screen is drawn at most every `interval`, so that a burst costs one drawing.
-/// Keys move a window and pause the subscription. If keys move the window faster than the server answers, only the
-/// newest position is requested.
+/// `ListBrowser` decides what the screen shows; this type connects it with the subscription, the terminal and its
+/// signals. Changes are applied as they arrive. The screen is drawn at most every `interval`, so that a burst costs one
+/// drawing. If keys move the window faster than the server answers, only the newest window is requested.
 actor LiveView {
-    private let resolved: RequestOptions.Resolved
-    private let names: SectionNames
-    private var results: ResultsSubscription?
-    private var status = "connecting"
-    private var isDirty = true
-    private var marks = ChangeMarks()
-    private static let interval = Duration.milliseconds(50)
-    private var isPaused = false
-    /// The window that was requested last. `nil`: the visible window.
+    private static let interval = Duration.milliseconds(25)
+
+    private let client: NestClient
+    private let results: ResultsSubscription
+    private let text: ListText
+    private var browser: ListBrowser
+    private var screen = TerminalScreen()
+    private let output = Output()
+    /// The window that was requested last and is not answered.
     private var wanted: FetchWindow?
-    private let (moves, mover) = AsyncStream.makeStream(
-        of: ObjectFetchRequest.self,
+    /// The request of the visible state; `nil` before the first state.
+    private var shownRequest: ObjectFetchRequest?
+    private var isConnected = true
+    private let (windows, windowSender) = AsyncStream.makeStream(
+        of: FetchWindow.self,
         bufferingPolicy: .bufferingNewest(1)
     )
+    private let (drawings, drawer) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let (searches, searcher) = AsyncStream.makeStream(of: RowSearch.self, bufferingPolicy: .bufferingNewest(1))
 
-    init(_ resolved: RequestOptions.Resolved) {
-        self.resolved = resolved
-        self.names = SectionNames(resolved)
+    /// `browser` has requested the window of `results`.
+    init(_ client: NestClient, _ results: ResultsSubscription, _ text: ListText, _ browser: ListBrowser) {
+        self.client = client
+        self.results = results
+        self.text = text
+        self.browser = browser
     }
 
-    /// Shows the results until the limit is reached or the task is cancelled. Then restores the terminal.
-    func follow(_ results: ResultsSubscription, limit: SubscriptionLimit) async throws {
-        self.results = results
-        try TerminalScreen.enter()
-        let keyboard = TerminalKeyboard()
-        defer {
-            TerminalScreen.leave()
-            keyboard?.restore()
-        }
+    /// Shows the results until the user quits, the limit is reached or the task is cancelled. Then restores the
+    /// terminal.
+    func follow(limit: SubscriptionLimit) async throws {
+        let hasKeys = isatty(STDIN_FILENO) == 1
+        self.browser.hasKeys = hasKeys
+        try self.screen.enter()
+        defer { self.screen.leave() }
+        self.drawSoon()
         try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.takeChanges(limit) }
             group.addTask {
-                var limit = limit
-                for try await change in results {
-                    await self.note(change, results)
-                    if limit.isReached(change, results) { return }
-                }
-            }
-            group.addTask {
-                while true {
-                    for key in keyboard?.typed() ?? [] { await self.pressed(key, results) }
-                    try await self.drawIfNeeded()
+                for await _ in self.drawings {
+                    try await self.draw()
                     try await Task.sleep(for: Self.interval)
                 }
+                try await Self.untilCancelled()
             }
             group.addTask {
-                for await request in self.moves { await self.move(to: request, results) }
-                // Reached only in a cancelled task.
-                try await Task.sleep(for: .seconds(1))
+                for await window in self.windows { await self.change(to: window) }
+                try await Self.untilCancelled()
             }
+            group.addTask {
+                for await search in self.searches { await self.run(search) }
+                try await Self.untilCancelled()
+            }
+            group.addTask {
+                await TerminalSignals.handle { await self.take($0) }
+                try await Self.untilCancelled()
+            }
+            if hasKeys {
+                group.addTask { await TerminalKeyboard.read { await self.press($0) } }
+            }
+            defer { group.cancelAll() }
             try await group.next()
-            group.cancelAll()
         }
     }
 
-    private func pressed(_ key: TerminalKey, _ results: ResultsSubscription) async {
-        self.isDirty = true
-        if key == .space {
-            self.isPaused.toggle()
-            return self.isPaused ? await results.pause() : await results.resume()
-        }
-        var request = results.request
-        let state = results.state
-        request.window = (self.wanted ?? request.window?.following(state.window?.anchor))?.scrolled(key, state)
-        guard request.window != nil else { return }
-        self.wanted = request.window
-        self.mover.yield(request)
+    /// The loops above end only in a cancelled task.
+    private static func untilCancelled() async throws {
+        while true { try await Task.sleep(for: .seconds(3_600)) }
     }
 
-    private func move(to request: ObjectFetchRequest, _ results: ResultsSubscription) async {
-        do throws(NestError) {
-            try await results.change(to: request)
-        } catch {
-            self.status = error.message
-            self.isDirty = true
+    // MARK: Changes
+
+    private func takeChanges(_ limit: SubscriptionLimit) async throws {
+        var limit = limit
+        for try await change in self.results {
+            self.note(change)
+            if limit.isReached(change, self.results) { return }
         }
-        if self.wanted == request.window { self.wanted = nil }
     }
 
-    private func note(_ change: FetchedResultsChange, _ results: ResultsSubscription) {
+    private func note(_ change: FetchedResultsChange) {
+        let state = self.results.state
+        let isAnswer = self.results.request != self.shownRequest
         switch change {
-        case .diff(let diff): self.marks.note(diff, results.state)
-        case .snapshot: self.marks = ChangeMarks()
+        case .snapshot: self.browser.note(snapshot: state, isAnswer: isAnswer)
+        case .diff(let diff): self.browser.note(diff, state, isAnswer: isAnswer)
+        case .position(let position):
+            self.browser.note(position, state)
+            // The rows are exact at the revision of the position too.
+            if let revision = self.results.arrivedRevision { self.browser.note(revision) }
+        case .progress(let revision), .resumed(let revision): self.browser.note(revision)
+        case .reset, .disconnected, .paused: break
+        }
+        switch change {
+        case .snapshot, .diff: self.shownRequest = self.results.request
         default: break
         }
+        if case .around? = self.results.request.window, self.wanted == nil, let anchor = state.window?.anchor {
+            self.browser.note(anchor: anchor)
+        }
         switch change {
-        case .snapshot, .diff, .progress, .position, .resumed: self.status = "live"
-        case .paused: self.status = "paused"
-        case .reset: self.status = "loading"
-        case .disconnected(let reason): self.status = "\(reason); connecting again"
+        case .snapshot, .diff, .progress, .position, .resumed:
+            self.browser.status = "live"
+            self.isConnected = true
+        case .paused: self.browser.status = "paused"
+        case .reset: self.browser.status = "loading"
+        case .disconnected(let reason):
+            self.browser.status = "reconnecting"
+            self.browser.say(reason)
+            self.isConnected = false
         }
-        self.isDirty = true
+        if case .resumed = change { self.browser.say(nil) }
+        self.requestWindow()
+        self.drawSoon()
     }
 
-    private func drawIfNeeded() throws {
-        let size = TerminalScreen.size
-        guard let results = self.results, self.isDirty || size != self.drawnSize else { return }
-        self.isDirty = false
-        self.drawnSize = size
-        try TerminalScreen.draw(self.lines(results.state, room: max(size.rows - 2, 1)), columns: size.columns)
-        self.marks.shown()
+    // MARK: Windows
+
+    /// Requests the rows that the screen needs. Without a connection and during a pause, the next change does.
+    private func requestWindow() {
+        guard self.isConnected, self.browser.status == "live" else { return }
+        let current = self.wanted ?? self.results.request.window?.following(self.results.state.window?.anchor)
+        guard let window = self.browser.window(current) else { return }
+        self.wanted = window
+        self.windowSender.yield(window)
     }
 
-    /// Returns the title, and as many lines as fit below it.
-    private func lines(_ state: SectionedSnapshot, room: Int) -> [String] {
-        let output = Output()
-        let printer = RowPrinter(self.resolved, projection: state.projection)
-        let sections = self.names.isSectioned ? "  \(state.sections.count) sections" : ""
-        let title = output.bold(output.shown(self.resolved.title))
-        let rows = state.window?.summary(state.total) ?? "\(state.total) rows"
-        let facts = "  \(rows)\(sections)  revision \(state.revision)  \(self.status)"
-        var lines = ["\(title)\(output.dim(facts))  \(self.marks.summary(output))"]
-        var left = state.total
-        drawing: for section in state.sections {
-            if self.names.isSectioned {
-                if lines.count > room { break drawing }
-                lines.append(self.names.heading(section.key, output))
-            }
-            for row in section.rows {
-                if lines.count > room { break drawing }
-                lines.append("\(self.marks.text(row.id, output)) \(printer.line(row, output))")
-                left -= 1
+    private func change(to window: FetchWindow) async {
+        var isRefused = false
+        do throws(NestError) {
+            try await self.results.setWindow(window)
+        } catch {
+            if error.code == .notFound {
+                self.browser.say("that row has left the list")
+                self.browser.stopFollowing()
+            } else {
+                // A key or the next change requests it again.
+                self.browser.say(error.message)
+                isRefused = true
             }
         }
-        if left > 0 { lines.append(output.dim("… \(left) more")) }
-        return lines
+        if self.wanted == window { self.wanted = nil }
+        if !isRefused { self.requestWindow() }
+        self.drawSoon()
     }
 
-    private var drawnSize = TerminalScreen.Size(rows: 0, columns: 0)
+    // MARK: Keys and signals
+
+    /// Returns whether the view continues.
+    private func press(_ key: TerminalKey) async -> Bool {
+        if key == .redraw { try? self.screen.enter() }
+        let order = self.browser.press(key)
+        switch order {
+        case .quit: return false
+        case .pause: await self.results.pause()
+        case .resume: await self.results.resume()
+        case .search: if let search = self.browser.search { self.searcher.yield(search) }
+        case nil: break
+        }
+        self.requestWindow()
+        self.drawSoon()
+        return true
+    }
+
+    private func take(_ signal: Int32) {
+        switch signal {
+        case SIGTSTP:
+            self.screen.leave()
+            TerminalScreen.stop()
+            try? self.screen.enter()
+        case SIGCONT: try? self.screen.enter()
+        default: break
+        }
+        self.browser.size = TerminalScreen.size
+        self.requestWindow()
+        self.drawSoon()
+    }
+
+    // MARK: Search
+
+    private func run(_ search: RowSearch) async {
+        do throws(NestError) {
+            let hit = try await search.run(
+                self.client,
+                self.results.request,
+                total: self.browser.total,
+                text: self.text
+            ) { count, total in self.report(search, count, total) }
+            // Another key has ended it.
+            guard self.browser.search == search else { return }
+            self.browser.found(hit)
+        } catch {
+            self.browser.say(error.message)
+        }
+        self.requestWindow()
+        self.drawSoon()
+    }
+
+    /// Returns whether the search goes on.
+    private func report(_ search: RowSearch, _ count: Int, _ total: Int) -> Bool {
+        guard self.browser.search == search else { return false }
+        let read = "\(CountText.grouped(count)) of \(CountText.of(total, "row"))"
+        self.browser.say("searching: \(read); any key ends it")
+        self.drawSoon()
+        return true
+    }
+
+    // MARK: Drawing
+
+    private func drawSoon() { self.drawer.yield() }
+
+    private func draw() throws {
+        try self.screen.draw(self.browser.frame(), self.output)
+        self.browser.shown()
+    }
 }

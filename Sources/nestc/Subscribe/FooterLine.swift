@@ -1,0 +1,32 @@
+/// The last line of the screen: the keys, a message, or the text to find.
+enum FooterLine {
+    /// The keys, from the longest form to the shortest.
+    private static let forms = [
+        "↑ ↓ PgUp PgDn Home End  / find  n next  p pause  ? help  q quit",
+        "↑ ↓ PgUp PgDn Home End  / find  p pause  ? help  q quit",
+        "↑ ↓ PgUp PgDn  / find  ? help  q quit",
+        "/ find  ? help  q quit", "? help  q quit", "q quit",
+    ]
+
+    /// Returns the keys, in the longest form that fits after the note.
+    static func keys(note: String, columns: Int) -> ScreenLine {
+        let start = note == "" ? 0 : DisplayWidth.of(note) + 2
+        var line = ScreenLine()
+        if note != "" { line.add(StyledText(DisplayWidth.cut(note, to: columns), .cyan)) }
+        if let keys = self.forms.first(where: { start + DisplayWidth.of($0) <= columns }) {
+            line.add(StyledText(keys, .dim), at: start)
+        }
+        return line
+    }
+
+    static func message(_ text: String, columns: Int) -> ScreenLine {
+        ScreenLine(DisplayWidth.cut(escapingControls(text), to: columns), .yellow)
+    }
+
+    /// Returns the prompt with the end of the text, as much as fits. The line's end is the cursor's place.
+    static func prompt(_ text: String, columns: Int) -> ScreenLine {
+        var shown = escapingControls(text)
+        while DisplayWidth.of(shown) > columns - 2 { shown.removeFirst() }
+        return ScreenLine("/\(shown)")
+    }
+}

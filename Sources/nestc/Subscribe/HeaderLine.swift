@@ -1,0 +1,68 @@
+import NestModel
+
+/// The first line of the screen: the list, the rows on the screen, and the state of the subscription.
+struct HeaderLine {
+    var title: String
+    /// The rows on the screen, counted from 0.
+    var rows: Range<Int>
+    var total: Int
+    /// `nil`: the list has no sections.
+    var sectionTotal: Int?
+    var revision: Revision
+    var status: String
+    /// The numbers of changes, like `+3` and `-1`.
+    var counts: [StyledText]
+
+    /// The least width of a title that is cut, before other parts become shorter.
+    private static let titleLeast = 10
+
+    /// Returns the line, in at most `columns` columns. If they are few, the sections are left out, then words become
+    /// shorter, then the title is cut. The state comes last.
+    func line(columns: Int) -> ScreenLine {
+        let title = escapingControls(self.title)
+        let titleWidth = DisplayWidth.of(title)
+        let forms = self.forms
+        for (index, form) in forms.enumerated() {
+            let width = form.reduce(0) { $0 + 2 + DisplayWidth.of($1.text) }
+            let least = index < forms.count - 2 ? min(titleWidth, Self.titleLeast) : 0
+            let isLast = index == forms.count - 1
+            guard least + width <= columns || isLast else { continue }
+            return Self.line(DisplayWidth.cut(title, to: max(columns - width, 0)), form, columns)
+        }
+        return ScreenLine(title)
+    }
+
+    private static func line(_ title: String, _ parts: [StyledText], _ columns: Int) -> ScreenLine {
+        var line = ScreenLine(title, .bold)
+        for part in parts {
+            let start = line.end == 0 ? 0 : line.end + 2
+            guard start < columns else { break }
+            line.add(StyledText(DisplayWidth.cut(part.text, to: columns - start), part.style), at: start)
+        }
+        return line
+    }
+
+    /// The parts after the title, from the longest form to the shortest.
+    private var forms: [[StyledText]] {
+        let revision = "\(self.revision)"
+        let range = CountText.range(self.rows)
+        let short =
+            range == "" || self.rows.count == self.total
+            ? CountText.of(self.total, "row") : "\(range) of \(CountText.grouped(self.total))"
+        let first = range == "" ? "" : "\(CountText.grouped(self.rows.lowerBound + 1))/"
+        let shortest = "\(first)\(CountText.grouped(self.total))"
+        let status = StyledText(self.status, self.status == "live" ? .dim : .yellow)
+        let sections = self.sectionTotal.map { [StyledText(CountText.of($0, "section"), .dim)] } ?? []
+        let rows = StyledText(CountText.rows(self.rows, of: self.total), .dim)
+        let long = StyledText("revision \(revision)", .dim)
+        let brief = StyledText("r\(revision)", .dim)
+        return [
+            [rows] + sections + [long, status] + self.counts,
+            [rows, long, status] + self.counts,
+            [StyledText(short, .dim), brief, status] + self.counts,
+            [StyledText(shortest, .dim), brief, status] + self.counts,
+            [StyledText(shortest, .dim), brief, status],
+            [brief, status],
+        ]
+    }
+}
