@@ -341,6 +341,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "NestcTests",
+            dependencies: ["NestModel", "nestc", "NestTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "ChaosTests",
             dependencies: ["NestModel", "ChaosProxy", "NestHistory", "NestTestSupport", nioCore],
             swiftSettings: settings

@@ -6,12 +6,14 @@ enum ColumnWidths {
     private static let least = 4
 
     /// Returns the widths of the columns from left to right. If the columns do not fit, the widest are cut first, the
-    /// first column (the id) last, and columns for which no room is left are dropped from the right.
+    /// first column (the id) last, and columns for which no room is left are dropped from the right. Then there is room
+    /// for `…` after the others.
     static func fit(_ natural: [Int], in room: Int) -> [Int] {
         guard let first = natural.first else { return [] }
         var count = natural.count
         while count > 1 {
             let others = natural[1..<count]
+            let room = count < natural.count ? room - Self.gap - 1 : room
             let left = room - first - Self.gap * (count - 1)
             if others.reduce(0, { $0 + min($1, Self.least) }) <= left {
                 let most = Self.most(Array(others), left)

@@ -35,7 +35,7 @@ struct TextTable {
         }
         let widths = columns.map { ColumnWidths.fit(natural, in: $0) } ?? natural.map { min($0, Self.cellMax) }
         // Says that columns to the right are not shown, if there is a column for it.
-        let isCut = widths.count < natural.count && widths.reduce(2, { $0 + $1 + ColumnWidths.gap }) <= columns ?? 0
+        let isCut = widths.count < natural.count && widths.reduce(1, { $0 + $1 + ColumnWidths.gap }) <= columns ?? 0
         var lines = [output.dim(Self.line(self.header, widths, isPositioned: false) + (isCut ? "  …" : ""))]
         for (group, rows) in zip(self.groups, shown) {
             if let heading = group.heading { lines.append(heading) }

@@ -12,21 +12,19 @@ enum FooterLine {
     static func keys(note: String, columns: Int) -> ScreenLine {
         let start = note == "" ? 0 : DisplayWidth.of(note) + 2
         var line = ScreenLine()
-        if note != "" { line.add(StyledText(DisplayWidth.cut(note, to: columns), .cyan)) }
+        if note != "" { line.add(StyledText(note, .cyan)) }
         if let keys = self.forms.first(where: { start + DisplayWidth.of($0) <= columns }) {
             line.add(StyledText(keys, .dim), at: start)
         }
         return line
     }
 
-    static func message(_ text: String, columns: Int) -> ScreenLine {
-        ScreenLine(DisplayWidth.cut(escapingControls(text), to: columns), .yellow)
-    }
+    static func message(_ text: String) -> ScreenLine { ScreenLine(text, .yellow) }
 
     /// Returns the prompt with the end of the text, as much as fits. The line's end is the cursor's place.
     static func prompt(_ text: String, columns: Int) -> ScreenLine {
         var shown = escapingControls(text)
-        while DisplayWidth.of(shown) > columns - 2 { shown.removeFirst() }
+        while shown != "", DisplayWidth.of(shown) > columns - 2 { shown.removeFirst() }
         return ScreenLine("/\(shown)")
     }
 }

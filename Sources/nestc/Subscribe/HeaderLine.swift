@@ -3,6 +3,8 @@ import NestModel
 /// The first line of the screen: the list, the rows on the screen, and the state of the subscription.
 struct HeaderLine {
     var title: String
+    /// Whether a state has arrived. Without one, only the title and the status are shown.
+    var hasState = true
     /// The rows on the screen, counted from 0.
     var rows: Range<Int>
     var total: Int
@@ -44,6 +46,8 @@ struct HeaderLine {
 
     /// The parts after the title, from the longest form to the shortest.
     private var forms: [[StyledText]] {
+        let status = StyledText(self.status, self.status == "live" ? .dim : .yellow)
+        guard self.hasState else { return [[status], [status]] }
         let revision = "\(self.revision)"
         let range = CountText.range(self.rows)
         let short =
@@ -51,7 +55,6 @@ struct HeaderLine {
             ? CountText.of(self.total, "row") : "\(range) of \(CountText.grouped(self.total))"
         let first = range == "" ? "" : "\(CountText.grouped(self.rows.lowerBound + 1))/"
         let shortest = "\(first)\(CountText.grouped(self.total))"
-        let status = StyledText(self.status, self.status == "live" ? .dim : .yellow)
         let sections = self.sectionTotal.map { [StyledText(CountText.of($0, "section"), .dim)] } ?? []
         let rows = StyledText(CountText.rows(self.rows, of: self.total), .dim)
         let long = StyledText("revision \(revision)", .dim)

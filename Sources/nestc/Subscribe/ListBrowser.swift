@@ -124,7 +124,7 @@ struct ListBrowser {
         if let scroll = Self.scroll(key) {
             self.position.scroll(scroll, total: self.total, room: self.room)
             self.settle()
-            if self.isPaused, !self.position.isSettled { self.message = "paused: p goes on, and shows other rows" }
+            if !self.position.isSettled { self.message = self.reasonForOldRows }
             return nil
         }
         switch key {
@@ -140,6 +140,12 @@ struct ListBrowser {
         default: break
         }
         return nil
+    }
+
+    /// Why other rows do not come soon.
+    private var reasonForOldRows: String? {
+        if self.isPaused { return "paused: p goes on, and shows other rows" }
+        return self.status == "reconnecting" ? "no connection: other rows come later" : nil
     }
 
     private static func scroll(_ key: TerminalKey) -> ScrollKey? {
@@ -204,7 +210,7 @@ struct ListBrowser {
     mutating func found(_ hit: RowSearch.Hit?) {
         self.search = nil
         guard let hit else { return self.message = "no row shows “\(self.foundText)”" }
-        self.message = hit.isWrapped ? "found beyond the end of the list" : nil
+        self.message = hit.isWrapped ? "found; the search continued at the other end of the list" : nil
         self.position.follow(hit.id, number: hit.number, room: self.room)
         self.settle()
         if self.isPaused, !self.position.isSettled {
@@ -218,27 +224,34 @@ struct ListBrowser {
     mutating func shown() { self.marks.shown() }
 
     mutating func frame() -> ScreenFrame {
-        if case .help(let top) = self.mode { return self.helpFrame(top) }
-        var lines = [self.header.line(columns: self.size.columns)]
-        lines += self.list()
-        lines = Array(lines.prefix(self.size.rows - 1))
-        while lines.count < self.size.rows - 1 { lines.append(ScreenLine()) }
-        let footer = self.footer
-        lines.append(footer)
-        guard case .typing = self.mode else { return ScreenFrame(lines: lines) }
-        return ScreenFrame(lines: lines, cursor: ScreenFrame.Place(row: lines.count - 1, column: footer.end))
+        var frame: ScreenFrame
+        if case .help(let top) = self.mode {
+            frame = ScreenFrame(lines: Array(HelpPage.lines.dropFirst(top)))
+            self.end(&frame, with: ScreenLine("↑ ↓ scroll; any other key: back", .dim))
+        } else {
+            frame = ScreenFrame(lines: [self.header.line(columns: self.size.columns)] + self.list())
+            let footer = self.footer
+            self.end(&frame, with: footer)
+            if case .typing = self.mode {
+                frame.cursor = ScreenFrame.Place(row: frame.lines.count - 1, column: footer.end)
+            }
+        }
+        frame.lines = frame.lines.map { $0.cut(to: self.size.columns) }
+        return frame
     }
 
-    private func helpFrame(_ top: Int) -> ScreenFrame {
-        var lines = Array(HelpPage.lines.dropFirst(top).prefix(self.size.rows - 1))
-        while lines.count < self.size.rows - 1 { lines.append(ScreenLine()) }
-        lines.append(ScreenLine(DisplayWidth.cut("↑ ↓ scroll; any other key: back", to: self.size.columns), .dim))
-        return ScreenFrame(lines: lines)
+    /// Fills the frame up to the screen's last line, which is the footer.
+    private func end(_ frame: inout ScreenFrame, with footer: ScreenLine) {
+        let count = self.size.rows - 1
+        frame.lines = Array(frame.lines.prefix(count))
+        while frame.lines.count < count { frame.lines.append(ScreenLine()) }
+        frame.lines.append(footer)
     }
 
     private var header: HeaderLine {
         HeaderLine(
             title: self.text.title,
+            hasState: self.held != nil,
             rows: self.position.page,
             total: self.total,
             sectionTotal: self.text.isSectioned ? self.held?.sectionTotal : nil,
@@ -251,9 +264,9 @@ struct ListBrowser {
     private var footer: ScreenLine {
         let columns = self.size.columns
         if case .typing(let text) = self.mode { return FooterLine.prompt(text, columns: columns) }
-        if let message { return FooterLine.message(message, columns: columns) }
+        if let message { return FooterLine.message(message) }
         guard self.hasKeys else {
-            return FooterLine.message("no keys: standard input is no terminal; Ctrl-C quits", columns: columns)
+            return FooterLine.message("no keys: standard input is no terminal; Ctrl-C quits")
         }
         let note = self.position.followed.map { "following #\($0)" } ?? ""
         return FooterLine.keys(note: note, columns: columns)
@@ -279,8 +292,7 @@ struct ListBrowser {
             let row = held[number]
             if held.hasHeading(number, isFirst: number == page.lowerBound, room: self.room) {
                 let heading = self.text.heading(row.key)
-                let text = DisplayWidth.cut(escapingControls(heading.text), to: self.size.columns)
-                lines.append(ScreenLine(text, heading.style))
+                lines.append(ScreenLine(heading.text, heading.style))
             }
             lines.append(self.line(row.row, columns.cells(printer.cells(row.row), room)))
         }

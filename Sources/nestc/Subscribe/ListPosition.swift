@@ -132,7 +132,8 @@ struct ListPosition {
     private static func page(upTo end: Int, _ held: HeldRows, _ room: Int) -> Range<Int>? {
         guard held.range.contains(end - 1) else { return nil }
         let page = held.page(upTo: end, room: room)
-        if page.lowerBound > held.first { return page }
+        // A heading may need more lines than are left above; then rows after it fill them.
+        if page.lowerBound > held.first { return held.page(from: page.lowerBound, room: room) }
         guard held.first == 0 else { return nil }
         let first = held.page(from: 0, room: room)
         return first.upperBound < held.range.upperBound || held.range.upperBound == held.total ? first : nil
@@ -153,15 +154,17 @@ struct ListPosition {
             let wanted = FetchWindow.around(followed, before: room + ahead, after: room + ahead)
             return wanted == current ? nil : wanted
         }
-        let page = self.expectedPage(room)
+        // The goal may be beyond the end of the list.
+        let count = total ?? Int.max
+        let expected = self.expectedPage(room)
+        let end = min(expected.upperBound, count)
+        let top = max(min(expected.lowerBound, end - room), 0)
         let size = room + 2 * ahead
-        let top = max(page.lowerBound, 0)
         if case .range(let offset, size)? = current {
-            let end = min(page.upperBound + room, total ?? Int.max)
-            if max(top - room, 0) >= offset, end <= offset + size { return nil }
+            let isHeld = max(top - room, 0) >= offset && min(end, count - room) + room <= offset + size
+            if isHeld { return nil }
         }
-        let offset = max(min(top, (total ?? Int.max) - room) - ahead, 0)
-        let wanted = FetchWindow.range(offset: offset, limit: size)
+        let wanted = FetchWindow.range(offset: max(top - ahead, 0), limit: size)
         return wanted == current ? nil : wanted
     }
 

@@ -73,6 +73,17 @@ struct ScreenLine: Equatable {
         self.end = column + DisplayWidth.of(text.text)
     }
 
+    /// Returns the line in at most `columns` columns.
+    func cut(to columns: Int) -> ScreenLine {
+        guard self.end > columns else { return self }
+        var line = ScreenLine()
+        for piece in self.pieces where piece.column < columns {
+            let text = DisplayWidth.cut(piece.text.text, to: columns - piece.column)
+            line.add(StyledText(text, piece.text.style), at: piece.column)
+        }
+        return line
+    }
+
     /// The line with control sequences. Every text goes to its column, wherever the terminal's cursor is after the text
     /// before it.
     func sequences(_ output: Output) -> String {

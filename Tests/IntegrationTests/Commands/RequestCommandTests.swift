@@ -227,7 +227,9 @@ extension ProcessTests {
         /// On a terminal, sections have headings and the rows that changed last have marks. `script` provides the
         /// terminal.
         @Test func aTerminalShowsHeadingsAndMarks() async throws {
-            let command = ([Program.nestc, "subscribe", "--until-revision", "3"] + Self.sectioned).map { "'\($0)'" }
+            let command = ([Program.nestc, "subscribe", "--plain", "--until-revision", "3"] + Self.sectioned).map {
+                "'\($0)'"
+            }
             var environment = self.user.environment
             environment["NO_COLOR"] = "1"
             let screen = try ChildProcess(
@@ -236,7 +238,7 @@ extension ProcessTests {
                 environment: environment
             )
             // The end of a line as the terminal receives it.
-            let end = "\u{1b}[K\r\r\n"
+            let end = "\r\n"
             try await screen.waitForOutput("\(end)A\(end)   adam  employer.name=Acme  tags.@count=0  #7\(end)   Ann ")
             try await self.user.output("set", "5", "name=Carl")
             try await screen.waitForOutput("\(end)C\(end)>~ Carl  employer.name=Bolt  tags.@count=1  #5\(end)")

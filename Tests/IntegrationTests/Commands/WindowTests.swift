@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// `nestc subscribe` with windows: during writes, across a server crash, and on a terminal.
+    /// `nestc subscribe` with windows: during writes and across a server crash.
     @Suite struct WindowCommands {
         private let server: ServerProcess
         private let user: CommandLineUser
@@ -132,31 +132,6 @@ extension ProcessTests {
                 let index = try #require(ids.firstIndex(of: 15))
                 #expect(try replay.ids == Array(ids[index - 2...index + 2]))
             }
-        }
-
-        /// On a terminal the keys move the window, and the space bar pauses it.
-        @Test func keysMoveTheWindow() async throws {
-            let directory = TemporaryDirectory()
-            let keys = "\(directory.path)/keys"
-            try #require(mkfifo(keys, 0o600) == 0)
-            // Opened for reading too, so that `open` does not block.
-            let typist = open(keys, O_RDWR | O_CLOEXEC)
-            defer { close(typist) }
-            let line = "script -qfc \"exec '\(Program.nestc)' subscribe --window 4..8\" /dev/null < '\(keys)'"
-            let terminal = try ChildProcess("/bin/bash", ["-c", line], environment: self.user.environment)
-            try await terminal.waitForOutput("rows 4–7 of 40")
-            let steps = [
-                ("\u{1b}[B", "rows 5–8 of 40"), ("\u{1b}[6~", "rows 9–12 of 40"), ("\u{1b}[A", "rows 8–11 of 40"),
-                ("\u{1b}[F", "rows 36–39 of 40"), ("\u{1b}[H", "rows 0–3 of 40"), (" ", "paused"),
-            ]
-            for (key, shown) in steps {
-                let bytes = Array(key.utf8)
-                #expect(write(typist, bytes, bytes.count) == bytes.count)
-                try await terminal.waitForOutput(shown)
-            }
-            #expect(write(typist, "\u{3}", 1) == 1)
-            _ = try await terminal.waitForEnd()
-            #expect(terminal.output.contains("\u{1b}[?1049l"))
         }
 
         @Test func rowsAroundAnObjectAreFetched() async throws {
