@@ -149,6 +149,18 @@ import Testing
         )
     }
 
+    @Test func aHiddenInverseFollowsItsRelationshipAndNotItsName() throws {
+        let stored = try self.model(self.draft("A", [self.oneWay("x", "B")]), self.draft("B"))
+        var renamed = self.oneWay("y", "B")
+        renamed.renamedFrom = "x"
+        let wanted = try self.model(self.draft("A", [renamed, self.oneWay("x", "B")]), self.draft("B"))
+        let result = wanted.renumbered(like: stored)
+        let y = try #require(result.entities[0].relationships.first { $0.name == "y" })
+        #expect(y.number == stored.entities[0].relationships[0].number)
+        #expect(y.inverse == stored.entities[0].relationships[0].inverse)
+        #expect(result.differences(from: stored).map(\.text) == ["A.x is now A.y", "A.x is new"])
+    }
+
     @Test func numbersOfRemovedPartsAreNotUsedAgain() throws {
         let first = try self.model(
             self.draft("A", [.toOne("b", "B", "all")]),

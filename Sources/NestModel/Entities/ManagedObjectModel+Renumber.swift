@@ -81,10 +81,11 @@ private struct Renumbering {
     private mutating func findProperties(_ entity: EntityDescription) {
         let top = self.model.lineage(of: entity.number).last!.number
         let stored = self.stored.entity(self.entities[entity.number]!)
-        // An attribute never takes the number of a relationship.
+        // An attribute never takes the number of a relationship. A hidden inverse is found by its inverse alone: its
+        // name may have belonged to another relationship.
         let all =
             entity.attributes.map { ($0.number, $0.name, $0.renamedFrom, true) }
-            + entity.relationships.map { ($0.number, $0.name, $0.renamedFrom, false) }
+            + entity.relationships.filter { !$0.isHiddenInverse }.map { ($0.number, $0.name, $0.renamedFrom, false) }
         let own = all.filter { self.properties[PropertyKey(top: top, property: $0.0)] == nil }
             .sorted { $0.0 < $1.0 }
         let attributes = stored?.attributes.map { ($0.number, $0.name) } ?? []

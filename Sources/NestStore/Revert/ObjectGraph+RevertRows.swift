@@ -71,7 +71,9 @@ extension ObjectGraph {
     ) throws(StoreError) -> ObjectID? {
         if let owner = try self.livingOwner(insteadOf: gone, table, slot, past, plan) { return owner }
         guard case .toOne(let relationship, _) = table.layout.slots[slot] else { return nil }
-        if plan.orphan == nil, !plan.context.options.rehomes || !relationship.isOptional {
+        // The destination of a one-way relationship does not own the object: the reference becomes null.
+        let mayBeNull = plan.context.options.rehomes || self.layout.model.isOneWay(relationship)
+        if plan.orphan == nil, !mayBeNull || !relationship.isOptional {
             let label = self.label(change, table.layout)
             let name = label.isEmpty ? "the object \(change.id)" : "\(Self.quote(label)) (\(change.id))"
             plan.orphan = (change.id, gone, name)

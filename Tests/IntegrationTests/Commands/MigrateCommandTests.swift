@@ -101,7 +101,8 @@ extension ProcessTests {
                 try Data(contentsOf: URL(filePath: server.storePath)) == before,
                 "nothing was changed"
             )
-            #expect(try FileManager.default.contentsOfDirectory(atPath: server.directory.path).count == 2)
+            let files = try FileManager.default.contentsOfDirectory(atPath: server.directory.path)
+            #expect(files.filter { $0.hasPrefix("nest.sqlite") }.sorted() == ["nest.sqlite", "nest.sqlite.lock"])
 
             let done = try await self.migrate(server, "--allow-loss")
             let copy = "\(server.storePath).before-migration-6"
@@ -121,7 +122,7 @@ extension ProcessTests {
             for _ in 0..<4 { #expect(try await user.run("undo").status == 80) }
             #expect(try await user.run("undo").status == 0)
             #expect(try await user.run("undo").status == 0)
-            #expect(try await user.run("show", recipe).status == 65)
+            #expect(try await user.run("show", recipe).errors.contains("NOT_FOUND"))
             try await server.terminate()
 
             // The copy has the store as it was.
@@ -157,7 +158,7 @@ extension ProcessTests {
         }
 
         @Test func requiredToManyRelationshipsStartEmpty() async throws {
-            let (_, user) = try await self.started("Notebooks.xcdatamodeld")
+            let (server, user) = try await self.started("Notebooks.xcdatamodeld")
             let notebook = self.id(try await user.output("insert", "Notebook", "title=Work"))
             let reader = try await user.run("insert", "Reader", "name=Ann")
             #expect(
@@ -165,6 +166,7 @@ extension ProcessTests {
             )
             try await user.output("insert", "Page", "text=one", "notebook=\(notebook)")
             #expect(try await user.output("show", notebook).contains("readers   0"))
+            try await server.terminate()
         }
 
         @Test func oneWayRelationshipsServeTheirAppsAndGetInverses() async throws {
@@ -187,14 +189,15 @@ extension ProcessTests {
             #expect(try await !user.output("show", songs[0]).contains("nest_inverse"))
             #expect(try await !user.output("show", songs[0], "--json").contains("nest_inverse"))
             let shown = try await user.output("fetch", "--of", list, "--relationship", "songs")
-            #expect(shown == "\(songs[1])\tTwo\n\(songs[0])\tOne\n", "\(shown)")
+            let rows = shown.split(separator: "\n")
+            #expect(rows.count == 2 && rows[0].hasPrefix("\(songs[1])\tTwo") && rows[1].hasPrefix("\(songs[0])\tOne"))
             #expect(try await user.output("model", "show").contains("hidden inverse"))
             try await server.terminate()
 
             try self.choose("Music.xcdatamodeld/Music 2.xcdatamodel")
             try await server.start()
             let lists = try await user.output("fetch", "--of", songs[1], "--relationship", "playlists")
-            #expect(lists == "\(list)\tMix\n")
+            #expect(lists.hasPrefix("\(list)\tMix"))
             try await user.output("rm", songs[1])
             #expect(try await user.output("show", list).contains("cover       -"))
             let refused = try await user.run("rm", songs[0])

@@ -83,7 +83,9 @@ import Testing
                         }
                     case .failure(let error):
                         refused[error.code, default: 0] += 1
-                        let codes: Set<ErrorCode> = [.undoConflict, .cycle, .notUnique, .validationFailed]
+                        let codes: Set<ErrorCode> = [
+                            .undoConflict, .cycle, .notUnique, .validationFailed, .ownerGone,
+                        ]
                         let isJustified = error.code != .undoConflict || history.hasChangesSince(entry)
                         history.expect(
                             codes.contains(error.code) && isJustified,
