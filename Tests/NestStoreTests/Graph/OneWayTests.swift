@@ -80,6 +80,25 @@ import Testing
         expectRefusal(.cycle) { try tree.update(top, ["above": .id(below)]) }
     }
 
+    /// The destination does not own the object, so the object returns without it.
+    @Test func undoRestoresAnObjectWhoseDestinationIsGone() throws {
+        let store = try self.store()
+        let songs = try (1...2).map { _ in try store.insert("Song") }
+        let list = try store.insert("List", ["name": "A", "first": .id(songs[0]), "cover": .id(songs[1])])
+        try store.delete(list)
+        let deletion = store.head
+        try store.delete(songs[1])
+        expectRefusal(.undoConflict) { try store.fixture.revert(deletion, UndoOptions(policy: .strict)) }
+        try store.fixture.revert(deletion, UndoOptions())
+        #expect(try store.related(list, "cover").isEmpty)
+        #expect(try store.related(list, "first") == [songs[0]])
+        // A required destination must be there.
+        try store.delete(list)
+        let second = store.head
+        try store.delete(songs[0])
+        expectRefusal(.ownerGone) { try store.fixture.revert(second, UndoOptions()) }
+    }
+
     @Test func aRequiredToManyMayBeEmpty() throws {
         let store = try NamedStore(
             EntityDraft(
