@@ -77,6 +77,19 @@ struct ConnectOptions: ParsableArguments {
         return try file.current.map { try file.context($0) } ?? SavedContext(at: ServerAddress())
     }
 
+    /// The environment variables with which another nestc connects as these options do. Without a context, TLS has the
+    /// system's authorities there: the other options of TLS have no variables.
+    func variables() throws -> [String: String] {
+        let saved = try self.resolved()
+        let name = self.server == nil ? self.context ?? environment("NEST_CONTEXT") : nil
+        let isCurrent = self.server == nil && name == nil && environment("NEST_SERVER") == nil
+        return [
+            "NEST_SERVER": (saved.isTLS ? "nests://" : "") + saved.server,
+            "NEST_CONTEXT": try name ?? (isCurrent ? ContextFile.readIfAny().current : nil) ?? "",
+            "NEST_TOKEN_FILE": saved.tokenFile.map(absolutePath) ?? "",
+        ]
+    }
+
     /// Reads the file with the token, if there is one.
     func token(_ saved: SavedContext) throws -> AccessToken? {
         guard let file = saved.tokenFile else { return nil }

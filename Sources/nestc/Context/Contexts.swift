@@ -134,7 +134,7 @@ struct DeleteContext: ParsableCommand {
 }
 
 /// Returns a path as an absolute path.
-private func absolutePath(_ path: String) -> String {
+func absolutePath(_ path: String) -> String {
     guard !path.hasPrefix("/") else { return path }
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     guard getcwd(&buffer, buffer.count) != nil else { return path }

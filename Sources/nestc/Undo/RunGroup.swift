@@ -12,9 +12,9 @@ struct RunGroup: AsyncParsableCommand {
               nestc group 'night shift' -- ./night-shift.sh
               nestc undo                                        undoes all of it
 
-            The command runs with NEST_GROUP, NEST_SESSION and NEST_SERVER set. Each nestc that it starts, and each \
-            program that joins the group of that number, writes into the same undo entry. If the command fails, its \
-            writes stay. In a group, another group is part of the first.
+            The command runs with NEST_GROUP, NEST_SESSION, NEST_SERVER, NEST_CONTEXT and NEST_TOKEN_FILE set. Each \
+            nestc that it starts, and each program that joins the group of that number, writes into the same undo \
+            entry. If the command fails, its writes stay. In a group, another group is part of the first.
 
             The exit code is that of the command. It is 1 if the group ended before the command did: the server was \
             restarted, or nothing was written for five minutes. Later writes are refused.
@@ -47,15 +47,10 @@ struct RunGroup: AsyncParsableCommand {
     private func run(_ client: NestClient, _ inherited: Set<Int32>) async throws {
         let outer = try await GroupVariable.join(client)
         let number = if let outer { outer } else { try await client.beginGroup(self.name) }
-        let configuration = client.configuration
-        let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
-        let child = ChildCommand(
-            self.command,
-            variables: [
-                GroupVariable.name: "\(number)", "NEST_SESSION": configuration.session.hex,
-                "NEST_SERVER": "\(host):\(configuration.port)",
-            ]
-        )
+        var variables = try self.global.connect.variables()
+        variables[GroupVariable.name] = "\(number)"
+        variables["NEST_SESSION"] = client.configuration.session.hex
+        let child = ChildCommand(self.command, variables: variables)
         // The group ends with its connection, so the command must not inherit the connection's descriptor.
         try OpenFiles.keepFromChildren(notIn: inherited)
         let status = try await child.run()

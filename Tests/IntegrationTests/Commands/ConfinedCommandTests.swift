@@ -215,6 +215,15 @@ extension ProcessTests {
             #expect(json[2].contains("\"token\":2"))
         }
 
+        /// A command that 'nestc group' runs has the token of the group, whatever the environment says.
+        @Test func commandsOfAGroupHaveItsToken() async throws {
+            let line = "NEST_TOKEN_FILE='\(self.admin)' nestc --token-file '\(self.guest)' group all -- nestc add Bread"
+            let result = try await self.user.shell(line)
+            #expect(result.status == 0 && result.output == "5\n", "\(result.report)")
+            #expect(try await self.guest("ls").output == "3\tMilk\n5\tBread\n")
+            #expect(try await self.guest("undo").output == "undid: all\n")
+        }
+
         /// With one session for both tokens, the server shows the confined one no names from outside.
         @Test func aSharedSessionHidesNamesFromTheConfinedToken() async throws {
             let shared = await CommandLineUser(self.server, session: String(repeating: "0e", count: 16))
