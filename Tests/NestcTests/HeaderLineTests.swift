@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    @Test func wordsBecomeShorterOnANarrowTerminal() {
+    @Test func wordsBecomeShorterIfColumnsAreFew() {
         let header = Self.header("children of 1", 0..<20, of: 2_003)
         let lines = [80, 60, 44, 40, 36, 30].map { header.line(columns: $0).text }
         #expect(

@@ -87,7 +87,7 @@ import Testing
     }
 
     /// With any size, keys and values, no line is wider than the screen, and no control character passes.
-    @Test func framesFitTheScreen() {
+    @Test func framesAreNoLargerThanTheirSize() {
         let keys: [TerminalKey] = [
             .up, .down, .pageUp, .pageDown, .home, .end, .enter, .escape, .backspace, .character("/"),
             .character("?"), .character("n"), .character("N"), .character("p"), .character("x"), .character("日"),

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func cellsArePaddedByColumnsOfTheTerminal() {
+    @Test func cellsArePaddedByDisplayWidth() {
         let table = TextTable(
             header: ["id", "title", "done"],
             rows: [["2", "日本語のタイトル", "no"], ["3", "🙂 e\u{301}", "yes"], ["7", "plain\u{1b}[2J", ""]]

@@ -52,7 +52,14 @@ extension ProcessTests {
 
         /// A terminal with a shell.
         private func shell(columns: Int = 80, rows: Int = 12) async throws -> Screen {
-            try await self.screen("exec env 'PS1=$ ' bash --norc --noprofile", columns: columns, rows: rows)
+            let screen = try await self.screen(
+                "exec env 'PS1=$ ' bash --norc --noprofile",
+                columns: columns,
+                rows: rows
+            )
+            // Text typed earlier would be shown twice.
+            try await self.wait(screen, for: "$")
+            return screen
         }
 
         private static let shellModes = Screen.Modes(isAlternate: false, hasCursor: true, wraps: true)

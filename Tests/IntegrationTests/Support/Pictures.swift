@@ -38,7 +38,8 @@ actor Pictures {
     ) async throws {
         if self.isWriting {
             try await waitUntil("'\(text)' on the screen") { [screen] in
-                try await screen.lines().joined(separator: "\n").contains(text)
+                let lines = try await screen.lines()
+                return text == "" || lines.contains { $0.contains(text) }
             }
             try await Task.sleep(for: Self.settling)
             self.shown.append((title, try await self.screen.lines()))
