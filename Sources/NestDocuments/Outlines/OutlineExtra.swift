@@ -26,3 +26,14 @@ struct OutlineExtra: Equatable, Sendable {
         return JSONElement.object(self.members.sorted { $0.name < $1.name }).text
     }
 }
+
+extension JSONElement {
+    /// An item's `extra` in JSON: an object if that reads back as the same text, otherwise the text.
+    package init(extra text: String) {
+        if let object = OutlineExtra(text), object.text == text {
+            self = .object(object.members)
+        } else {
+            self = .string(text)
+        }
+    }
+}

@@ -86,7 +86,7 @@ package struct PathResolver {
         }
         let names = self.entity.propertyNames
         let list = "it has \(names.joined(separator: ", "))"
-        return NearestName.name(near: name, among: names).map { ": did you mean \($0)? \(list)" } ?? "; \(list)"
+        return NearestName.find(name, among: names).map { ": did you mean \($0)? \(list)" } ?? "; \(list)"
     }
 
     /// Follows `property` of the entity, which the path calls `name`. By its number, because two properties may have

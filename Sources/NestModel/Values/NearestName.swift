@@ -1,33 +1,42 @@
 /// Suggests a known name for one that does not exist.
 package enum NearestName {
+    /// The longest name that is compared. A longer one is no typing error.
+    private static let lettersMax = 64
+
     /// Returns "; did you mean …?", or an empty text when no name is near.
     package static func hint(_ name: String, among names: [String]) -> String {
-        self.name(near: name, among: names).map { "; did you mean \($0)?" } ?? ""
+        self.find(name, among: names).map { "; did you mean \($0)?" } ?? ""
     }
 
-    /// Returns the name with the fewest different letters, or `nil` when no name is near.
-    package static func name(near name: String, among names: [String]) -> String? {
-        // No name of a setting or a property is so long.
-        guard name.utf8.count <= 128 else { return nil }
-        let near = names.map { (name: $0, distance: Self.distance(name.lowercased(), $0.lowercased())) }
+    /// Returns the name that is probably meant: one that this begins, or one that differs by few letters. Dashes before
+    /// the names do not count.
+    package static func find(_ name: String, among names: [String]) -> String? {
+        let typed = Self.letters(name)
+        guard !typed.isEmpty, typed.count <= Self.lettersMax else { return nil }
+        let near = names.map { (name: $0, distance: Self.distance(typed, Self.letters($0))) }
             .min { $0.distance < $1.distance }
-        guard let near, near.distance <= (name.count < 4 ? 1 : max(2, name.count / 3)) else { return nil }
-        return near.name
+        if let near, near.distance <= max(1, typed.count / 3), near.distance < typed.count { return near.name }
+        guard typed.count >= 2 else { return nil }
+        return names.filter { Self.letters($0).starts(with: typed) }.min { $0.count < $1.count }
     }
 
-    /// Returns the number of letters to insert, delete or replace.
-    private static func distance(_ a: String, _ b: String) -> Int {
-        let b = Array(b)
-        var row = Array(0...b.count)
-        for (i, letter) in a.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
+    private static func letters(_ name: String) -> [Character] {
+        Array(name.drop { $0 == "-" }.lowercased())
+    }
+
+    /// Returns the number of letters to insert, delete or replace, and of neighbours to exchange.
+    private static func distance(_ a: [Character], _ b: [Character]) -> Int {
+        var beforeLast: [Int] = []
+        var last = Array(0...b.count)
+        for i in a.indices {
+            var row = [i + 1]
             for j in b.indices {
-                let replaced = diagonal + (letter == b[j] ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(replaced, row[j] + 1, diagonal + 1)
+                var best = min(row[j] + 1, last[j + 1] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = min(best, beforeLast[j - 1] + 1) }
+                row.append(best)
             }
+            (beforeLast, last) = (last, row)
         }
-        return row[b.count]
+        return last[b.count]
     }
 }

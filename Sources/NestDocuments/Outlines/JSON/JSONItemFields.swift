@@ -10,11 +10,6 @@ extension JSONWriter {
         }
         guard let extra = row.extra else { return }
         self.key("extra")
-        // As an object, if that reads back as the same text.
-        if let object = OutlineExtra(extra), object.text == extra {
-            self.element(.object(object.members))
-        } else {
-            self.string(extra)
-        }
+        self.element(JSONElement(extra: extra))
     }
 }
