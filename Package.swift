@@ -342,7 +342,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestcTests",
-            dependencies: ["NestModel", "nestc", "NestTestSupport"],
+            dependencies: ["NestModel", "NestDocuments", "nestc", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

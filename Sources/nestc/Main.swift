@@ -39,6 +39,7 @@ enum Main {
                     exit(code)
                 case .signal(let signal):
                     group.cancelAll()
+                    Interruption.send()
                     let code = signal == .sigint ? ExitStatus.interrupted.rawValue : 128 + SIGTERM
                     group.addTask {
                         // Not `Task.sleep`, which the cancellation of the group would cut short.
@@ -57,8 +58,12 @@ enum Main {
 
     private static func run() async -> Int32 {
         let arguments = Nestc.movingGlobalOptions(Array(CommandLine.arguments.dropFirst()))
+        let inJSON = arguments.prefix { $0 != "--" }.contains("--json")
         do {
-            var command = try Nestc.parseAsRoot(arguments)
+            if let words = try CommandNames.check(arguments), try Self.printTopic(words) {
+                return ExitStatus.done.rawValue
+            }
+            var command = try await Nestc.asyncParseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -66,29 +71,56 @@ enum Main {
             }
             return ExitStatus.done.rawValue
         } catch let end as ChildEnded {
+            if let message = end.message {
+                ErrorReport(status: .refused, exitCode: end.status, message: message).print(inJSON: inJSON)
+            }
             return end.status
         } catch {
-            return Self.report(error, inJSON: arguments.prefix { $0 != "--" }.contains("--json")).rawValue
+            // A signal ended the command: what failed because of that is no news.
+            if Task.isCancelled { return ExitStatus.interrupted.rawValue }
+            return Self.report(error, inJSON: inJSON).rawValue
         }
+    }
+
+    /// Prints the topic that `nestc help` names. Returns `false` if the words are a command, and throws if they are
+    /// neither.
+    private static func printTopic(_ words: [String]) throws -> Bool {
+        guard words.count == 1, let topic = HelpTopic(rawValue: words[0]) else {
+            try CommandNames.checkHelp(words)
+            return false
+        }
+        let lines = topic.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let page = HelpText(columns: TerminalScreen.size.columns).paragraphs([topic.abstract, ""] + lines)
+        try writeAll(Array((page.joined(separator: "\n") + "\n").utf8), to: STDOUT_FILENO)
+        return true
     }
 
     private static func report(_ error: any Error, inJSON: Bool) -> ExitStatus {
         let (status, report) = ErrorReport.of(error)
         if status != .internalError {
-            if let report, inJSON {
-                try? writeAll(report.json.bytes + [UInt8(ascii: "\n")], to: STDERR_FILENO)
-            } else if let report {
-                printMessage(report.text)
-            }
+            report?.print(inJSON: inJSON)
             return status
         }
         // An error of the parser: help that the user requested, or a fault of the command line.
-        let isHelp = Nestc.exitCode(for: error) == .success
-        let text = Nestc.fullMessage(for: error)
-        try? writeAll(
-            Array((text.hasSuffix("\n") ? text : text + "\n").utf8),
-            to: isHelp ? STDOUT_FILENO : STDERR_FILENO
-        )
-        return isHelp ? .done : .usage
+        let text = Nestc.fullMessage(for: error, columns: HelpText.parserColumns)
+        guard Nestc.exitCode(for: error) == .success else {
+            let message = CommandNames.withoutFarSuggestion(Nestc.message(for: error))
+            if inJSON {
+                ErrorReport(status: .usage, message: message).print(inJSON: true)
+            } else {
+                Self.write(
+                    HelpText(columns: TerminalScreen.size.columns).fault(CommandNames.withoutFarSuggestion(text))
+                )
+            }
+            return .usage
+        }
+        let isPage = text.hasPrefix("OVERVIEW: ") || text.hasPrefix("USAGE: ")
+        let page = isPage ? Nestc.page(text, HelpText(columns: TerminalScreen.size.columns)) : text
+        try? writeAll(Array((page.hasSuffix("\n") ? page : page + "\n").utf8), to: STDOUT_FILENO)
+        return .done
+    }
+
+    private static func write(_ fault: String) {
+        try? writeAll(Array((fault.hasSuffix("\n") ? fault : fault + "\n").utf8), to: STDERR_FILENO)
     }
 }

@@ -15,26 +15,39 @@ struct Nestc: AsyncParsableCommand {
               nestc insert User name=Ann
               nestc fetch --entity User --sort name
               nestc import notes.opml
-
-            Environment:
-              NEST_SERVER       the server, HOST:PORT
-              NEST_CONTEXT      the context: see 'nestc help context'
-              NEST_TOKEN_FILE   the file with the token: see 'nestc help token'
-              NEST_SESSION      the session, 32 hex digits: see 'nestc help session'
-              NEST_GROUP        the group: see 'nestc help group'
-              NO_COLOR          if set, output has no colours
-
-            nestc writes data to standard output and messages to standard error. 'nestc help exit-codes' lists the \
-            exit codes.
             """,
         version: "nestc 0.1.0",
-        subcommands: [
-            Add.self, List.self, Tree.self, Move.self, Insert.self, FindOrCreate.self, Show.self, FetchRows.self,
-            SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self,
-            FollowChanges.self, Explain.self, UndoLast.self, RedoLast.self, PreviewUndo.self, HistoryList.self,
-            ShowUndoState.self, RunGroup.self, KeptSession.self, Import.self, Export.self, Copy.self, BackUp.self,
-            CheckStore.self, Stat.self, ListClients.self, KickClient.self, PingServer.self, Model.self, Contexts.self,
-            Tokens.self, ExitCodes.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Look",
+                subcommands: [List.self, Tree.self, Show.self, FetchRows.self, Explain.self]
+            ),
+            CommandGroup(
+                name: "Change",
+                subcommands: [
+                    Add.self, Insert.self, FindOrCreate.self, SetValues.self, Move.self, Relate.self, Unrelate.self,
+                    Remove.self, RunTransaction.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Undo",
+                subcommands: [
+                    UndoLast.self, RedoLast.self, PreviewUndo.self, HistoryList.self, ShowUndoState.self, RunGroup.self,
+                ]
+            ),
+            CommandGroup(name: "Follow", subcommands: [Subscribe.self, FollowChanges.self]),
+            CommandGroup(name: "Import and export", subcommands: [Import.self, Export.self, Copy.self]),
+            CommandGroup(
+                name: "Connect",
+                subcommands: [Contexts.self, KeptSession.self, Tokens.self, PingServer.self]
+            ),
+            CommandGroup(
+                name: "Operate",
+                subcommands: [
+                    Stat.self, ListClients.self, KickClient.self, CheckStore.self, BackUp.self, Model.self,
+                ]
+            ),
+            CommandGroup(name: "Help", subcommands: [Completion.self, ExitCodes.self]),
         ]
     )
 
@@ -46,31 +59,39 @@ struct Nestc: AsyncParsableCommand {
         self.movingGlobalOptions(Array(arguments)).first == RunGroup.configuration.commandName
     }
 
-    private static let valueOptions = ConnectOptions.valueOptions + ["--session", "--timeout"]
+    /// Lays out a page of help. The page of nestc itself also lists the topics.
+    static func page(_ text: String, _ layout: HelpText) -> String {
+        guard text.contains("\nUSAGE: \(self.configuration.usage ?? "")\n") else { return layout.page(text) }
+        let topics = layout.list(HelpTopic.allCases.map { ($0.rawValue, $0.abstract) })
+        return layout.page(text, ending: ["HELP TOPICS ('nestc help TOPIC'):"] + topics)
+    }
+
+    /// The options of every command that take a value.
+    static let valueOptions = ConnectOptions.valueOptions + ["--session", "--timeout"]
+    private static let flags = ["--json", "--quiet", "-q"] + ConnectOptions.flags
 
     /// Moves options that precede the command's name behind it, where the parser accepts them.
     static func movingGlobalOptions(_ arguments: [String]) -> [String] {
-        var moved: [String] = []
-        var rest = arguments[...]
+        let rest = self.droppingGlobalOptions(arguments[...])
+        // If no command follows, let the parser report the error.
+        guard let command = rest.first, !command.hasPrefix("-"), command != "help" else { return arguments }
+        return [command] + arguments.prefix(arguments.count - rest.count) + rest.dropFirst()
+    }
+
+    /// Drops the options of every command, up to the first other argument.
+    static func droppingGlobalOptions(_ arguments: ArraySlice<String>) -> ArraySlice<String> {
+        var rest = arguments
         while let argument = rest.first {
-            switch argument {
-            case _
-            where argument == "--json" || argument == "--quiet" || argument == "-q"
-                || ConnectOptions.flags.contains(argument):
-                moved.append(argument)
+            if self.flags.contains(argument) {
                 rest = rest.dropFirst()
-            case _ where Self.valueOptions.contains(argument):
-                moved += rest.prefix(2)
+            } else if self.valueOptions.contains(argument) {
                 rest = rest.dropFirst(2)
-            case _ where Self.valueOptions.contains { argument.hasPrefix("\($0)=") }:
-                moved.append(argument)
+            } else if self.valueOptions.contains(where: { argument.hasPrefix("\($0)=") }) {
                 rest = rest.dropFirst()
-            default:
-                // Not a command: let the parser report the error.
-                if argument.hasPrefix("-") || argument == "help" { return arguments }
-                return [argument] + moved + rest.dropFirst()
+            } else {
+                break
             }
         }
-        return arguments
+        return rest
     }
 }

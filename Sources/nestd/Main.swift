@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import NestDocuments
 
 /// Serves, or runs `nestd token` or `nestd migrate`, which have their own options and not those of the server.
 @main
@@ -16,11 +17,33 @@ enum Main {
         // Dispatch requests priorities that only root may have, and writes to the system's log each time that it does
         // not get one.
         setenv("LIBDISPATCH_LOG", "NO", 0)
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        // `nestd help` and `nestd help token create`, as for nestc.
+        if arguments.first == "help" { arguments = Array(arguments.dropFirst()) + ["--help"] }
+        self.checkCommand(arguments)
         switch arguments.first {
         case "token": TokenCommand.main(Array(arguments.dropFirst()))
         case "migrate": MigrateCommand.main(Array(arguments.dropFirst()))
         default: await Nestd.main(arguments)
+        }
+    }
+
+    /// Ends nestd if the arguments name a command that does not exist; the parser would not suggest the nearest one.
+    private static func checkCommand(_ arguments: [String]) {
+        let tokenCommands = TokenCommand.configuration.subcommands.map { $0._commandName }
+        var path: [String] = []
+        for names in [["token", "migrate"], tokenCommands] {
+            guard let name = arguments.dropFirst(path.count).first, !name.hasPrefix("-") else { return }
+            let typed = (path + [name]).joined(separator: " ")
+            guard names.contains(name) || name == "help" else {
+                let near = NearestName.find(name, among: names)
+                    .map { "Did you mean '\((path + [$0]).joined(separator: " "))'?" }
+                let page = (["nestd"] + path + ["--help"]).joined(separator: " ")
+                Nestd.printMessage("there is no command '\(typed)'. \(near ?? "See '\(page)'.")")
+                exit(64)
+            }
+            guard name == "token" else { return }
+            path.append(name)
         }
     }
 

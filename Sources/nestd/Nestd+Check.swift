@@ -1,4 +1,5 @@
 import Glibc
+import NestDocuments
 import NestModel
 import NestStore
 
@@ -17,10 +18,14 @@ extension Nestd {
         for problem in report.problems { print(problem) }
         fflush(nil)
         guard report.problemCount == 0 else {
-            let problems = "\(path) has \(report.problemCount) problems"
+            let problems =
+                "\(path) has \(Counted.text(report.problemCount, "problem", isGrouped: isatty(STDERR_FILENO) == 1))"
             throw Self.failure(65, "\(problems): keep a copy of its files as they are, then restore a backup")
         }
-        print("\(path): \(report.objectCount) objects at revision \(report.revision), all is well")
+        print(
+            "\(path): \(Counted.text(report.objectCount, "object", isGrouped: isatty(STDOUT_FILENO) == 1)) at "
+                + "revision \(report.revision), all is well"
+        )
     }
 
     static func printMessage(_ message: String) {

@@ -1,4 +1,5 @@
 import NestDocuments
+import NestModel
 import NestTestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import NestDocuments
 import NestTestSupport
 import Testing
 
@@ -51,8 +52,13 @@ import Testing
     }
 
     @Test func countsHaveSeparatorsAndTheRightNumber() {
-        #expect(CountText.of(1, "row") == "1 row" && CountText.of(0, "row") == "0 rows")
-        #expect(CountText.of(2_000, "section") == "2,000 sections" && CountText.grouped(1_234_567) == "1,234,567")
+        #expect(
+            Counted.text(1, "row", isGrouped: true) == "1 row" && Counted.text(0, "row", isGrouped: true) == "0 rows"
+        )
+        #expect(
+            Counted.text(2_000, "section", isGrouped: true) == "2,000 sections"
+                && Counted.grouped(1_234_567) == "1,234,567"
+        )
         #expect(CountText.rows(100..<120, of: 2_000) == "rows 101–120 of 2,000")
         #expect(CountText.rows(4..<5, of: 2_000) == "row 5 of 2,000")
         #expect(CountText.rows(0..<2_000, of: 2_000) == "2,000 rows" && CountText.rows(0..<1, of: 1) == "1 row")

@@ -80,11 +80,8 @@ struct ChangePrinter {
     private func lines(_ part: ChangeSetPart, _ output: Output) -> [String] {
         let kind = part.kind == .write ? "" : "\(part.kind) of \(part.reverted ?? Revision(0)): "
         let whose = part.sessionNumber == self.ownSession ? "mine" : "s\(part.sessionNumber)"
-        // Seconds are enough on a terminal. A program gets the full precision.
-        let time = DateText.text(microseconds: part.time)
-        let shownTime = output.isTerminal ? "\(time.prefix(10)) \(time.dropFirst(11).prefix(8))" : time
-        let head = output.dim("\(part.revision)\t\(shownTime)\t\(whose)\t")
-        var lines = ["\(head)\(kind)\(output.shown(singleLine(part.name)))\(part.hasMore ? output.dim("  …") : "")"]
+        let head = output.dim("\(part.revision)\t\(ShownText.time(microseconds: part.time))\t\(whose)\t")
+        var lines = ["\(head)\(kind)\(output.shown(part.name))\(part.hasMore ? output.dim("  …") : "")"]
         let listed = output.isTerminal ? part.objects.prefix(Self.listedMax) : part.objects[...]
         for object in listed {
             let mark =
@@ -97,7 +94,7 @@ struct ChangePrinter {
             lines.append("  \(mark) \(self.entityName(object)) #\(object.id)\(properties)")
         }
         if listed.count < part.objects.count {
-            lines.append(output.dim("  … \(part.objects.count - listed.count) more"))
+            lines.append(output.dim("  … \(ShownText.number(part.objects.count - listed.count)) more"))
         }
         return lines
     }

@@ -43,7 +43,8 @@ struct FollowChanges: NestCommand {
         help: ArgumentHelp(
             "Only objects of this entity and those below it; may be repeated.",
             valueName: "name"
-        )
+        ),
+        completion: ModelCompletion.entities
     )
     var entity: [String] = []
 

@@ -5,7 +5,7 @@ import NestModel
 
 struct Add: WritingCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Insert items and print their ids.",
+        abstract: "Insert objects with a title and print their ids.",
         discussion: """
             Examples:
               nestc add Milk Bread                 two items under the root, in this order
@@ -13,8 +13,12 @@ struct Add: WritingCommand {
               nestc add First --first
               nestc add Between --after 7
               ls | nestc add - --parent 2          one item per line of input
+              nestc add Work --entity Folder       into another hierarchy
 
-            Each command is one transaction and one undo entry.
+            The entity is that of the parent or neighbour, or --entity: any with a relationship to itself. The title \
+            is its label. In a hierarchy without a root object, objects without --parent go to the top.
+
+            Each command is one transaction and one undo entry. 'nestc insert' sets any values.
             """
     )
 
@@ -29,11 +33,12 @@ struct Add: WritingCommand {
     @Option(help: "The note of each new item.")
     var note: String?
 
+    @OptionGroup var entity: OutlineEntityOptions
     @OptionGroup var writing: WriteOptions
     @OptionGroup var global: GlobalOptions
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let outline = try await Outline(client)
+        let hierarchy = try await Hierarchy(client, self.entity, of: self.parent?.id ?? self.placing.neighbour)
         var titles: [String] = []
         for title in self.titles { titles += title == "-" ? try standardInputLines() : [title] }
         guard titles.count <= Limits.mutationsPerTransactionMax else {
@@ -44,20 +49,25 @@ struct Add: WritingCommand {
             )
         }
         guard !titles.isEmpty else { return }
-        let owner = try await self.owner(client, outline)
+        let owner = try await self.owner(client, hierarchy)
+        guard owner != nil || !self.placing.isGiven else {
+            throw CommandFailure(.usage, "a position needs a parent: specify it with --parent")
+        }
+        let entity = try hierarchy.model.requireConcreteEntity(hierarchy.entity.name)
+        let title = try hierarchy.titleAttribute()
+        let note = try self.noteAssignment(entity)
         var mutations: [Mutation] = []
-        for title in titles {
-            var values = [PropertyAssignment(outline.title, .value(.string(title)))]
-            if let note = self.note, let property = outline.note {
-                values.append(PropertyAssignment(property, .value(.string(note))))
-            }
+        for text in titles {
             let previous = mutations.isEmpty ? nil : ObjectReference.inserted(mutations.count)
-            let placement = Placement(
-                relationship: outline.parent,
-                owner: .object(owner),
-                place: self.placing.place(after: previous)
+            let place = self.placing.place(after: previous)
+            let position = try owner.map { try hierarchy.position(under: $0, place) }
+            mutations.append(
+                .insert(
+                    entity: entity.number,
+                    values: [PropertyAssignment(title, .value(.string(text)))] + note + (position?.values ?? []),
+                    placements: position?.placements ?? []
+                )
             )
-            mutations.append(.insert(entity: outline.entity.number, values: values, placements: [placement]))
         }
         let transaction = WriteTransaction(
             name: self.writing.name,
@@ -72,21 +82,20 @@ struct Add: WritingCommand {
         }
     }
 
-    /// Returns the specified parent, or the parent of the neighbour, or the root.
-    private func owner(_ client: NestClient, _ outline: Outline) async throws -> ObjectID {
+    /// Returns the specified parent, or the parent of the neighbour, or the root if there is one.
+    private func owner(_ client: NestClient, _ hierarchy: Hierarchy) async throws -> ObjectID? {
         if let parent { return parent.id }
-        guard let neighbour = self.placing.neighbour else { return outline.top }
-        return try await parentOf(neighbour, client, outline)
+        guard let neighbour = self.placing.neighbour else { return hierarchy.top }
+        return try await hierarchy.parent(of: neighbour, client)
     }
-}
 
-/// Returns the parent of an item, for a position that only names a neighbour.
-func parentOf(_ id: ObjectID, _ client: NestClient, _ outline: Outline) async throws -> ObjectID {
-    let object = try await client.object(id)
-    guard let parent = object.values.first(where: { $0.property == outline.parent })?.value.referenceValue else {
-        throw CommandFailure(.refused, "item \(id) has no parent: it cannot move, and items cannot be next to it")
+    private func noteAssignment(_ entity: EntityDescription) throws -> [PropertyAssignment] {
+        guard let note else { return [] }
+        guard let attribute = entity.attributes.first(where: { $0.name == "note" && $0.type == .string }) else {
+            throw CommandFailure(.usage, "\(entity.name) has no string attribute note: --note cannot set it")
+        }
+        return [PropertyAssignment(attribute.number, .value(.string(note)))]
     }
-    return parent
 }
 
 /// Returns the lines of standard input without their terminators. Skips empty lines.

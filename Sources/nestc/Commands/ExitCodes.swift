@@ -1,4 +1,5 @@
 import ArgumentParser
+import NestDocuments
 
 /// `nestc help exit-codes`: a help topic in the form of a command. When run, it prints the same table.
 struct ExitCodes: ParsableCommand {
@@ -8,9 +9,22 @@ struct ExitCodes: ParsableCommand {
         discussion: ExitStatus.table
     )
 
+    @OptionGroup var global: GlobalOptions
+
     func run() throws {
         var output = Output()
-        try output.line(ExitStatus.table)
+        if self.global.json {
+            for status in ExitStatus.allCases {
+                try output.line(
+                    .object { json in
+                        json.field("exit", status.rawValue)
+                        json.field("meaning", status.meaning)
+                    }
+                )
+            }
+        } else {
+            try output.line(ExitStatus.table)
+        }
         try output.flush()
     }
 }

@@ -20,7 +20,8 @@ struct FetchRows: NestCommand {
               nestc fetch --entity Tag --json        one JSON object a line
 
             Without --sort, the order is that of the relationship, or by id. A fetch of an entity includes objects of \
-            the entities below it, and shows the entity of each. The server sends only the rows of --window, of \
+            the entities below it, and shows the entity of each; it leaves out the root object, such as item 1, unless \
+            --with-root is given. The server sends only the rows of --window, of \
             --limit and --offset, or of --around.
 
             If standard output is not a terminal, each line is the id and the values, separated by tabs; with \

@@ -47,7 +47,7 @@ struct FetchedRows {
         for section in self.snapshot.sections {
             let name = self.names.isSectioned ? [self.names.text(section.key)] : []
             for row in section.rows {
-                try output.line((name + self.printer.cells(row)).map(singleLine).joined(separator: "\t"))
+                try output.line((name + self.printer.cells(row)).map(escapingControls).joined(separator: "\t"))
             }
         }
     }

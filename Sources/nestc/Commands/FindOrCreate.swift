@@ -17,16 +17,20 @@ struct FindOrCreate: WritingCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The entity.", valueName: "entity"))
+    @Argument(help: ArgumentHelp("The entity.", valueName: "entity"), completion: ModelCompletion.entities)
     var entity: String
 
-    @Argument(help: ArgumentHelp("The values to find; an inserted object gets them too.", valueName: "name=value"))
+    @Argument(
+        help: ArgumentHelp("The values to find; an inserted object gets them too.", valueName: "name=value"),
+        completion: ModelCompletion.assignments
+    )
     var match: [String]
 
     @Option(
         name: .customLong("set"),
         parsing: .upToNextOption,
-        help: ArgumentHelp("Further values of an inserted object.", valueName: "name=value")
+        help: ArgumentHelp("Further values of an inserted object.", valueName: "name=value"),
+        completion: ModelCompletion.assignments
     )
     var values: [String] = []
 

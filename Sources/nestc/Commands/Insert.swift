@@ -22,10 +22,13 @@ struct Insert: WritingCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The entity.", valueName: "entity"))
+    @Argument(help: ArgumentHelp("The entity.", valueName: "entity"), completion: ModelCompletion.entities)
     var entity: String
 
-    @Argument(help: ArgumentHelp("The values. '-' reads objects from standard input.", valueName: "name=value"))
+    @Argument(
+        help: ArgumentHelp("The values. '-' reads objects from standard input.", valueName: "name=value"),
+        completion: ModelCompletion.assignments
+    )
     var assignments: [String] = []
 
     @OptionGroup var placing: PlaceOptions

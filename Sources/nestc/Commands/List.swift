@@ -6,23 +6,29 @@ import NestModel
 struct List: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "ls",
-        abstract: "List the children of an item.",
+        abstract: "List the children of an object.",
         discussion: """
             Examples:
               nestc ls                    the children of the root
               nestc ls 2                  the children of item 2; same as --parent 2
+              nestc ls --entity Folder    the top of another hierarchy
               nestc ls --json             one JSON object per child
 
-            If standard output is not a terminal, each line is the id, a tab, and the title.
+            A hierarchy is an entity with a relationship to itself, such as Item with children, or Folder with \
+            folders. Without a root object, its top is all objects without a parent.
+
+            If standard output is not a terminal, each line is the id, a tab, and the title: see 'nestc help output'. \
+            With --json, "extra" of an item is an object, as in an export.
             """
     )
 
-    @Argument(help: ArgumentHelp("The item whose children to list. (default: the root)", valueName: "id"))
+    @Argument(help: ArgumentHelp("The object whose children to list. (default: the root)", valueName: "id"))
     var id: IDArgument?
 
-    @Option(help: ArgumentHelp("The same item, as an option.", valueName: "id"))
+    @Option(help: ArgumentHelp("The same object, as an option.", valueName: "id"))
     var parent: IDArgument?
 
+    @OptionGroup var entity: OutlineEntityOptions
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
@@ -30,10 +36,13 @@ struct List: NestCommand {
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let outline = try await Outline(client)
-        let snapshot = try await client.fetch(outline.childrenRequest(of: (self.id ?? self.parent)?.id ?? outline.top))
-        let printer = RowPrinter(model: outline.model, entity: outline.entity, projection: snapshot.projection)
-        let title = snapshot.projection.firstIndex(of: outline.title)
+        let given = (self.id ?? self.parent)?.id
+        let hierarchy = try await Hierarchy(client, self.entity, of: given)
+        let request = try hierarchy.request(childrenOf: given ?? hierarchy.top)
+        let snapshot = try await client.fetch(request)
+        let printer = hierarchy.printer(snapshot.projection, of: request.entity)
+        let label = hierarchy.model.entity(request.entity)?.labelAttribute
+        let title = label.flatMap { snapshot.projection.firstIndex(of: $0) }
         for row in snapshot.sections.flatMap(\.rows) {
             if self.global.json {
                 var json = JSONWriter()
@@ -42,14 +51,8 @@ struct List: NestCommand {
             } else if output.isTerminal {
                 try output.line(printer.line(row, output))
             } else {
-                try output.line("\(row.id)\t\(singleLine(title.map { ValueText.text(row.values[$0]) } ?? ""))")
+                try output.line("\(row.id)\t\(output.shown(title.map { ValueText.text(row.values[$0]) } ?? ""))")
             }
         }
     }
-}
-
-/// Returns a text on one line: line ends and tabs become escapes.
-func singleLine(_ text: String) -> String {
-    guard text.utf8.contains(where: { $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }) else { return text }
-    return escapingControls(text)
 }

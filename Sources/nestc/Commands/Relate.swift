@@ -19,7 +19,10 @@ struct Relate: WritingCommand {
     @Argument(help: ArgumentHelp("The object that has the relationship.", valueName: "id"))
     var owner: IDArgument
 
-    @Argument(help: ArgumentHelp("The relationship.", valueName: "relationship"))
+    @Argument(
+        help: ArgumentHelp("The relationship.", valueName: "relationship"),
+        completion: ModelCompletion.relationships
+    )
     var relationship: String
 
     @Argument(help: ArgumentHelp("The objects to add.", valueName: "id"))
@@ -64,7 +67,10 @@ struct Unrelate: WritingCommand {
     @Argument(help: ArgumentHelp("The object that has the relationship.", valueName: "id"))
     var owner: IDArgument
 
-    @Argument(help: ArgumentHelp("The relationship.", valueName: "relationship"))
+    @Argument(
+        help: ArgumentHelp("The relationship.", valueName: "relationship"),
+        completion: ModelCompletion.relationships
+    )
     var relationship: String
 
     @Argument(help: ArgumentHelp("The objects to remove.", valueName: "id"))

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NestClient
+import NestDocuments
 import NestModel
 
 struct Remove: WritingCommand {
@@ -12,8 +13,8 @@ struct Remove: WritingCommand {
               nestc rm 7 8 9                    in one transaction: all or none
               nestc rm 7 --expect-revision 12   only if unchanged since revision 12
 
-            Delete rules apply: an item is deleted with everything below it. 'nestc undo' restores the objects with \
-            the same ids. 'nestc delete' is the same command.
+            Delete rules apply: an item is deleted with everything below it. nestc prints how many objects were \
+            deleted. 'nestc undo' restores them with the same ids. 'nestc delete' is the same command.
             """,
         aliases: ["delete"]
     )
@@ -32,6 +33,46 @@ struct Remove: WritingCommand {
             preconditions: self.checking.preconditions(self.ids.map(\.id)),
             mutations: self.ids.map { .delete(.object($0.id)) }
         )
-        try report(try await client.transaction(transaction), self, &output)
+        let receipt = try await client.transaction(transaction)
+        guard receipt.isChanged else { return try report(receipt, self, &output) }
+        let count = try await self.deletedCount(receipt, client)
+        if self.global.json {
+            try output.line(
+                .object { json in
+                    receipt.writeFields(into: &json)
+                    json.key("deleted")
+                    if let count { json.integer(count) } else { json.null() }
+                }
+            )
+        } else {
+            try output.line("deleted " + (count.map { counted($0, "object") } ?? "objects"))
+        }
+    }
+
+    /// Returns the number of objects that the transaction deleted, from the journal; `nil` if the journal no longer has
+    /// it, which is possible only for a repeated command with an old key.
+    private func deletedCount(_ receipt: Receipt, _ client: NestClient) async throws -> Int? {
+        guard let history = await client.server?.historyID else { return nil }
+        let before = ResumePoint(historyID: history, revision: Revision(receipt.revision.rawValue - 1))
+        do {
+            return try await client.withChanges(since: before, entities: []) { changes in
+                var count = 0
+                for try await event in changes {
+                    switch event {
+                    case .following, .resumed: continue
+                    case .progress: return count
+                    case .disconnected: return nil
+                    case .changes(let part):
+                        guard part.revision == receipt.revision else { return count }
+                        count += part.objects.count { $0.kind == .deleted }
+                        if !part.hasMore { return count }
+                    }
+                }
+                return nil
+            }
+        } catch is NestError {
+            // The objects are deleted, whatever happens now.
+            return nil
+        }
     }
 }

@@ -91,7 +91,7 @@ struct RunTransaction: WritingCommand {
             return
         }
         for result in found {
-            let name = result.name.map { "\t\(singleLine($0))" } ?? ""
+            let name = result.name.map { "\t\(output.shown($0))" } ?? ""
             try output.line("\(result.id)\t\(result.isFound ? "found" : "created")\(name)")
         }
         if !receipt.isChanged { self.note("nothing to change") }

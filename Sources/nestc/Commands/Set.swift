@@ -29,7 +29,10 @@ struct SetValues: WritingCommand {
     @Argument(help: ArgumentHelp("The object to change.", valueName: "id"))
     var id: IDArgument
 
-    @Argument(help: ArgumentHelp("The values to set.", valueName: "name=value"))
+    @Argument(
+        help: ArgumentHelp("The values to set.", valueName: "name=value"),
+        completion: ModelCompletion.assignments
+    )
     var assignments: [String]
 
     @Option(

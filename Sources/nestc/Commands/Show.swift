@@ -44,10 +44,10 @@ struct Show: NestCommand {
         }
         var lines = [("id", "\(object.id)"), ("entity", entity.name), ("revision", "\(object.revision)")]
         lines += object.values.map { property, value in
-            let text = singleLine(ValueText.text(value, of: entity.attribute(property)?.type))
+            let text = ShownText.value(value, of: entity.attribute(property)?.type)
             return (entity.shownName(property), value.isNull ? "-" : text)
         }
-        lines += counts.map { (entity.shownName($0.property), "\($0.count)") }
+        lines += counts.map { (entity.shownName($0.property), ShownText.number($0.count)) }
         let width = lines.map(\.0.count).max() ?? 0
         for (name, value) in lines {
             let label = name + String(repeating: " ", count: width - name.count)

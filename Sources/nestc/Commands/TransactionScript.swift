@@ -38,7 +38,9 @@ struct TransactionScript {
             throw CommandFailure(.usage, "a step needs one of \(names)")
         }
         if let stray = members.first(where: { !form.contains($0.name) }) {
-            throw CommandFailure(.usage, "\"\(form[0])\" takes \(form.dropFirst()), not \"\(stray.name)\"")
+            let names = form.dropFirst().map { "\"\($0)\"" }.joined(separator: ", ")
+            let fields = names.isEmpty ? "no other fields" : "the fields \(names)"
+            throw CommandFailure(.usage, "\"\(form[0])\" takes \(fields), not \"\(stray.name)\"")
         }
         var fields: [String: JSONElement] = [:]
         for member in members { fields[member.name] = member.value }

@@ -5,21 +5,29 @@ import NestModel
 
 struct Tree: NestCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show an item and everything below it.",
+        abstract: "Show an object and everything below it.",
         discussion: """
             Examples:
-              nestc tree                  the whole outline
-              nestc tree 2 --depth 1      item 2 and its children
-              nestc tree --json           one JSON object per item, with its depth
+              nestc tree                    the whole outline
+              nestc tree 2 --depth 1        item 2 and its children
+              nestc tree --entity Folder    another hierarchy
+              nestc tree --json             one JSON object per item, with its depth
+
+            A hierarchy is an entity with a relationship to itself. Without a root object, nestc shows the tree of \
+            each object that has no parent. The root object itself is shown only with --with-root: it has no title.
+
+            With --json, "extra" of an item is an object, as in an export.
             """
     )
 
-    @Argument(help: ArgumentHelp("The item at the top. (default: the root)", valueName: "id"))
+    @Argument(help: ArgumentHelp("The object at the top. (default: the root)", valueName: "id"))
     var top: IDArgument?
 
     @Option(help: ArgumentHelp("The number of levels below it.", valueName: "n"))
     var depth: Int?
 
+    @OptionGroup var root: RootOptions
+    @OptionGroup var entity: OutlineEntityOptions
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
@@ -27,18 +35,29 @@ struct Tree: NestCommand {
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let outline = try await Outline(client)
-        let top = self.top?.id ?? outline.top
-        let request = SubtreeRequest(root: top, relationship: outline.children, depthLimit: self.depth)
-        let isRootHidden = outline.isRoot(top) && !self.global.json
+        let hierarchy = try await Hierarchy(client, self.entity, of: self.top?.id)
+        if let top = self.top?.id ?? hierarchy.top {
+            return try await self.print(top, hierarchy, client, &output)
+        }
+        var request = try hierarchy.request(childrenOf: nil)
+        request.projection = []
+        for row in try await client.fetch(request).sections.flatMap(\.rows) {
+            try await self.print(row.id, hierarchy, client, &output)
+        }
+    }
+
+    private func print(
+        _ top: ObjectID,
+        _ hierarchy: Hierarchy,
+        _ client: NestClient,
+        _ output: inout Output
+    ) async throws {
+        let request = SubtreeRequest(root: top, relationship: hierarchy.children.number, depthLimit: self.depth)
+        let hiddenDepths = hierarchy.isRoot(top) && !self.root.withRoot ? 1 : 0
         try await client.fetchSubtree(request) { subtree in
-            let printer = RowPrinter(
-                model: outline.model,
-                entity: outline.entity,
-                projection: subtree.properties
-            )
+            let printer = hierarchy.printer(subtree.properties)
             for try await rows in subtree {
-                for row in rows { try self.print(row, printer, isRootHidden: isRootHidden, &output) }
+                for row in rows { try self.print(row, printer, hiddenDepths, &output) }
                 try output.flush()
             }
         }
@@ -47,23 +66,22 @@ struct Tree: NestCommand {
     private func print(
         _ row: SubtreeRow,
         _ printer: RowPrinter,
-        isRootHidden: Bool,
+        _ hiddenDepths: Int,
         _ output: inout Output
     ) throws {
-        guard let id = row.id else { return }
+        guard let id = row.id, row.depth >= hiddenDepths else { return }
+        let depth = row.depth - hiddenDepths
         if self.global.json {
             try output.line(
                 .object { json in
-                    json.field("depth", row.depth)
+                    json.field("depth", depth)
                     json.field("id", id.rawValue)
                     printer.writeValues(row.values, into: &json)
                 }
             )
-            return
+        } else {
+            let indentation = String(repeating: "  ", count: depth)
+            try output.line(indentation + printer.line(id: id, values: row.values, output))
         }
-        // The root item has no title. Its children are the top level of the outline.
-        if isRootHidden, row.depth == 0 { return }
-        let indentation = String(repeating: "  ", count: row.depth - (isRootHidden ? 1 : 0))
-        try output.line(indentation + printer.line(id: id, values: row.values, output))
     }
 }

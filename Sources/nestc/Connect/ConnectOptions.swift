@@ -8,10 +8,16 @@ struct ConnectOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The address of nestd (or NEST_SERVER).", valueName: "host:port"))
     var server: String?
 
-    @Option(help: ArgumentHelp("A saved server (or NEST_CONTEXT): 'nestc help context'.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("A saved server (or NEST_CONTEXT): 'nestc help context'.", valueName: "name"),
+        completion: ModelCompletion.contexts
+    )
     var context: String?
 
-    @Option(help: ArgumentHelp("The file with the token (or NEST_TOKEN_FILE).", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The file with the token (or NEST_TOKEN_FILE).", valueName: "file"),
+        completion: .file()
+    )
     var tokenFile: String?
 
     @Flag(help: "Connect with TLS. More options: 'nestc help context'.")
@@ -22,17 +28,24 @@ struct ConnectOptions: ParsableArguments {
             "The authorities that may sign the server's certificate, in PEM.",
             valueName: "file",
             visibility: .hidden
-        )
+        ),
+        completion: .file()
     )
     var tlsCa: String?
 
     @Option(help: ArgumentHelp("The name in the server's certificate.", valueName: "name", visibility: .hidden))
     var tlsServerName: String?
 
-    @Option(help: ArgumentHelp("This client's certificate, in PEM.", valueName: "file", visibility: .hidden))
+    @Option(
+        help: ArgumentHelp("This client's certificate, in PEM.", valueName: "file", visibility: .hidden),
+        completion: .file()
+    )
     var tlsCert: String?
 
-    @Option(help: ArgumentHelp("The private key of --tls-cert, in PEM.", valueName: "file", visibility: .hidden))
+    @Option(
+        help: ArgumentHelp("The private key of --tls-cert, in PEM.", valueName: "file", visibility: .hidden),
+        completion: .file()
+    )
     var tlsKey: String?
 
     @Flag(help: ArgumentHelp("Send a token even where others can read it.", visibility: .hidden))

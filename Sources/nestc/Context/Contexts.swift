@@ -1,4 +1,5 @@
 import ArgumentParser
+import NestDocuments
 
 /// `nestc context …`: saved servers.
 struct Contexts: AsyncParsableCommand {
@@ -78,11 +79,12 @@ struct SetContext: ParsableCommand {
         let isFirst = file.contexts.count == 1 && file.current != self.name
         if isFirst { file.current = self.name }
         try file.write()
-        if isFirst, !self.global.quiet {
-            printMessage(
+        if isFirst {
+            self.global.note(
                 "this first context is now the current one: commands without --server connect to \(context.server)"
             )
         }
+        try self.global.printJSON(context.json(self.name, isCurrent: file.current == self.name))
     }
 }
 
@@ -96,16 +98,17 @@ struct UseContext: ParsableCommand {
             """
     )
 
-    @Argument(help: "The name of the context.")
+    @Argument(help: "The name of the context.", completion: ModelCompletion.contexts)
     var name: String
 
     @OptionGroup var global: GlobalOptions
 
     func run() throws {
         var file = try ContextFile.read()
-        _ = try file.context(self.name)
+        let context = try file.context(self.name)
         file.current = self.name
         try file.write()
+        try self.global.printJSON(context.json(self.name, isCurrent: true))
     }
 }
 
@@ -119,7 +122,7 @@ struct DeleteContext: ParsableCommand {
             """
     )
 
-    @Argument(help: "The name of the context.")
+    @Argument(help: "The name of the context.", completion: ModelCompletion.contexts)
     var name: String
 
     @OptionGroup var global: GlobalOptions
@@ -130,6 +133,7 @@ struct DeleteContext: ParsableCommand {
         file.contexts[self.name] = nil
         if file.current == self.name { file.current = nil }
         try file.write()
+        try self.global.printJSON(.object { $0.field("deleted", self.name) })
     }
 }
 

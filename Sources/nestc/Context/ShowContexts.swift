@@ -43,7 +43,7 @@ struct ShowContext: ParsableCommand {
             """
     )
 
-    @Argument(help: "The name of the context.")
+    @Argument(help: "The name of the context.", completion: ModelCompletion.contexts)
     var name: String?
 
     @OptionGroup var global: GlobalOptions
@@ -71,7 +71,7 @@ extension SavedContext {
         return values.compactMap { name, value in value.map { (name, $0) } }
     }
 
-    fileprivate func json(_ name: String, isCurrent: Bool) -> JSONWriter {
+    func json(_ name: String, isCurrent: Bool) -> JSONWriter {
         .object { json in
             json.field("name", name)
             json.field("current", isCurrent)

@@ -32,7 +32,7 @@ struct Explain: NestCommand {
         let width = lines.map(\.name.count).max() ?? 0
         for line in lines {
             let name = line.name + String(repeating: " ", count: width - line.name.count)
-            try output.line("\(output.dim(name))  \(output.shown(line.text))")
+            try output.line("\(output.dim(name))  \(EscapedText.message(line.text))")
         }
     }
 }

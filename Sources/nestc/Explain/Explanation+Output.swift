@@ -13,7 +13,8 @@ extension Explanation {
             lines.append(Part("reads", "\(path.text): changes of \(tables) are traced back to rows"))
         }
         for subtree in self.subtrees {
-            let objects = subtree.objects.map { "\($0) objects are" } ?? "its objects are"
+            let objects =
+                subtree.objects.map { "\(counted($0, "object")) \($0 == 1 ? "is" : "are")" } ?? "its objects are"
             let text = "\(subtree.text): \(objects) kept as a set; moving one also moves those below it"
             lines.append(Part("sub-tree", text))
         }
@@ -26,8 +27,8 @@ extension Explanation {
             lines.append(Part("live", "no: no client follows it"))
             return lines
         }
-        let sections = live.sections == 1 ? "" : " in \(live.sections) sections"
-        lines.append(Part("live", "\(live.rows) rows\(sections), \(live.bytes) bytes"))
+        let sections = live.sections == 1 ? "" : " in \(counted(live.sections, "section"))"
+        lines.append(Part("live", "\(counted(live.rows, "row"))\(sections), \(counted(live.bytes, "byte"))"))
         let (subscriptions, views) = (counted(live.subscriptions, "subscription"), counted(live.views, "view"))
         lines.append(Part("shared by", "\(subscriptions) in \(views)"))
         let (objects, commits) = (counted(live.evaluations, "object"), counted(live.changes, "commit"))

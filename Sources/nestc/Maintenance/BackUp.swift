@@ -24,7 +24,7 @@ struct BackUp: NestCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
     var file: String
 
     @OptionGroup var global: GlobalOptions
@@ -59,7 +59,7 @@ struct BackUp: NestCommand {
                 }
             )
         } else {
-            self.note("wrote \(self.file): revision \(backup.revision), \(backup.byteCount) bytes")
+            self.note("wrote \(self.file): revision \(backup.revision), \(counted(backup.byteCount, "byte"))")
         }
     }
 }

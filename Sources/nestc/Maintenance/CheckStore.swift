@@ -22,7 +22,7 @@ struct CheckStore: NestCommand {
     @OptionGroup var global: GlobalOptions
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let isShown = !self.global.quiet && isatty(STDERR_FILENO) == 1
+        let isShown = !self.global.quiet && !self.global.json && isatty(STDERR_FILENO) == 1
         let report = try await client.check { step in
             if isShown { printMessage("\(step.number) of \(step.count): \(step.name)") }
         }
@@ -43,12 +43,12 @@ struct CheckStore: NestCommand {
         guard report.problemCount == 0 else {
             throw CommandFailure(
                 .refused,
-                "the store has \(report.problemCount) problems: "
+                "the store has \(counted(report.problemCount, "problem")): "
                     + "keep a copy of its files as they are, then restore a backup"
             )
         }
         if !self.global.json {
-            self.note("checked \(report.objectCount) objects at revision \(report.revision): all is well")
+            self.note("checked \(counted(report.objectCount, "object")) at revision \(report.revision): all is well")
         }
     }
 }

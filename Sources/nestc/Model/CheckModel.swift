@@ -15,7 +15,10 @@ struct CheckModel: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The model's file; '-' for standard input.", valueName: "file"))
+    @Argument(
+        help: ArgumentHelp("The model's file; '-' for standard input.", valueName: "file"),
+        completion: .file()
+    )
     var file: ModelArgument
 
     @OptionGroup var global: GlobalOptions
@@ -37,16 +40,15 @@ struct CheckModel: AsyncParsableCommand {
         if self.global.json {
             try output.line(Self.report(warnings, faults))
         } else {
-            for warning in warnings { try output.line(output.shown("warning: \(warning)")) }
-            for fault in faults { try output.line(output.shown("fault: \(fault)")) }
+            for warning in warnings { try output.line(EscapedText.message("warning: \(warning)")) }
+            for fault in faults { try output.line(EscapedText.message("fault: \(fault)")) }
             if faults.isEmpty {
                 try output.line("the model can be served: entities \(counts.entities), properties \(counts.properties)")
             }
         }
         try output.flush()
         guard faults.isEmpty else {
-            let count = faults.count == 1 ? "1 fault" : "\(faults.count) faults"
-            throw CommandFailure(.badInput, "the model cannot be served: \(count)")
+            throw CommandFailure(.badInput, "the model cannot be served: \(counted(faults.count, "fault"))")
         }
     }
 

@@ -15,19 +15,23 @@ struct ConvertModel: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The model's file; '-' for standard input.", valueName: "file"))
+    @Argument(
+        help: ArgumentHelp("The model's file; '-' for standard input.", valueName: "file"),
+        completion: .file()
+    )
     var file: ModelArgument
 
     @Option(
         name: [.short, .customLong("output")],
-        help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file")
+        help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"),
+        completion: .file()
     )
     var outputFile: String?
 
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let draft = try self.file.model(quiet: self.global.quiet).document.draft
+        let draft = try self.file.model(self.global).document.draft
         let text = self.global.json ? ModelJSON.line(of: draft) + "\n" : ModelJSON.text(of: draft)
         if let path = self.outputFile {
             let file = try OutputFile(path)

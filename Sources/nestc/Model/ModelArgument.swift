@@ -21,12 +21,10 @@ struct ModelArgument: ExpressibleByArgument {
         }
     }
 
-    /// Returns the document and its model. Prints warnings to standard error, unless `quiet`.
-    func model(quiet: Bool) throws -> (document: ModelDocument, model: ManagedObjectModel) {
+    /// Returns the document and its model. Prints warnings on standard error.
+    func model(_ global: GlobalOptions) throws -> (document: ModelDocument, model: ManagedObjectModel) {
         let document = try self.read()
-        if !quiet {
-            for warning in document.warnings { printMessage("\(self.path): \(warning)") }
-        }
+        for warning in document.warnings { global.note("\(self.path): \(warning)") }
         do {
             return (document, try document.draft.compile())
         } catch {

@@ -19,7 +19,11 @@ struct ShowModel: AsyncParsableCommand {
     )
 
     @Argument(
-        help: ArgumentHelp("The model's file; '-' for standard input. (default: the server's model)", valueName: "file")
+        help: ArgumentHelp(
+            "The model's file; '-' for standard input. (default: the server's model)",
+            valueName: "file"
+        ),
+        completion: .file()
     )
     var file: ModelArgument?
 
@@ -29,14 +33,14 @@ struct ShowModel: AsyncParsableCommand {
         var output = Output()
         let model: ManagedObjectModel
         if let file = self.file {
-            model = try file.model(quiet: self.global.quiet).model
+            model = try file.model(self.global).model
         } else {
             model = try await NestClient.withClient(try self.global.configuration()) { try await $0.model() }
         }
         if self.global.json {
             try output.line(ModelJSON.line(of: ModelDraft(model)))
         } else {
-            for line in ModelDrawing.lines(of: model) { try output.line(output.shown(line)) }
+            for line in ModelDrawing.lines(of: model) { try output.line(EscapedText.message(line)) }
         }
         try output.flush()
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NestClient
+import NestDocuments
 import NestModel
 
 struct KickClient: NestCommand {
@@ -24,7 +25,12 @@ struct KickClient: NestCommand {
     func run(_ client: NestClient, _ output: inout Output) async throws {
         for id in self.ids {
             try await client.kick(id.number)
-            self.note("c\(id.number) is disconnected")
+            if self.global.json {
+                try output.line(.object { $0.field("disconnected", "c\(id.number)") })
+                try output.flush()
+            } else {
+                self.note("c\(id.number) is disconnected")
+            }
         }
     }
 }

@@ -48,9 +48,11 @@ struct ListClients: NestCommand {
             rows: clients.map { client in
                 [
                     "c\(client.number)", client.address, client.name, "s\(client.sessionNumber)",
-                    "\(DateText.text(microseconds: client.connectedAt).prefix(19))Z", "\(client.subscriptions)",
-                    "\(client.requests)", "\(client.bytesIn)", "\(client.bytesOut)", "\(client.bytesQueued)",
+                    ShownText.time(microseconds: client.connectedAt), ShownText.number(client.subscriptions),
                 ]
+                    + [client.requests, client.bytesIn, client.bytesOut, client.bytesQueued].map {
+                        ShownText.number($0)
+                    }
             }
         )
         try table.print(&output)

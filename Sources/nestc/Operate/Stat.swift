@@ -76,11 +76,11 @@ struct Stat: NestCommand {
             return
         }
         let width = rates.values.map(\.name.count).max() ?? 0
-        let digits = rates.values.map { "\($0.value)".count }.max() ?? 0
+        let numbers = rates.values.map { ShownText.number(Int(clamping: $0.value)) }
+        let digits = numbers.map(\.count).max() ?? 0
         let known = Dictionary(uniqueKeysWithValues: rates.rates)
-        for value in rates.values {
+        for (value, number) in zip(rates.values, numbers) {
             let name = value.name + String(repeating: " ", count: width - value.name.count)
-            let number = "\(value.value)"
             guard let rate = known[value.name] else {
                 try output.line("\(output.dim(name))  \(number)")
                 continue
@@ -93,7 +93,7 @@ struct Stat: NestCommand {
     /// Returns the rate with one decimal digit.
     private static func shown(_ rate: Double) -> String {
         let tenths = Int((rate * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10)"
+        return "\(ShownText.number(tenths / 10)).\(tenths % 10)"
     }
 }
 

@@ -66,10 +66,10 @@ private func changeSession(to session: Identifier128, _ global: GlobalOptions) t
         try output.line("\(address): this session is already in use")
     } else {
         let kept = old.map { "; the previous session is kept in \($0)" } ?? ""
-        try output.line("\(address): uses another session now\(output.shown(kept))")
+        try output.line("\(address): uses another session now\(EscapedText.message(kept))")
     }
     try output.flush()
-    if environment("NEST_SESSION") != nil, !global.quiet {
-        printMessage("NEST_SESSION is set, and takes precedence over the session in the file")
+    if environment("NEST_SESSION") != nil {
+        global.note("NEST_SESSION is set, and takes precedence over the session in the file")
     }
 }

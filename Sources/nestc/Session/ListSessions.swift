@@ -34,9 +34,7 @@ struct ListSessions: ParsableCommand {
                 let state = (file.isCurrent ? "current" : "replaced") + (file.token.map { ", token \($0)" } ?? "")
                 try output.line("\(file.server)\t\(state)\t\(output.shown(file.path))")
             }
-            if !file.isPrivate, !self.global.quiet {
-                printMessage("other users can read \(file.path): chmod 600 \(file.path)")
-            }
+            if !file.isPrivate { self.global.note("other users can read \(file.path): chmod 600 \(file.path)") }
         }
         try output.flush()
     }

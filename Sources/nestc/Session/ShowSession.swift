@@ -47,7 +47,8 @@ struct ShowSession: NestCommand {
             return
         }
         try output.line(
-            "session s\(number) of \(address), \(source.map { "from \($0)" } ?? "kept in \(path ?? "")")"
+            "session s\(number) of \(address), "
+                + (source.map { "from \($0)" } ?? "kept in \(EscapedText.message(path ?? ""))")
         )
         for line in state.lines(output) { try output.line(line) }
     }

@@ -47,15 +47,19 @@ struct ChildCommand {
         var pid: pid_t = 0
         let result = posix_spawnp(&pid, self.arguments[0], nil, &attributes, pointers, environmentPointer)
         guard result == 0 else {
-            printMessage("cannot run '\(self.arguments[0])': \(errorText(result))")
             // The same codes as a shell.
-            throw ChildEnded(status: result == ENOENT ? 127 : 126)
+            throw ChildEnded(
+                status: result == ENOENT ? 127 : 126,
+                message: "cannot run '\(self.arguments[0])': \(errorText(result))"
+            )
         }
         return pid
     }
 }
 
-/// Ends nestc with the exit code of the command that it ran, and without a message.
+/// Ends nestc with the exit code of the command that it ran.
 struct ChildEnded: Error {
     var status: Int32
+    /// What nestc reports besides.
+    var message: String?
 }

@@ -13,9 +13,12 @@ struct NamedRefusal: Error {
 
     var error: NestError
     var faults: [Fault]
+    /// What the user can do, if the command knows more than the error's code says.
+    var hint: String?
 
-    init(_ error: NestError, _ model: ManagedObjectModel?) {
+    init(_ error: NestError, _ model: ManagedObjectModel?, hint: String? = nil) {
         self.error = error
+        self.hint = hint
         self.faults = error.faults.map { fault in
             let entity = model?.entity(fault.entity)
             return Fault(
@@ -39,6 +42,8 @@ struct NamedRefusal: Error {
 /// Why a command ended, as text or as JSON.
 struct ErrorReport {
     var status: ExitStatus
+    /// The exit code, if it is not nestc's own but that of a command that nestc ran.
+    var exitCode: Int32?
     /// The protocol's name of an error of the server or of the client.
     var code: String?
     var message: String
@@ -56,12 +61,18 @@ struct ErrorReport {
             let object = fault.fault.object.map { " (object \($0))" } ?? ""
             return "\n  \(fault.fault.message)\(fault.fault.message.contains(object) ? "" : object)"
         }
-        return "\(count)\(self.faults.count) faults\(tail):\(lines.joined())"
+        return "\(count)\(counted(self.faults.count, "fault"))\(tail):\(lines.joined())"
     }
 
     /// The object, if the message does not contain its id.
     private var about: String {
         self.object.map { self.message.contains("\($0)") ? "" : " (object \($0))" } ?? ""
+    }
+
+    /// Prints the report on standard error.
+    func print(inJSON: Bool) {
+        guard inJSON else { return printMessage(self.text) }
+        try? writeAll(self.json.bytes + [UInt8(ascii: "\n")], to: STDERR_FILENO)
     }
 
     /// One JSON object on one line.
@@ -71,7 +82,7 @@ struct ErrorReport {
             json.object { json in
                 json.key("code")
                 if let code = self.code { json.string(code) } else { json.null() }
-                json.field("exit", self.status.rawValue)
+                json.field("exit", self.exitCode ?? self.status.rawValue)
                 json.field("message", self.message)
                 json.key("object")
                 Self.write(self.object, &json)
@@ -122,7 +133,7 @@ extension ErrorReport {
             // A file of the user is not a matter of the protocol.
             code: error.connectFault?.status == .configuration ? nil : "\(error.code)",
             message: error.message,
-            hint: error.connectFault.map(\.hint) ?? Self.hint(error.code, error.object),
+            hint: refusal.hint ?? error.connectFault.map(\.hint) ?? Self.hint(error.code, error.object),
             object: error.object,
             faults: refusal.faults
         )
@@ -132,9 +143,6 @@ extension ErrorReport {
         switch code {
         case .conflict where object != nil: "\n'nestc show ID' shows its values and revision."
         case .nothingToUndo, .nothingToRedo: "\n'nestc history' lists the transactions of this session."
-        case .undoConflict:
-            "\nIt has changed since. 'nestc history --all' shows which sessions changed it, "
-                + "'nestc preview undo --force' what --force would change."
         case .forbidden: "\nUse --anyone to undo a transaction of another session."
         case .ownerGone: "\nUse --rehome to restore it under the nearest ancestor that still exists."
         case .unauthenticated:

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NestClient
+import NestDocuments
 import NestModel
 
 /// The options of every command. They may also precede the command's name.
@@ -22,6 +23,21 @@ struct GlobalOptions: ParsableArguments {
 
     @Flag(name: [.short, .long], help: "Print only errors on standard error.")
     var quiet = false
+
+    /// Prints a message on standard error, unless `--quiet` is given: with `--json`, as a line `{"note":"…"}`.
+    func note(_ text: String) {
+        guard !self.quiet else { return }
+        guard self.json else { return printMessage(text) }
+        try? writeAll(JSONWriter.object { $0.field("note", text) }.bytes + [UInt8(ascii: "\n")], to: STDERR_FILENO)
+    }
+
+    /// Prints the result of a command that prints nothing without `--json`.
+    func printJSON(_ json: JSONWriter) throws {
+        guard self.json else { return }
+        var output = Output()
+        try output.line(json)
+        try output.flush()
+    }
 
     /// `saved` replaces the server that the options specify.
     func configuration(_ saved: SavedContext? = nil) throws -> ClientConfiguration {

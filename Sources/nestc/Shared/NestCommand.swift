@@ -26,57 +26,33 @@ extension NestCommand {
         try await self.run(client, &output)
     }
 
-    /// Prints a message for the user, unless `--quiet` is given.
-    func note(_ text: String) {
-        if !self.global.quiet { printMessage(text) }
-    }
+    /// Prints a message for the user, unless `--quiet` is given: with `--json`, as a line `{"note":"…"}`.
+    func note(_ text: String) { self.global.note(text) }
 }
 
 /// The built-in nested list in a server's model.
-struct Outline {
-    let model: ManagedObjectModel
-    let entity: EntityDescription
-    let title: PropertyNumber
-    let note: PropertyNumber?
-    let done: PropertyNumber?
-    let extra: PropertyNumber?
-    let parent: PropertyNumber
-    let children: PropertyNumber
-    /// The item that commands use by default: the root of the outline, or the root of the token's scope.
-    let top: ObjectID
-
-    init(_ client: NestClient) async throws {
-        self.model = try await client.model()
-        guard let entity = self.model.entity(named: "Item"), let title = entity.propertyNumber(named: "title"),
-            let parent = entity.propertyNumber(named: "parent"), let children = entity.propertyNumber(named: "children")
-        else {
-            throw CommandFailure(
-                .refused,
-                "this command needs an outline, but the server's model has no Item with title, parent and children; "
-                    + "use insert, fetch, set, relate and rm for other objects"
-            )
+enum Outline {
+    /// Returns the predicate that leaves out the root object of an entity, or the root of the token's scope; empty if
+    /// there is none.
+    static func withoutRoot(of entity: EntityDescription, _ client: NestClient) async -> FetchPredicate {
+        let model = try? await client.model()
+        let scope = await client.server?.confinement
+        let isOfScope = scope.map { scope in
+            model?.isKind(entity.number, of: scope.entity) ?? false
+                || model?.isKind(scope.entity, of: entity.number) ?? false
         }
-        self.entity = entity
-        self.title = title
-        self.note = entity.propertyNumber(named: "note")
-        self.done = entity.propertyNumber(named: "done")
-        self.extra = entity.propertyNumber(named: "extra")
-        self.parent = parent
-        self.children = children
-        self.top = try await StartObject.of(entity, children, in: self.model, client) ?? ObjectID(1)
-    }
-
-    /// Returns the request for the children of an item, in their order.
-    func childrenRequest(of parent: ObjectID) -> ObjectFetchRequest {
-        ObjectFetchRequest(entity: self.entity.number, source: FetchSource(object: parent, relationship: self.children))
+        guard let root = scope == nil ? entity.root?.object : isOfScope ?? false ? scope?.root : nil else {
+            return .everything
+        }
+        return FetchPredicate(
+            Comparison(path: PropertyPath(leaf: .object), operator: .notEqual, values: [.reference(root)])
+        )
     }
 
     /// Whether this is the relationship from an item to its children.
     static func isChildren(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
         entity.name == "Item" && relationship.name == "children" && relationship.isToMany
     }
-
-    func isRoot(_ id: ObjectID) -> Bool { self.entity.root?.object == id }
 }
 
 /// An id on the command line.

@@ -20,10 +20,8 @@ struct Output {
         self.hasColour = self.isTerminal && environment("NO_COLOR") == nil && environment("TERM") != "dumb"
     }
 
-    /// Returns text for display. On a terminal, control characters are escaped, because they could do harm there.
-    func shown(_ text: String) -> String {
-        self.isTerminal ? escapingControls(text) : text
-    }
+    /// Returns a text that is not nestc's own, such as a title, on one line and without control characters.
+    func shown(_ text: String) -> String { escapingControls(text) }
 
     func dim(_ text: String) -> String { self.hasColour ? "\u{1b}[2m\(text)\u{1b}[0m" : text }
     func bold(_ text: String) -> String { self.hasColour ? "\u{1b}[1m\(text)\u{1b}[0m" : text }
@@ -81,29 +79,9 @@ func writeAll(_ bytes: [UInt8], to file: Int32) throws {
 
 /// Prints a message for the user on standard error. Ignores a failure, because it could be reported nowhere.
 func printMessage(_ message: String) {
-    let text = isatty(STDERR_FILENO) == 1 ? escapingControls(message, keepingLines: true) : message
-    try? writeAll(Array("nestc: \(text)\n".utf8), to: STDERR_FILENO)
+    try? writeAll(Array("nestc: \(EscapedText.message(message))\n".utf8), to: STDERR_FILENO)
 }
 
-/// Replaces control characters with escapes, so that a title cannot move the cursor or set the window's name.
-func escapingControls(_ text: String, keepingLines: Bool = false) -> String {
-    func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        let value = scalar.value
-        if keepingLines, value == 0x0a { return false }
-        // C0, DEL, C1, and the marks that change the direction of the text after them.
-        return value < 0x20 || (0x7f...0x9f).contains(value) || (0x202a...0x202e).contains(value)
-            || (0x2066...0x2069).contains(value)
-    }
-    guard text.unicodeScalars.contains(where: isControl) else { return text }
-    var escaped = ""
-    for scalar in text.unicodeScalars {
-        switch scalar {
-        case _ where !isControl(scalar): escaped.unicodeScalars.append(scalar)
-        case "\n": escaped += "\\n"
-        case "\r": escaped += "\\r"
-        case "\t": escaped += "\\t"
-        default: escaped += "\\u{\(String(scalar.value, radix: 16))}"
-        }
-    }
-    return escaped
-}
+/// Replaces control characters and backslashes with escapes, so that a title cannot move the cursor, set the window's
+/// name or end the line, and reads back as one text.
+func escapingControls(_ text: String) -> String { EscapedText.text(text) }

@@ -31,9 +31,14 @@ func microsecondsNow() -> Int64 {
 
 func errorText(_ number: Int32) -> String { String(cString: strerror(number)) }
 
-/// Reads the available bytes, at most as many as fit. Returns -1 and sets `errno` on failure.
+/// Reads the available bytes, at most as many as fit. Returns -1 and sets `errno` on failure; an interrupted wait for
+/// standard input fails with `ECANCELED`.
 func readBytes(_ file: Int32, _ bytes: inout [UInt8]) -> Int {
     while true {
+        if file == STDIN_FILENO, !Interruption.waits(for: file) {
+            errno = ECANCELED
+            return -1
+        }
         let count = read(file, &bytes, bytes.count)
         if count >= 0 || errno != EINTR { return count }
     }

@@ -4,7 +4,10 @@ import NestModel
 
 /// The options of a fetch request: its objects, properties and order.
 struct RequestOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("All objects of this entity and those below it.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("All objects of this entity and those below it.", valueName: "name"),
+        completion: ModelCompletion.entities
+    )
     var entity: String?
 
     @Option(
@@ -17,7 +20,8 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp(
             "The relationship of --of. (default: children, or the only to-many relationship)",
             valueName: "name"
-        )
+        ),
+        completion: ModelCompletion.relationships
     )
     var relationship: String?
 
@@ -44,7 +48,8 @@ struct RequestOptions: ParsableArguments {
             children.@count; 'order' is the list's order. (default: the relationship's order, or by id)
             """,
             valueName: "paths"
-        )
+        ),
+        completion: ModelCompletion.properties
     )
     var sort: String?
 
@@ -63,9 +68,12 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp(
             "Only these properties, like name,user.name,children.@count; 'entity' is each object's entity.",
             valueName: "paths"
-        )
+        ),
+        completion: ModelCompletion.properties
     )
     var properties: String?
+
+    @OptionGroup var root: RootOptions
 
     mutating func validate() throws {
         if self.entity != nil, self.owner != nil { throw ValidationError("use --entity or --of, not both") }
@@ -103,6 +111,10 @@ struct RequestOptions: ParsableArguments {
             resolved.request.predicate = try pointing(at: predicate) { () throws(PredicateSyntaxError) in
                 try FetchPredicate(predicate, of: entity, in: model, dates: .local)
             }
+        }
+        if self.entity != nil, !self.root.withRoot {
+            resolved.request.predicate =
+                await Outline.withoutRoot(of: entity, client) && resolved.request.predicate
         }
         if let sort { try resolved.request.setSort(sort, entity, model) }
         if let section { try resolved.request.setSection(section, entity, model) }

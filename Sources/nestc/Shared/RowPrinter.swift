@@ -17,6 +17,8 @@ struct RowPrinter {
     /// The indexes of `columns` in the order of the output.
     private let order: [Int]
     private let entityColumn: Int?
+    /// The attribute whose text is the JSON object of an outline's `extra`: JSON output has the object, not the text.
+    var extraAttribute: PropertyNumber?
 
     init(model: ManagedObjectModel, entity: EntityDescription, projection: [PropertyNumber]) {
         let request = ObjectFetchRequest(entity: entity.number)
@@ -71,6 +73,8 @@ struct RowPrinter {
         json.key(column.name)
         if column.property == .entity {
             json.string(self.entityName(value))
+        } else if column.property == self.extraAttribute, case .string(let text) = value {
+            json.element(JSONElement(extra: text))
         } else {
             json.value(value, of: column.type)
         }
@@ -120,7 +124,7 @@ struct RowPrinter {
     }
 
     private func text(_ value: AttributeValue, _ column: Column) -> String {
-        column.property == .entity ? self.entityName(value) : ValueText.text(value, of: column.type)
+        column.property == .entity ? self.entityName(value) : ShownText.value(value, of: column.type)
     }
 
     private func entityName(_ value: AttributeValue) -> String {

@@ -24,7 +24,7 @@ struct SectionNames {
         switch key {
         case .null: StyledText("(none)", .dim)
         case .string(""): StyledText("(empty)", .dim)
-        default: StyledText(self.text(key), .bold)
+        default: StyledText(ShownText.value(key, of: self.type), .bold)
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import NestDocuments
 import NestModel
 
 /// The options that specify a window of a result.
@@ -50,29 +51,19 @@ struct RowCount: ExpressibleByArgument {
 
 /// Counts for people: `1 row`, `2,000 rows`, `rows 101–120 of 2,000`.
 enum CountText {
-    static func grouped(_ number: Int) -> String {
-        var digits = Array(String(number))
-        for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }
-        return String(digits)
-    }
-
-    static func of(_ count: Int, _ noun: String) -> String {
-        "\(self.grouped(count)) \(noun)\(count == 1 ? "" : "s")"
-    }
-
     /// Describes rows of a list, counted from 1. `rows` counts from 0.
     static func rows(_ rows: Range<Int>, of total: Int) -> String {
-        if rows.count == total { return self.of(total, "row") }
+        if rows.count == total { return Counted.text(total, "row", isGrouped: true) }
         let range = self.range(rows)
         return range.isEmpty
-            ? "none of \(self.of(total, "row"))"
-            : "\(rows.count == 1 ? "row" : "rows") \(range) of \(self.grouped(total))"
+            ? "none of \(Counted.text(total, "row", isGrouped: true))"
+            : "\(rows.count == 1 ? "row" : "rows") \(range) of \(Counted.grouped(total))"
     }
 
     /// Returns `101–120`, counted from 1; empty for no rows.
     static func range(_ rows: Range<Int>) -> String {
-        let first = self.grouped(rows.lowerBound + 1)
-        return rows.isEmpty ? "" : rows.count == 1 ? first : "\(first)–\(self.grouped(rows.upperBound))"
+        let first = Counted.grouped(rows.lowerBound + 1)
+        return rows.isEmpty ? "" : rows.count == 1 ? first : "\(first)–\(Counted.grouped(rows.upperBound))"
     }
 }
 

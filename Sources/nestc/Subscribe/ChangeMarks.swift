@@ -1,3 +1,4 @@
+import NestDocuments
 import NestModel
 
 /// The marks before rows that the last change inserted, moved or updated, and the numbers of such rows.
@@ -132,7 +133,7 @@ struct ChangeMarks {
             ("+", self.insertedCount, .green), (">", moved, .cyan), ("~", updated, .yellow),
             ("-", self.deletedCount, .red),
         ]
-        return counts.filter { $0.1 > 0 }.map { StyledText("\($0)\(CountText.grouped($1))", $2) }
+        return counts.filter { $0.1 > 0 }.map { StyledText("\($0)\(Counted.grouped($1))", $2) }
     }
 }
 

@@ -1,3 +1,4 @@
+import NestDocuments
 import NestModel
 
 /// The first line of the screen: the list, the rows on the screen, and the state of the subscription.
@@ -52,10 +53,10 @@ struct HeaderLine {
         let range = CountText.range(self.rows)
         let short =
             range == "" || self.rows.count == self.total
-            ? CountText.of(self.total, "row") : "\(range) of \(CountText.grouped(self.total))"
-        let first = range == "" ? "" : "\(CountText.grouped(self.rows.lowerBound + 1))/"
-        let shortest = "\(first)\(CountText.grouped(self.total))"
-        let sections = self.sectionTotal.map { [StyledText(CountText.of($0, "section"), .dim)] } ?? []
+            ? Counted.text(self.total, "row", isGrouped: true) : "\(range) of \(Counted.grouped(self.total))"
+        let first = range == "" ? "" : "\(Counted.grouped(self.rows.lowerBound + 1))/"
+        let shortest = "\(first)\(Counted.grouped(self.total))"
+        let sections = self.sectionTotal.map { [StyledText(Counted.text($0, "section", isGrouped: true), .dim)] } ?? []
         let rows = StyledText(CountText.rows(self.rows, of: self.total), .dim)
         let long = StyledText("revision \(revision)", .dim)
         let brief = StyledText("r\(revision)", .dim)

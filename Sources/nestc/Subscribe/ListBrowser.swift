@@ -1,3 +1,4 @@
+import NestDocuments
 import NestModel
 
 /// What the terminal shows of a list, and what its keys do: state and size in, lines and orders out. It does no I/O.
@@ -215,7 +216,7 @@ struct ListBrowser {
         self.settle()
         if self.isPaused, !self.position.isSettled {
             self.position.stopFollowing()
-            self.message = "row \(CountText.grouped(hit.number + 1)) shows it; p goes on, and n goes there"
+            self.message = "row \(Counted.grouped(hit.number + 1)) shows it; p goes on, and n goes there"
         }
     }
 

@@ -1,3 +1,4 @@
+import NestDocuments
 import NestClient
 import NestModel
 
@@ -208,7 +209,7 @@ actor LiveView {
     /// Returns whether the search goes on.
     private func report(_ search: RowSearch, _ count: Int, _ total: Int) -> Bool {
         guard self.browser.search == search else { return false }
-        let read = "\(CountText.grouped(count)) of \(CountText.of(total, "row"))"
+        let read = "\(Counted.grouped(count)) of \(Counted.text(total, "row", isGrouped: true))"
         self.browser.say("searching: \(read); any key ends it")
         self.drawSoon()
         return true

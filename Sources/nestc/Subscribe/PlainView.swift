@@ -1,3 +1,4 @@
+import NestDocuments
 import NestClient
 import NestModel
 
@@ -59,7 +60,7 @@ struct PlainView {
 
     private func header(_ state: SectionedSnapshot, _ output: Output) -> String {
         let held = HeldRows(state, isSectioned: self.text.isSectioned)
-        let sections = held.isSectioned ? "  \(CountText.of(held.sectionTotal, "section"))" : ""
+        let sections = held.isSectioned ? "  \(Counted.text(held.sectionTotal, "section", isGrouped: true))" : ""
         let facts = "  \(CountText.rows(held.range, of: held.total))\(sections)  revision \(state.revision)"
         let title = output.heading(StyledText(self.text.title, .bold))
         let counts = self.marks.counts.map(output.styled).joined(separator: " ")

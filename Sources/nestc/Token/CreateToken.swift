@@ -50,7 +50,11 @@ struct CreateTokenCommand: NestCommand {
     @Option(help: "The maximum number of bytes that wait to be sent.")
     var outputBytes = 0
 
-    @Option(name: [.short, .long], help: ArgumentHelp("Write the token to a new file, mode 0600.", valueName: "file"))
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp("Write the token to a new file, mode 0600.", valueName: "file"),
+        completion: .file()
+    )
     var output: String?
 
     @OptionGroup var global: GlobalOptions

@@ -29,16 +29,13 @@ struct ListTokensCommand: NestCommand {
             [
                 "\(token.number)", token.grant.name, "\(token.grant.role)",
                 token.grant.confinement.map { "\($0.root)" } ?? "",
-                Self.day(token.created), token.lastUsed == 0 ? "never" : Self.day(token.lastUsed),
+                ShownText.time(microseconds: token.created),
+                token.lastUsed == 0 ? "never" : ShownText.time(microseconds: token.lastUsed),
                 "\(token.connections)",
             ]
         }
         try TextTable(header: ["token", "name", "role", "root", "created", "last used", "connections"], rows: rows)
             .print(&output)
-    }
-
-    private static func day(_ microseconds: Int64) -> String {
-        String(DateText.text(microseconds: microseconds).prefix(16).map { $0 == "T" ? " " : $0 })
     }
 
     private static func json(_ token: TokenDescription) -> JSONWriter {

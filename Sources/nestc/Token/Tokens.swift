@@ -1,5 +1,6 @@
 import ArgumentParser
 import NestClient
+import NestDocuments
 
 /// `nestc token …`: the access tokens of a server.
 struct Tokens: AsyncParsableCommand {
@@ -42,6 +43,11 @@ struct RevokeTokens: NestCommand {
     @OptionGroup var global: GlobalOptions
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        for number in self.numbers { try await client.revokeToken(number) }
+        for number in self.numbers {
+            try await client.revokeToken(number)
+            guard self.global.json else { continue }
+            try output.line(.object { $0.field("revoked", number) })
+            try output.flush()
+        }
     }
 }

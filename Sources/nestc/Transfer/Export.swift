@@ -13,8 +13,8 @@ struct Export: NestCommand {
               nestc export 2 --format md --tasks
               nestc export --format jsonl | jq -r .title
 
-            The output is the state of one revision. nestc leaves out what a format
-            cannot hold, and counts it on standard error:
+            The output is the state of one revision. nestc leaves out what a format cannot hold, and counts it on \
+            standard error:
               opml, json, jsonl, csv, tsv   all attributes, by name
               md                            titles, notes and done marks, at most
                                             10,000 levels
@@ -24,9 +24,9 @@ struct Export: NestCommand {
             To export another entity that has a relationship to itself:
               nestc export 2 --entity Folder --format csv
 
-            With --json, nestc describes the output in a line of JSON: on standard output with --output, otherwise on \
-            standard error. The root item has no title and is never written; an OPML document of the root has the title \
-            "nest".
+            With --json, the format is jsonl by default, and nestc describes the output in a line of JSON: on standard \
+            output with --output, otherwise on standard error. The root item has no title and is never written; an \
+            OPML document of the root has the title "nest".
             """
     )
 
@@ -37,7 +37,8 @@ struct Export: NestCommand {
 
     @Option(
         name: [.short, .customLong("output")],
-        help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file")
+        help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"),
+        completion: .file()
     )
     var outputFile: String?
 
@@ -47,6 +48,15 @@ struct Export: NestCommand {
     @OptionGroup var entity: OutlineEntityOptions
     @OptionGroup var attributes: OutlineAttributeOptions
     @OptionGroup var global: GlobalOptions
+
+    func validate() throws {
+        guard self.global.json, self.outputFile == nil, let format = self.formatting.format else { return }
+        guard format == .json || format == .jsonl else {
+            throw ValidationError(
+                "--json and --format \(format.rawValue) need --output: standard output would not be JSON"
+            )
+        }
+    }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let outline = try await OutlineEntity(client, self.entity)

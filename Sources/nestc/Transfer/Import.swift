@@ -54,7 +54,10 @@ struct Import: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The file or directory; '-' for standard input.", valueName: "file"))
+    @Argument(
+        help: ArgumentHelp("The file or directory; '-' for standard input.", valueName: "file"),
+        completion: .file()
+    )
     var file: String
 
     @OptionGroup var formatting: ImportFormatOption
@@ -97,7 +100,7 @@ struct Import: AsyncParsableCommand {
             }
         } catch {
             source.progress.clear()
-            if source.isGuessed, !self.global.quiet, !self.global.json { printMessage(Self.guess(source.formatName)) }
+            if source.isGuessed { self.global.note(Self.guess(source.formatName)) }
             throw self.hinting(error)
         }
         try output.flush()
@@ -213,6 +216,6 @@ struct Import: AsyncParsableCommand {
         let marks = [(source.doneCount, "done"), (source.noteCount, "with a note")].filter { $0.0 > 0 }
         let details = marks.map { "\($0.0) \($0.1)" } + (source.isGuessed ? ["read as \(source.formatName)"] : [])
         try output.line(([items] + details).joined(separator: ", "))
-        for warning in warnings { try output.line(output.shown(warning)) }
+        for warning in warnings { try output.line(EscapedText.message(warning)) }
     }
 }

@@ -5,14 +5,18 @@ import NestModel
 
 /// The options that specify the objects of an outline.
 struct OutlineEntityOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The entity of the items. (default: Item)", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The entity of the items. (default: Item)", valueName: "name"),
+        completion: ModelCompletion.hierarchies
+    )
     var entity: String?
 
     @Option(
         help: ArgumentHelp(
             "The relationship from an item to its children; needed only if there are several.",
             valueName: "name"
-        )
+        ),
+        completion: ModelCompletion.relationships
     )
     var relationship: String?
 }
@@ -38,13 +42,20 @@ struct OutlineEntity {
     /// Whether the entity is the default, the nested list. A model may lack attributes for its notes and marks.
     let isUsual: Bool
     /// The object at which commands start by default; `nil` if the entity has no root.
-    private let start: ObjectID?
+    private var start: ObjectID?
 
     init(_ client: NestClient, _ options: OutlineEntityOptions) async throws {
         let model = try await client.model()
-        let name = options.entity ?? "Item"
+        try self.init(model, entity: options.entity, relationship: options.relationship)
+        self.start = try await StartObject.of(self.entity, self.children.number, in: model, client)
+    }
+
+    /// Does not know where commands start. `entity`: `nil` for Item. `relationship`: `nil` if the entity has one hierarchy.
+    init(_ model: ManagedObjectModel, entity: String?, relationship: String?) throws {
+        let name = entity ?? "Item"
+        self.isUsual = entity == nil
         guard let entity = model.entity(named: name) else {
-            let others = model.entities.filter { !Self.hierarchies(of: $0, model).isEmpty }.map(\.name)
+            let others = Self.names(in: model)
             let known =
                 others.isEmpty
                 ? "none of its entities has a relationship to itself"
@@ -53,9 +64,9 @@ struct OutlineEntity {
         }
         let found = Self.hierarchies(of: entity, model)
         let names = found.map(\.name).joined(separator: ", ")
-        let chosen = options.relationship.map { name in found.filter { $0.name == name } } ?? found
+        let chosen = relationship.map { name in found.filter { $0.name == name } } ?? found
         guard chosen.count == 1 else {
-            switch (found.isEmpty, options.relationship) {
+            switch (found.isEmpty, relationship) {
             case (true, _):
                 throw CommandFailure(.refused, "\(name) has no relationship to itself that forms a hierarchy")
             case (false, let wrong?):
@@ -67,8 +78,11 @@ struct OutlineEntity {
         self.entity = entity
         self.children = chosen[0]
         self.parent = chosen[0].inverse
-        self.isUsual = options.entity == nil
-        self.start = try await StartObject.of(entity, chosen[0].number, in: model, client)
+    }
+
+    /// Returns the names of the entities that have a hierarchy.
+    static func names(in model: ManagedObjectModel) -> [String] {
+        model.entities.filter { !Self.hierarchies(of: $0, model).isEmpty }.map(\.name)
     }
 
     /// Returns the relationships that form a hierarchy: an object has any number of children, and each child has one

@@ -1,3 +1,5 @@
+import NestDocuments
+
 /// A line on standard error that shows the progress of a transfer and is redrawn in place. Only on a terminal.
 struct Progress {
     /// The total of the counted quantity, if it is known.
@@ -63,13 +65,13 @@ struct Progress {
     static func text(verb: String, items: Int, bytes: Int, of total: Total, after elapsed: Duration) -> String {
         let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
         let rate = seconds > 0 ? Int(Double(items) / seconds) : 0
-        var text = "\(verb) \(items) items"
+        var text = "\(verb) \(Counted.text(items, "item", isGrouped: true))"
         let share: Double?
         switch total {
         case .unknown: share = nil
         case .items(let total):
             share = total > 0 ? min(Double(items) / Double(total), 1) : nil
-            text += " of \(total)"
+            text += " of \(Counted.grouped(total))"
         case .bytes(let total): share = total > 0 ? min(Double(bytes) / Double(total), 1) : nil
         }
         if let share { text += " (\(Int(share * 100)) %)" }

@@ -46,5 +46,3 @@ extension JSONWriter {
         }
     }
 }
-
-func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -73,15 +73,13 @@ struct HistoryList: NestCommand {
             return
         }
         let kind = entry.kind == .write ? "" : "\(entry.kind) of \(entry.reverted ?? Revision(0)): "
-        let several = line.count > 1 ? "  (\(line.count) transactions from \(entry.entry ?? entry.revision))" : ""
+        let several =
+            line.count > 1 ? "  (\(counted(line.count, "transaction")) from \(entry.entry ?? entry.revision))" : ""
         let blocked = line.isBlocked ? "  (blocked)" : ""
         let mark = line.isNextUndo ? "  <- undo" : line.isNextRedo ? "  <- redo" : ""
         let whose = entry.isMine ? "mine" : "s\(entry.sessionNumber)"
-        // Seconds are enough on a terminal. A program gets the full precision.
-        let time = DateText.text(microseconds: entry.time)
-        let shownTime = output.isTerminal ? "\(time.prefix(10)) \(time.dropFirst(11).prefix(8))" : time
-        let head = output.dim("\(entry.revision)\t\(shownTime)\t\(whose)\t")
-        let name = output.shown(singleLine(entry.name))
+        let head = output.dim("\(entry.revision)\t\(ShownText.time(microseconds: entry.time))\t\(whose)\t")
+        let name = output.shown(entry.name)
         try output.line("\(head)\(kind)\(name)\(output.dim(several + blocked))\(output.bold(mark))")
     }
 }

@@ -51,7 +51,9 @@ struct PreviewUndo: NestCommand {
             } else {
                 self.direction == .redo ? .redo : .undo
             }
-        let preview = try await client.previewUndo(target, options: self.conflicts.options)
+        let preview = try await target.explainingConflicts {
+            try await client.previewUndo(target, options: self.conflicts.options)
+        }
         let conflicts = try await ConflictText(preview.conflicts, client)
         let printer = PreviewPrinter(preview, try await client.model())
         if self.global.json {
@@ -77,7 +79,7 @@ struct PreviewPrinter {
     // MARK: Text
 
     func lines(_ verb: String, _ output: Output) -> [String] {
-        let name = output.shown(singleLine(self.preview.name))
+        let name = output.shown(self.preview.name)
         guard !self.preview.isNothing else { return ["the \(verb) would change nothing: \(name)"] }
         let counts = [
             (self.preview.insertedCount, "restored"), (self.preview.updatedCount, "changed"),
@@ -87,8 +89,10 @@ struct PreviewPrinter {
         var lines = ["would \(verb): \(name)"]
         for change in self.preview.changes { lines += self.lines(change, output) }
         let more = total - self.preview.changes.count
-        if more > 0 { lines.append(output.dim("… \(more) more")) }
-        lines.append(output.dim(counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")))
+        if more > 0 { lines.append(output.dim("… \(ShownText.number(more)) more")) }
+        lines.append(
+            output.dim(counts.filter { $0.0 > 0 }.map { "\(ShownText.number($0.0)) \($0.1)" }.joined(separator: ", "))
+        )
         return lines
     }
 
@@ -122,7 +126,7 @@ struct PreviewPrinter {
         case .null: "-"
         case .string(let text): "\"\(escapingControls(text))\""
         case .reference(let id): "#\(id)"
-        default: ValueText.text(value, of: entity?.attribute(property)?.type)
+        default: ShownText.value(value, of: entity?.attribute(property)?.type)
         }
     }
 

@@ -58,8 +58,10 @@ struct RunGroup: AsyncParsableCommand {
             try await client.endGroup()
         } catch {
             guard error.code == .notFound else { throw error }
-            printMessage("the group ended before the command did: \(error.message)")
-            throw ChildEnded(status: status == 0 ? ExitStatus.refused.rawValue : status)
+            throw ChildEnded(
+                status: status == 0 ? ExitStatus.refused.rawValue : status,
+                message: "the group ended before the command did: \(error.message)"
+            )
         }
         if status != 0 { throw ChildEnded(status: status) }
     }

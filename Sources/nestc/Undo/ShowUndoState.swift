@@ -59,16 +59,18 @@ extension UndoState {
         ]
         let passed = [(self.blockedCount, "blocked"), (self.droppedCount, "dropped")].filter { $0.0 > 0 }
         if !passed.isEmpty {
-            lines.append(output.dim("also: " + passed.map { "\($0.0) \($0.1)" }.joined(separator: ", ")))
+            lines.append(
+                output.dim("also: " + passed.map { "\(ShownText.number($0.0)) \($0.1)" }.joined(separator: ", "))
+            )
         }
         return lines
     }
 
     private static func text(_ entry: Entry?, _ count: Int, _ output: Output) -> String {
         guard let entry else { return "nothing" }
-        let several = entry.transactionCount > 1 ? "\(entry.transactionCount) transactions, " : ""
-        let position = count > 1 ? ", the newest of \(count)" : ""
-        return output.shown(singleLine(entry.name)) + output.dim("  (\(several)revision \(entry.revision)\(position))")
+        let several = entry.transactionCount > 1 ? "\(counted(entry.transactionCount, "transaction")), " : ""
+        let position = count > 1 ? ", the newest of \(ShownText.number(count))" : ""
+        return output.shown(entry.name) + output.dim("  (\(several)revision \(entry.revision)\(position))")
     }
 
     var json: JSONWriter { .object { self.writeFields(into: &$0) } }

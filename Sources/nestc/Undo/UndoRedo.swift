@@ -46,11 +46,13 @@ struct UndoLast: NestCommand {
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let key = try self.writing.identifier()
         let options = self.conflicts.options
-        let receipt: Receipt
-        if let revision = self.revision?.revision {
-            receipt = try await client.revert(revision, ofAnyone: self.anyone, options: options, key: key)
-        } else {
-            receipt = try await client.undo(options: options, expecting: self.expecting.revision, key: key)
+        let target = self.revision.map { UndoTarget.revert($0.revision, ofAnyone: self.anyone) } ?? .undo
+        let receipt = try await target.explainingConflicts {
+            if let revision = self.revision?.revision {
+                try await client.revert(revision, ofAnyone: self.anyone, options: options, key: key)
+            } else {
+                try await client.undo(options: options, expecting: self.expecting.revision, key: key)
+            }
         }
         let report = UndoReport(receipt, "undid", blocked: self.blocked(receipt))
         try await report.print(self, client, &output)
@@ -87,16 +89,40 @@ struct RedoLast: NestCommand {
     @OptionGroup var global: GlobalOptions
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let receipt = try await client.redo(
-            options: self.conflicts.options,
-            expecting: self.expecting.revision,
-            key: try self.writing.identifier()
-        )
+        let key = try self.writing.identifier()
+        let receipt = try await UndoTarget.redo.explainingConflicts {
+            try await client.redo(options: self.conflicts.options, expecting: self.expecting.revision, key: key)
+        }
         let name = escapingControls(receipt.name)
         let blocked =
             "nothing was redone: the redo of '\(name)' would change nothing now. Redo skips it: the next 'nestc redo' "
             + "takes the entry after it"
         try await UndoReport(receipt, "redid", blocked: blocked).print(self, client, &output)
+    }
+}
+
+extension UndoTarget {
+    /// The words of `nestc preview` that preview this undo or redo.
+    private var words: String {
+        switch self {
+        case .undo: "undo"
+        case .redo: "redo"
+        case .revert(let revision, let ofAnyone): "--revision \(revision)" + (ofAnyone ? " --anyone" : "")
+        }
+    }
+
+    /// Runs `body`. Adds the command that shows more to a refusal because of later changes.
+    func explainingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as NestError where error.code == .undoConflict {
+            throw NamedRefusal(
+                error,
+                nil,
+                hint: "\nIt has changed since. 'nestc history --all' shows which sessions changed it, "
+                    + "'nestc preview \(self.words) --force' what --force would change."
+            )
+        }
     }
 }
 

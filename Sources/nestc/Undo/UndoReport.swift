@@ -26,7 +26,7 @@ struct UndoReport {
                 }
             )
         } else if self.receipt.isChanged {
-            try output.line("\(self.verb): \(output.shown(singleLine(self.receipt.name)))")
+            try output.line("\(self.verb): \(output.shown(self.receipt.name))")
         }
         try output.flush()
         if !command.global.json { for line in conflicts.lines { command.note(line) } }
@@ -51,7 +51,7 @@ struct ConflictText {
     /// One line for each listed conflict, and one with the number of the others.
     var lines: [String] {
         let more = self.conflicts.count - self.conflicts.listed.count
-        return self.conflicts.listed.map { self.line($0) } + (more > 0 ? ["… and \(more) more"] : [])
+        return self.conflicts.listed.map { self.line($0) } + (more > 0 ? ["… and \(ShownText.number(more)) more"] : [])
     }
 
     private func line(_ conflict: UndoConflict) -> String {

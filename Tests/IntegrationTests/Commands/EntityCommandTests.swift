@@ -114,7 +114,7 @@ extension ProcessTests {
             try await expect(["insert", "Person", "name=x", "--first"], 64, "a position needs an owner")
             try await expect(["fetch"], 64, "--entity")
             try await expect(["fetch", "--entity", "Person", "--sort", "employer"], 64, "relationship")
-            try await expect(["ls"], 1, "no Item", "fetch")
+            try await expect(["ls"], 1, "needs a hierarchy", "fetch")
             try await expect(["subscribe"], 64, "--entity")
             #expect(try await self.run(["fetch", "--entity", "Contact"]) == "")
         }

@@ -30,7 +30,7 @@ extension ProcessTests {
             )
             // `cat` has read the input, so the import gets none.
             #expect(run.status == 0, "\(run.report)")
-            #expect(run.output == "4\nEggs\nimported nothing: the input has no items\n")
+            #expect(run.output == "4\nEggs\ndeleted 1 object\nimported nothing: the input has no items\n")
             try await self.bob.output("add", "Bob's")
             #expect(try await self.ann.output("ls") == "4\tCheese\n3\tBread\n5\tBob's\n")
             #expect(
