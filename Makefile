@@ -177,6 +177,7 @@ install:
 	    $(INSTALLED)/share/zsh/site-functions $(INSTALLED)/share/fish/vendor_completions.d
 	for program in nestd nestc; do \
 	    install -m 0755 .build/release/$$program $(INSTALLED)/bin/ && complete=".build/release/$$program --generate-completion-script" && \
+	    case $$program in nestc) complete=".build/release/nestc completion" ;; esac && \
 	    $$complete bash >$(INSTALLED)/share/bash-completion/completions/$$program && \
 	    $$complete zsh >$(INSTALLED)/share/zsh/site-functions/_$$program && \
 	    $$complete fish >$(INSTALLED)/share/fish/vendor_completions.d/$$program.fish || exit 1; \
