@@ -26,7 +26,9 @@ enum CertificateFault {
         certificate._subjectAlternativeNames().compactMap { name in
             let bytes = name.contents.withUnsafeBufferPointer { Array($0) }
             switch name.nameType {
-            case .dnsName: return String(decoding: bytes, as: UTF8.self)
+            // A name with other characters is no name of a host, and could spoil a message.
+            case .dnsName:
+                return bytes.allSatisfy { (0x21...0x7e).contains($0) } ? String(decoding: bytes, as: UTF8.self) : nil
             case .ipAddress: return self.address(bytes)
             default: return nil
             }

@@ -27,7 +27,8 @@ extension ConnectFault {
             return "Use --tls, or --tls-ca FILE with the authority of its certificate: see 'nestc help context'."
         case .tlsVersion: return "nest uses no older version. A nestd always offers TLS 1.3: is this address right?"
         case .anotherName(_, let names):
-            let name = names.first { !$0.hasPrefix("*") && $0.contains(where: \.isLetter) && !$0.contains(":") }
+            // An address is no name for --tls-server-name, and a pattern is none either.
+            let name = names.first { $0.wholeMatch(of: /[A-Za-z0-9._-]*[A-Za-z][A-Za-z0-9._-]*/) != nil }
             return "If it is the right server, connect by such a name"
                 + (name.map { ", or add --tls-server-name \($0)" } ?? "") + "."
         case .expired: return "The server needs a new certificate."

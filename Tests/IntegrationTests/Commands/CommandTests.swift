@@ -162,7 +162,11 @@ extension ProcessTests {
             try await expect(["show", "milk"], 64, "'milk' is invalid")
             try await expect(["frobnicate"], 64, "frobnicate")
             try await expect(["ls", "--session", "xyz"], 64, "32 hexadecimal digits")
-            try await expect(["ls", "--server", "localhost:seven"], 64, "not HOST:PORT")
+            try await expect(
+                ["ls", "--server", "localhost:seven"],
+                64,
+                "--server: 'localhost:seven' is not the address"
+            )
             try await expect(["import", "/does/not/exist"], 66, "cannot open '/does/not/exist'")
             try await expect(["export", "--output", "/does/not/exist"], 74, "cannot write '/does/not/exist'")
             // None of these commands changed the store.
