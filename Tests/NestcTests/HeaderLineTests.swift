@@ -11,7 +11,7 @@ import Testing
         _ rows: Range<Int>,
         of total: Int,
         revision: UInt64 = 11,
-        status: String = "live",
+        status: ListStatus = .live,
         counts: [StyledText] = [StyledText("+1", .green)]
     ) -> HeaderLine {
         HeaderLine(
@@ -43,14 +43,14 @@ import Testing
     @Test func theStateIsVisibleAtFortyColumns() {
         let titles = ["x", "children of 1", "日本語のタイトルはとても長い", String(repeating: "long ", count: 20)]
         for title in titles {
-            for status in ["live", "paused", "reconnecting", "connecting", "loading"] {
+            for status in ListStatus.allCases {
                 for (rows, total) in [(0..<0, 0), (0..<1, 1), (0..<20, 2_003), (99_980..<100_000, 100_000)] {
                     let header = Self.header(title, rows, of: total, revision: 12_345, status: status)
                     for columns in 20...200 {
                         let line = header.line(columns: columns)
                         #expect(DisplayWidth.of(line.text) <= columns, "\(line.text)")
                         guard columns >= 40 else { continue }
-                        #expect(line.text.contains(status) && line.text.contains("12345"), "\(line.text)")
+                        #expect(line.text.contains(status.rawValue) && line.text.contains("12345"), "\(line.text)")
                     }
                 }
             }

@@ -58,7 +58,7 @@ import Testing
         _ title: (Int) -> String = { "item \($0)" }
     ) -> ListBrowser {
         var browser = ListBrowser(Self.text(), nil, TerminalScreen.Size(rows: rows, columns: columns))
-        browser.status = "live"
+        browser.status = .live
         browser.note(snapshot: Self.state(total, .range(offset: 0, limit: total), title), isAnswer: true)
         return browser
     }
@@ -179,7 +179,10 @@ import Testing
         let state = Self.state(50, .around(ObjectID(120), before: 15, after: 15)) { "item \($0)" }
         browser.note(snapshot: state, isAnswer: true)
         #expect(Self.lines(&browser)[4].hasPrefix("*   120"))
-        browser.note(anchor: ObjectID(121))
+        // Not the followed object: nothing changes.
+        browser.note(anchor: ObjectID(121), insteadOf: ObjectID(119))
+        #expect(Self.lines(&browser)[4].hasPrefix("*   120"))
+        browser.note(anchor: ObjectID(121), insteadOf: ObjectID(120))
         #expect(Self.lines(&browser).last == "#120 has left the list; #121 took its place")
         #expect(Self.lines(&browser)[4].hasPrefix("*   121"))
     }

@@ -186,6 +186,15 @@ import Testing
         #expect(session.position.page == 0..<10 && session.position.followed == nil)
     }
 
+    /// The user asks for more rows before the followed one than the screen has.
+    @Test func aFollowedRowIsOnTheScreenWhateverIsAskedAroundIt() throws {
+        var random = SeededRandom(seed: 1)
+        let world = World(&random, count: 1_000, isSectioned: false)
+        let start = FetchWindow.around(ObjectID(510), before: 5_000, after: 0)
+        let session = try Session(world, start, room: 10, isSectioned: false)
+        #expect(session.position.page == 495..<505 && session.position.isSettled)
+    }
+
     @Test func aResizedScreenStaysFull() throws {
         var random = SeededRandom(seed: 1)
         let world = World(&random, count: 100, isSectioned: false)

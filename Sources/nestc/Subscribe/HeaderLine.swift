@@ -1,6 +1,16 @@
 import NestDocuments
 import NestModel
 
+/// The state of a subscription.
+enum ListStatus: String, CaseIterable {
+    case connecting
+    case live
+    case paused
+    /// A new state is on its way.
+    case loading
+    case reconnecting
+}
+
 /// The first line of the screen: the list, the rows on the screen, and the state of the subscription.
 struct HeaderLine {
     var title: String
@@ -12,7 +22,7 @@ struct HeaderLine {
     /// `nil`: the list has no sections.
     var sectionTotal: Int?
     var revision: Revision
-    var status: String
+    var status: ListStatus
     /// The numbers of changes, like `+3` and `-1`.
     var counts: [StyledText]
 
@@ -47,7 +57,7 @@ struct HeaderLine {
 
     /// The parts after the title, from the longest form to the shortest.
     private var forms: [[StyledText]] {
-        let status = StyledText(self.status, self.status == "live" ? .dim : .yellow)
+        let status = StyledText(self.status.rawValue, self.status == .live ? .dim : .yellow)
         guard self.hasState else { return [[status], [status]] }
         let revision = "\(self.revision)"
         let range = CountText.range(self.rows)

@@ -32,7 +32,7 @@ struct ListBrowser {
     private var foundText = ""
     private var message: String?
     private var isPaused = false
-    var status = "connecting"
+    var status = ListStatus.connecting
     /// Whether keys can be pressed: standard input is a terminal.
     var hasKeys = true
 
@@ -70,9 +70,9 @@ struct ListBrowser {
 
     mutating func note(_ revision: Revision) { self.revision = revision }
 
-    /// Notes the object that the server follows: another one, if the followed object has left the list.
-    mutating func note(anchor: ObjectID) {
-        guard let followed = self.position.followed, followed != anchor else { return }
+    /// Notes that the server follows another object, because `left` has left the list.
+    mutating func note(anchor: ObjectID, insteadOf left: ObjectID) {
+        guard let followed = self.position.followed, followed == left else { return }
         self.position.follow(instead: anchor)
         self.message = "#\(followed) has left the list; #\(anchor) took its place"
         self.settle()
@@ -146,7 +146,7 @@ struct ListBrowser {
     /// Why other rows do not come soon.
     private var reasonForOldRows: String? {
         if self.isPaused { return "paused: p goes on, and shows other rows" }
-        return self.status == "reconnecting" ? "no connection: other rows come later" : nil
+        return self.status == .reconnecting ? "no connection: other rows come later" : nil
     }
 
     private static func scroll(_ key: TerminalKey) -> ScrollKey? {

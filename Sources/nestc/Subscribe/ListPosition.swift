@@ -110,6 +110,7 @@ struct ListPosition {
         case .bottom(let end): return Self.page(upTo: min(max(end, 1), held.total), held, room)
         case .followed(let line):
             guard let followed, let number = held.number(of: followed) else { return nil }
+            let line = line < room ? line : room / 2
             guard let page = Self.page(from: max(number - line, 0), held, room) else { return nil }
             // Headings may leave fewer rows than its line needs.
             return page.upperBound > number ? page : Self.page(upTo: number + 1, held, room)

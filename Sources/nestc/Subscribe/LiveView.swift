@@ -20,7 +20,8 @@ actor LiveView {
     private var wanted: FetchWindow?
     /// The request of the visible state; `nil` before the first state.
     private var shownRequest: ObjectFetchRequest?
-    private var isConnected = true
+    /// The object that the server follows.
+    private var anchor: ObjectID?
     private let (windows, windowSender) = AsyncStream.makeStream(
         of: FetchWindow.self,
         bufferingPolicy: .bufferingNewest(1)
@@ -105,19 +106,18 @@ actor LiveView {
         case .snapshot, .diff: self.shownRequest = self.results.request
         default: break
         }
-        if case .around? = self.results.request.window, self.wanted == nil, let anchor = state.window?.anchor {
-            self.browser.note(anchor: anchor)
+        if !isAnswer, let before = self.anchor, let anchor = state.window?.anchor, anchor != before {
+            self.browser.note(anchor: anchor, insteadOf: before)
         }
+        self.anchor = state.window?.anchor
         switch change {
         case .snapshot, .diff, .progress, .position, .resumed:
-            self.browser.status = "live"
-            self.isConnected = true
-        case .paused: self.browser.status = "paused"
-        case .reset: self.browser.status = "loading"
+            self.browser.status = .live
+        case .paused: self.browser.status = .paused
+        case .reset: self.browser.status = .loading
         case .disconnected(let reason):
-            self.browser.status = "reconnecting"
+            self.browser.status = .reconnecting
             self.browser.say(reason)
-            self.isConnected = false
         }
         if case .resumed = change { self.browser.say(nil) }
         self.requestWindow()
@@ -128,7 +128,7 @@ actor LiveView {
 
     /// Requests the rows that the screen needs. Without a connection and during a pause, the next change does.
     private func requestWindow() {
-        guard self.isConnected, self.browser.status == "live" else { return }
+        guard self.browser.status == .live else { return }
         let current = self.wanted ?? self.results.request.window?.following(self.results.state.window?.anchor)
         guard let window = self.browser.window(current) else { return }
         self.wanted = window
