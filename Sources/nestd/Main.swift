@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import NestDocuments
+import NestModel
 
 /// Serves, or runs `nestd token` or `nestd migrate`, which have their own options and not those of the server.
 @main

@@ -16,12 +16,21 @@ import Testing
         var apart = 0
         for source in try Repository.sources(under: "Tests") {
             guard source.text.contains("@Test"), !source.path.contains("/TidyTests/") else { continue }
-            let used = Self.outside.filter { source.text.contains($0) }
+            let used = Self.outside.filter { Self.contains($0, source.text) }
             let isApart = source.text.contains(/^extension (Socket|Process)Tests \{$/.anchorsMatchLineEndings())
             if isApart { apart += 1 }
             #expect(used.isEmpty || isApart, "\(source.path) uses \(used)")
         }
         #expect(apart > 50)
+    }
+
+    /// Whether a text occurs as a word of its own, and not as the end of a longer name.
+    private static func contains(_ name: String, _ text: String) -> Bool {
+        text.ranges(of: name).contains { range in
+            guard range.lowerBound > text.startIndex else { return true }
+            let before = text[text.index(before: range.lowerBound)]
+            return !before.isLetter && !before.isNumber
+        }
     }
 
     /// `SocketTests` and `ProcessTests` are serialized and have a time limit.

@@ -124,9 +124,8 @@ enum ModelCompletion {
         }
         arguments += ConnectOptions.flags.filter(words.contains)
         var global = try GlobalOptions.parse(arguments)
-        let (host, port) = try global.address()
         // Without a session of the user, one for this question only: completion creates no file.
-        if environment("NEST_SESSION") == nil, try SessionFile(host: host, port: port).read() == nil {
+        if environment("NEST_SESSION") == nil, try global.sessionFile().file.read() == nil {
             global.session = SessionFile.newSession().hex
         }
         var configuration = try global.configuration()

@@ -1,3 +1,4 @@
+import NestModel
 import ArgumentParser
 import NestDocuments
 
