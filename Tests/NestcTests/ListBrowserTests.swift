@@ -1,3 +1,4 @@
+import NestDocuments
 import NestModel
 import NestTestSupport
 import Testing
@@ -115,7 +116,7 @@ import Testing
                 #expect(frame.lines.count <= size.rows, "seed \(seed)")
                 for line in frame.lines {
                     #expect(DisplayWidth.of(line.text) <= size.columns, "seed \(seed): \(line.text)")
-                    #expect(escapingControls(line.text) == line.text, "seed \(seed)")
+                    #expect(EscapedText.message(line.text) == line.text, "seed \(seed)")
                 }
             }
         }

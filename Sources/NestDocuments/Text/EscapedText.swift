@@ -25,6 +25,14 @@ package enum EscapedText {
         return escaped
     }
 
+    /// Returns a message as `message` does, on one line. Text that is already escaped stays as it is.
+    package static func line(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: self.isControl) else { return text }
+        var escaped = ""
+        for scalar in text.unicodeScalars { self.append(scalar, to: &escaped) }
+        return escaped
+    }
+
     private static func append(_ scalar: Unicode.Scalar, to escaped: inout String) {
         switch scalar {
         case _ where !self.isControl(scalar): escaped.unicodeScalars.append(scalar)

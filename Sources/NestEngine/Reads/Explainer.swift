@@ -124,6 +124,7 @@ private struct Explainer {
         case .paired(_, _, _, _, let owner): terms.append("in \(self.relationship) of \(owner)")
         }
         terms += (source.filter?.constants ?? []).map { self.equality($0.slot, $0.value) }
+        if let exclusion = source.filter?.exclusion { terms.append("SELF != \(exclusion)") }
         let tail = terms.isEmpty ? "" : " where \(terms.joined(separator: " AND "))"
         return (reading, Self.cut(self.entity.name + tail))
     }

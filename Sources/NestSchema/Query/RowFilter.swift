@@ -18,6 +18,8 @@ package final class RowFilter: Hashable, Sendable {
     private let comparisons: [CompiledComparison]
     /// Slots that have one known value in every matching row. Results are found by them, and SQL can narrow to them.
     package let constants: [(slot: Int, value: AttributeValue)]
+    /// The object that the filter leaves out, if it does nothing else: lists of an entity leave out its root.
+    package let exclusion: ObjectID?
     /// Whether the filter reads only the row's own values.
     package let isOwn: Bool
 
@@ -41,6 +43,7 @@ package final class RowFilter: Hashable, Sendable {
         self.operands = operands
         self.comparisons = comparisons
         self.constants = Self.constants(predicate, operands, table)
+        self.exclusion = Self.exclusion(predicate, operands)
         self.isOwn = operands.allSatisfy { operand in
             switch operand {
             case .slot, .object: true
@@ -103,6 +106,13 @@ package final class RowFilter: Hashable, Sendable {
             else { return nil }
             return (slot, value)
         }
+    }
+
+    private static func exclusion(_ predicate: FetchPredicate, _ operands: [Operand]) -> ObjectID? {
+        guard predicate.nodes.count == 1, let comparison = predicate.comparisons.first,
+            comparison.operator == .notEqual, case .object = operands[0]
+        else { return nil }
+        return comparison.values[0].referenceValue
     }
 
     /// Returns the value in the form of the column; `nil` for null, or if no stored value can equal it.

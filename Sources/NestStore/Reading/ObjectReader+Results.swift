@@ -59,8 +59,10 @@ extension ResultSource {
         self.sort.allSatisfy { $0.form != .decimal && $0.folding.isEmpty && $0.slot != nil }
     }
 
-    /// Whether the columns of the tables alone decide which rows the result has, and their order.
-    package var isDecidedBySQL: Bool { self.filter == nil && self.related.isEmpty }
+    /// Whether SQL alone decides which rows the result has, and their order.
+    package var isDecidedBySQL: Bool {
+        (self.filter == nil || self.filter?.exclusion != nil) && self.related.isEmpty
+    }
 }
 
 extension ObjectReader {
@@ -113,6 +115,7 @@ extension ObjectReader {
         for (index, constant) in (source.filter?.constants ?? []).enumerated() {
             statement.bind(Int32(index + 2), constant.value)
         }
+        if let exclusion = source.filter?.exclusion { statement.bind(2, exclusion.rawValue) }
     }
 
     /// Returns the rows of a result in its order, divided into these sections. `onBody` is called with each completed
@@ -130,7 +133,7 @@ extension ObjectReader {
         let columns = self.columns(projection, source)
         let statement = try self.connection.statement(self.sql(source).rows(projection))
         defer { statement.reset() }
-        if let owner = source.owner { statement.bind(1, owner.rawValue) }
+        self.bind(source, to: statement)
         var rows = EncodedRows(sections: sections, onBody: onBody)
         while try statement.step() {
             try rows.append(statement.objectID(0)) { writer in
@@ -194,7 +197,8 @@ extension ObjectReader {
 }
 
 /// The SQL that reads the rows of a result: `t` is their table, `p` the table of the pairs. The owner is parameter 1,
-/// the constants of the filter are the parameters from 2 on.
+/// the constants of the filter are the parameters from 2 on. A filter with an exclusion has no constants, and its
+/// object is parameter 2.
 private struct ResultSQL {
     private let source: ResultSource
     private let layout: EntityLayout
@@ -229,6 +233,7 @@ private struct ResultSQL {
         for (index, constant) in (source.filter?.constants ?? []).enumerated() {
             terms.append("t.\(table.sql.columns[constant.slot]) = ?\(index + 2)")
         }
+        if source.filter?.exclusion != nil { terms.append("t.id <> ?2") }
         let isFiltered = source.owner == nil ? source.kinds.count < table.layout.kinds.count : source.isFiltered
         if isFiltered, table.layout.hasKinds {
             terms.append("t.nest_entity IN (\(source.kinds.map { "\($0.rawValue)" }.joined(separator: ", ")))")

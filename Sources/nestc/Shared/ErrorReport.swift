@@ -84,6 +84,9 @@ struct ErrorReport {
                 if let code = self.code { json.string(code) } else { json.null() }
                 json.field("exit", self.exitCode ?? self.status.rawValue)
                 json.field("message", self.message)
+                json.key("hint")
+                let hint = self.hint.drop { $0.isWhitespace }
+                if hint.isEmpty { json.null() } else { json.string(String(hint)) }
                 json.key("object")
                 Self.write(self.object, &json)
                 json.key("faults")

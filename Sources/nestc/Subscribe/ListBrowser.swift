@@ -293,7 +293,7 @@ struct ListBrowser {
             let row = held[number]
             if held.hasHeading(number, isFirst: number == page.lowerBound, room: self.room) {
                 let heading = self.text.heading(row.key)
-                lines.append(ScreenLine(heading.text, heading.style))
+                lines.append(ScreenLine(escapingControls(heading.text), heading.style))
             }
             lines.append(self.line(row.row, columns.cells(printer.cells(row.row), room)))
         }

@@ -1,3 +1,5 @@
+import NestDocuments
+
 /// What the screen shows.
 struct ScreenFrame: Equatable {
     struct Place: Equatable {
@@ -65,9 +67,10 @@ struct ScreenLine: Equatable {
         self.add(StyledText(text, style))
     }
 
-    /// Adds a text from a column on, counted from 0, or after the last text. Control characters are escaped.
+    /// Adds a text from a column on, counted from 0, or after the last text. No control character passes;
+    /// titles and other values are escaped before.
     mutating func add(_ text: StyledText, at column: Int? = nil) {
-        let text = StyledText(escapingControls(text.text), text.style)
+        let text = StyledText(EscapedText.line(text.text), text.style)
         let column = column ?? self.end
         self.pieces.append(Piece(column: column, text: text))
         self.end = column + DisplayWidth.of(text.text)

@@ -50,7 +50,8 @@ struct OutlineEntity {
         self.start = try await StartObject.of(self.entity, self.children.number, in: model, client)
     }
 
-    /// Does not know where commands start. `entity`: `nil` for Item. `relationship`: `nil` if the entity has one hierarchy.
+    /// Does not know where commands start. `entity`: `nil` for Item. `relationship`: `nil` if the entity has one
+    /// hierarchy.
     init(_ model: ManagedObjectModel, entity: String?, relationship: String?) throws {
         let name = entity ?? "Item"
         self.isUsual = entity == nil
