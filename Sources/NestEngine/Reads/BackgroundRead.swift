@@ -75,7 +75,7 @@ package struct BackgroundRead: Sendable {
     ) -> Result<Rows, NestError> {
         Result { () throws(NestError) in
             try reader.read(deadline: watch) { (objects, revision) throws(StoreError) in
-                try self.rows(objects, revision, memory.share(), help)
+                try self.rows(objects, revision, memory.share(), watch, help)
             }
         }
     }
@@ -84,11 +84,12 @@ package struct BackgroundRead: Sendable {
         _ objects: ObjectReader,
         _ revision: Revision,
         _ share: AnswerShare,
+        _ watch: ReadDeadline,
         _ help: @escaping (@escaping Work) -> Void
     ) throws(StoreError) -> Rows {
         let related = RelatedState(objects)
         try related.retain(self.source)
-        let read = try objects.resultRows(self.source, related) { (bytes) throws(StoreError) in
+        let read = try objects.resultRows(self.source, related, watch: watch) { (bytes) throws(StoreError) in
             try share.grow(by: bytes)
         }
         let state = LiveState(self.source, read)

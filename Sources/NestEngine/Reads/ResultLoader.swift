@@ -9,11 +9,12 @@ extension ObjectReader {
     /// Returns the rows of a result as they are now. O(n log n) when SQL does not sort them.
     ///
     /// Throws `postponed(.resultTooExpensive)` if the estimated time exceeds `nanosecondsMax`. `grow`: reserves the
-    /// memory for more rows; its error ends the reading.
+    /// memory for more rows; its error ends the reading. `watch`: checked while expensive predicates are evaluated.
     func resultRows(
         _ source: ResultSource,
         _ related: RelatedState,
         nanosecondsMax: Int = .max,
+        watch: ReadDeadline = .none,
         grow: (_ byteCount: Int) throws(StoreError) -> Void = { _ in }
     ) throws(StoreError) -> ResultRows {
         var rows = ResultRows()
@@ -44,9 +45,15 @@ extension ObjectReader {
             rows.candidateCount = rows.keys.count
         } else {
             let cost = source.cost
+            var checkedNanoseconds = 0
             try self.forEachCandidate(of: source) { (id, position, row) throws(StoreError) in
                 rows.candidateCount += 1
                 rows.nanoseconds += cost.nanoseconds(row)
+                // SQLite checks the deadline after many rows, and one row can take long to evaluate.
+                if rows.nanoseconds - checkedNanoseconds >= Self.nanosecondsBetweenChecks {
+                    checkedNanoseconds = rows.nanoseconds
+                    try watch.check()
+                }
                 guard rows.nanoseconds <= nanosecondsMax else { throw StoreError.postponed(.resultTooExpensive) }
                 if let filter = source.filter, try !filter.admits(id, row, related) { return }
                 let values = try source.related.map { (value) throws(StoreError) in try value.value(id, row, related) }
@@ -59,6 +66,9 @@ extension ObjectReader {
         if !isAscending { rows.keys.sort() }
         return rows
     }
+
+    /// The estimated time of evaluation between two checks of the deadline.
+    private static let nanosecondsBetweenChecks = 10_000_000
 
     /// Encodes the rows of a range of a result's tree. `slots`: columns last. `onBody`: called with each body when it
     /// is complete.

@@ -104,7 +104,11 @@ private struct ModelComparison {
                 self.compare(attribute, now, new.name)
             } else if parent?.attribute(attribute.number) == nil {
                 let part = ModelDifference.RemovedPart.attribute(old.number, attribute.number)
-                self.add(.removal(part), "\(new.name).\(attribute.name) is gone", .removed)
+                let keepers = self.wanted.entities.filter {
+                    self.wanted.isKind($0.number, of: new.number) && $0.attribute(attribute.number) != nil
+                }
+                let state = keepers.isEmpty ? "gone" : "now only in \(keepers.map(\.name).joined(separator: ", "))"
+                self.add(.removal(part), "\(new.name).\(attribute.name) is \(state)", .removed)
             }
         }
         for relationship in old.relationships where !isInherited(relationship.number) {

@@ -101,7 +101,8 @@ struct StoreRules {
             self.addReference(table, slot)
             if table.partnerSlots[slot] >= 0 {
                 self.addPartner(table, slot, relationship)
-            } else if self.layout[relationship.destination] === table {
+            } else if self.layout[relationship.destination] === table, !self.layout.model.isOneWay(relationship) {
+                // A relationship without an inverse may have cycles.
                 self.addHierarchy(table, slot)
             }
         }

@@ -152,6 +152,9 @@ private struct Compiler {
     /// Returns the value that existing objects get for a new property.
     private mutating func filling(_ slot: Int) -> String {
         guard case .attribute(let attribute) = self.after.slots[slot] else { return "NULL" }
+        let owners = self.before.kinds.map(\.number)
+            .filter { self.new.model.entity($0) != nil && self.after.kind($0).slots.contains(slot) }
+        guard !owners.isEmpty else { return "NULL" }
         let value: String
         if !attribute.defaultValue.isNull {
             self.values.append(attribute.kept(attribute.defaultValue))
@@ -161,9 +164,7 @@ private struct Compiler {
         } else {
             return "NULL"
         }
-        let owners = self.before.kinds.map(\.number)
-            .filter { self.new.model.entity($0) != nil && self.after.kind($0).slots.contains(slot) }
-        guard self.before.hasKinds else { return owners.isEmpty ? "NULL" : value }
+        guard self.before.hasKinds else { return value }
         return "CASE WHEN nest_entity IN (\(Self.list(owners))) THEN \(value) END"
     }
 

@@ -143,14 +143,26 @@ struct MigrationPlan {
     private func tokensWithoutSubtree() throws(StoreError) -> [MigrationReport.Loss] {
         // A store of an old format has no tokens.
         guard try self.number("SELECT count(*) FROM sqlite_schema WHERE name = 'nest_token'") > 0 else { return [] }
-        return try Store.tokens(self.connection, path: self.path).compactMap { token in
+        var losses: [MigrationReport.Loss] = []
+        for token in try Store.tokens(self.connection, path: self.path) {
             let grant = token.description.grant
-            guard let confinement = grant.confinement, self.old.subtree(confinement) != nil,
-                self.new.subtree(confinement) == nil
-            else { return nil }
+            guard let confinement = grant.confinement, self.old.subtree(confinement) != nil else { continue }
+            if self.new.subtree(confinement) != nil {
+                guard try self.loses(confinement.root, of: confinement.entity) else { continue }
+            }
             let what = "the sub-tree of token \(token.description.number) (\(grant.name)) is gone"
-            return .init(what: what, count: 1, unit: .tokens)
+            losses.append(.init(what: what, count: 1, unit: .tokens))
         }
+        return losses
+    }
+
+    /// Whether the entity of an object is gone. `entity`: one of its table.
+    private func loses(_ object: ObjectID, of entity: EntityNumber) throws(StoreError) -> Bool {
+        guard let layout = self.old[entity], layout.hasKinds else { return false }
+        let gone = layout.kinds.map(\.number).filter { self.new.model.entity($0) == nil }
+        guard !gone.isEmpty else { return false }
+        let list = gone.map { "\($0.rawValue)" }.joined(separator: ", ")
+        return try self.count(layout, "id = \(object.rawValue) AND nest_entity IN (\(list))") > 0
     }
 
     // MARK: What the new model does not allow

@@ -55,7 +55,7 @@ package struct StoreReader: Sendable {
         do throws(StoreError) {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.limited(by: deadline, "request less data") { () throws(StoreError) in
+            return try connection.limited(by: deadline, ReadDeadline.advice) { () throws(StoreError) in
                 try connection.access { () throws(StoreError) in
                     try connection.execute("BEGIN")
                     defer { try? connection.execute("ROLLBACK") }

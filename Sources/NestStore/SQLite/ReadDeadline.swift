@@ -19,6 +19,15 @@ package struct ReadDeadline: Sendable {
 
     var isOver: Bool { self.isCancelled() || self.isLate() }
 
+    /// Throws the error of the read if it must end. For work between two rows, of which SQLite knows nothing.
+    package func check() throws(StoreError) {
+        guard self.isOver else { return }
+        throw self.reason(Self.advice)
+    }
+
+    /// What a client can do instead of a read that takes too long.
+    static let advice = "request less data"
+
     /// Returns the error of a read that was ended. `advice`: what the client can do instead of a read that takes too
     /// long.
     func reason(_ advice: String) -> StoreError {

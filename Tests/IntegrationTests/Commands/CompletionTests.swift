@@ -23,7 +23,7 @@ extension ProcessTests {
             let directory = self.server.directory.path
             try Data("{}".utf8).write(to: URL(filePath: "\(directory)/people.opml"))
             try await self.user.output("insert", "Company", "name=Acme")
-            try await self.user.output("context", "set", "office", "--server", "127.0.0.1:1")
+            try await self.user.output("context", "set", "office", "--server", "127.0.0.1:1", "--quiet")
         }
 
         /// Line, and words that must and must not be among the completions of its last word.

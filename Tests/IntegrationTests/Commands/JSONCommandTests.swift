@@ -121,7 +121,7 @@ extension ProcessTests {
             try await self.user.output("add", "a", "b", "--parent", "2")
             try await self.user.output("set", "2", #"extra={"k": 1}"#)
             for command in [["ls"], ["tree", "2", "--depth", "0"], ["export", "2"]] {
-                let line = try #require(try await Self.lines(self.user.output(command + ["--json"])).first)
+                let line = try #require(try await Self.lines(self.user.run(command + ["--json"]).output).first)
                 #expect(try #require(Self.object(line))["extra"] == .object(["k": .integer(1)]), "\(line)")
             }
             #expect(try await self.user.output("rm", "3") == "deleted 1 object\n")

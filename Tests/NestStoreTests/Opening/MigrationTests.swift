@@ -444,4 +444,36 @@ import NestSchema
         #expect(store.migration != nil)
         try store.close()
     }
+
+    /// A new entity has no objects that its defaults could fill, though it shares a table with one that has.
+    @Test func aNewChildEntityMayHaveADefault() throws {
+        _ = try self.populate()
+        var draft = Self.first
+        var member = EntityDraft(name: "Member")
+        member.parent = "User"
+        member.attributes = [Self.attribute("level", .integer) { $0.defaultValue = .integer(1) }]
+        draft.entities.append(member)
+        let store = try self.open(draft)
+        #expect(store.migration != nil)
+        let id = try Self.perform(store, [Self.insert(store, "Member", ["name": .string("Cem")])])[0]
+        #expect(try Self.value(store, id, "level") == .integer(1))
+        try store.close()
+    }
+
+    /// A relationship without an inverse may lead in a circle, and the check of a store knows it.
+    @Test func circlesWithoutAnInverseAreNoDamage() throws {
+        var node = EntityDraft(name: "Node")
+        node.relationships = [RelationshipDraft(name: "next", destination: "Node", inverse: "")]
+        let store = try self.open(ModelDraft(entities: [node]))
+        let entity = try #require(store.layout.model.entity(named: "Node"))
+        let next = try #require(entity.propertyNumber(named: "next"))
+        let ids = try Self.perform(store, [Self.insert(store, "Node", [:]), Self.insert(store, "Node", [:])])
+        for (id, other) in [(ids[0], ids[1]), (ids[1], ids[0])] {
+            let assignment = PropertyAssignment(next, .reference(.object(other)))
+            _ = try Self.perform(store, [.update(.object(id), values: [assignment])])
+        }
+        try store.close()
+        let check = try Store.check(self.path) { _ in }
+        #expect(check.problems.isEmpty, "\(check.problems)")
+    }
 }
