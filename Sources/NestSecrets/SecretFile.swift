@@ -20,8 +20,8 @@ package enum SecretFile {
         }
     }
 
-    /// Returns the fault of a file; `nil` if it can be read, or is no regular file: a pipe gives its bytes only once, and
-    /// they are for the TLS library. Blocks.
+    /// Returns the fault of a file; `nil` if it can be read, or is no regular file: a pipe gives its bytes only once,
+    /// and they are for the TLS library. Blocks.
     package static func fault(_ path: String) -> Fault? {
         var status = stat()
         if stat(path, &status) == 0, ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) { return nil }

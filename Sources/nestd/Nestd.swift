@@ -192,7 +192,7 @@ struct Nestd: AsyncParsableCommand {
         let status = "serving \(location.description)"
         let server = Server(configuration, logger: logger) { listening in
             print(
-                "nestd listens on \(host):\(listening.port), store \(location.description), "
+                "nestd listens on \(host.contains(":") ? "[\(host)]" : host):\(listening.port), store \(location.description), "
                     + "history \(listening.historyID), revision \(listening.revision)"
             )
             fflush(nil)

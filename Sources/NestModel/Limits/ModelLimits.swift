@@ -43,7 +43,7 @@ public struct ModelLimits: Sendable {
         .refused,
         "Instructions of all compiled MATCHES patterns of a predicate; a Unicode class counts at least 128"
     )
-    public var patternInstructionsMax = 1_000
+    public var patternInstructionsMax = 4_000
 
     @Bound(.inner, "Bytes of memory of one MATCHES pattern; it runs more slowly when it needs more")
     public var patternMemoryBytesMax = 256 << 10

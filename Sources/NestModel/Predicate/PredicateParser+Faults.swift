@@ -59,7 +59,9 @@ extension PredicateParser {
             switch word.uppercased() {
             case "IS":
                 let isNegated = if case .word(let next) = self.next { next.uppercased() == "NOT" } else { false }
-                return self.error("write \(name) \(isNegated ? "!=" : "==") nil")
+                let isTruth = if case .attribute(.boolean)? = path?.type { true } else { false }
+                let value = isTruth ? "YES, NO or nil" : "nil"
+                return self.error("write \(name) \(isNegated ? "!=" : "==") \(value)")
             case "NOT":
                 let symbol = if case .word(let next) = self.next { next.uppercased() } else { "IN" }
                 return self.error("write NOT before the comparison: NOT \(name) \(symbol) …")

@@ -19,7 +19,8 @@ enum PredicateWords {
     /// Operators of other languages, with the one to write.
     static let foreignOperators = [
         "ILIKE": "LIKE[c]", "GLOB": "LIKE", "REGEXP": "MATCHES", "RLIKE": "MATCHES", "STARTSWITH": "BEGINSWITH",
-        "HASPREFIX": "BEGINSWITH", "HASSUFFIX": "ENDSWITH", "EQUALS": "==", "EQUAL": "==", "EQ": "==", "NE": "!=",
+        "STARTS": "BEGINSWITH", "BEGINS": "BEGINSWITH", "ENDS": "ENDSWITH", "HASPREFIX": "BEGINSWITH",
+        "HASSUFFIX": "ENDSWITH", "EQUALS": "==", "EQUAL": "==", "EQ": "==", "NE": "!=",
         "LT": "<", "GT": ">", "LE": "<=", "GE": ">=", "INCLUDES": "CONTAINS", "HAS": "CONTAINS",
     ]
 

@@ -83,7 +83,9 @@ extension ObjectGraph {
                 let count = try table.count(ofOwner: owner, slot: slot) - (isInside ? 1 : 0)
                 throw .refused(
                     .indexOutOfRange,
-                    "the index \(index) is out of range: there are \(count) objects, so use 0 to \(count)",
+                    count == 0
+                        ? "the index \(index) is out of range: there is no other object, so use 0"
+                        : "the index \(index) is out of range: there \(count == 1 ? "is 1 other object" : "are \(count) other objects"), so use 0 to \(count)",
                     object: owner
                 )
             }

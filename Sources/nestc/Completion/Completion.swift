@@ -73,7 +73,7 @@ enum CompletionScript {
                 of: "_nestc_help() {",
                 into: &script
             )
-            return script + "\n"
+            return script + "\n" + self.bashAssignments
         case .zsh:
             var script = Nestc.completionScript(for: .zsh)
             let list = "(\(words.joined(separator: " ")))"
@@ -86,6 +86,16 @@ enum CompletionScript {
             return Nestc.completionScript(for: .fish) + "\n" + lines.joined(separator: "\n") + "\n"
         }
     }
+
+    /// In bash, `name=` goes on with a value: no space follows, and the sign is not quoted as in the name of a file.
+    private static let bashAssignments = """
+        __nestc_words() {
+            _nestc "$@"
+            if [[ "${#COMPREPLY[@]}" -gt 0 && "${COMPREPLY[0]}" == *= ]]; then compopt +o filenames -o nospace; fi
+        }
+        complete -o filenames -F __nestc_words nestc
+
+        """
 
     /// Inserts a text behind another one in a function of the script.
     private static func insert(_ text: String, after place: String, of function: String, into script: inout String) {

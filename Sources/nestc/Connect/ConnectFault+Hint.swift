@@ -13,7 +13,7 @@ extension ConnectFault {
         case .unknownHost: return "Check the host in --server, NEST_SERVER or the context."
         case .refused:
             return Self.isThisMachine(self.host)
-                ? "Start it with 'nestd --port \(self.port)', or specify its address with --server HOST:PORT."
+                ? "Start it with 'nestd \(self.listensByDefault ? "" : "--host \(self.host) ")--port \(self.port)', or specify its address with --server HOST:PORT."
                 : "If nestd listens on another port, specify its address with --server HOST:PORT."
         case .timedOut, .unreachable:
             return "Check the address, the network and firewalls, or specify another address with --server HOST:PORT."
@@ -52,6 +52,9 @@ extension ConnectFault {
         default: nil
         }
     }
+
+    /// Whether a nestd without `--host` listens on this host.
+    private var listensByDefault: Bool { ["127.0.0.1", "localhost"].contains(self.host) }
 
     private static func isThisMachine(_ host: String) -> Bool {
         host == "localhost" || ClientConfiguration.staysOnThisMachine(host)

@@ -15,7 +15,10 @@ enum CommandNames {
             rest = Nestc.droppingGlobalOptions(rest)
             // Options come before the name of a command only if they are those of every command.
             guard let name = rest.popFirst(), !name.hasPrefix("-") else { return nil }
-            if path.isEmpty, name == "help" { return rest.contains { $0.hasPrefix("-") } ? nil : Array(rest) }
+            if path.isEmpty, name == "help" {
+                let words = rest.filter { !["--json", "--quiet", "-q"].contains($0) }
+                return words.contains { $0.hasPrefix("-") } ? nil : Array(words)
+            }
             guard let next = Self.command(name, of: command) else {
                 throw Self.unknown(name, after: path, among: Self.names(of: command))
             }
@@ -48,7 +51,10 @@ enum CommandNames {
             "Did you mean '\((path + [$0]).joined(separator: " "))'?"
         }
         let page = (["nestc"] + path + ["--help"]).joined(separator: " ")
-        return CommandFailure(.usage, "there is no command '\(typed)'. \(near ?? "'\(page)' lists the commands.")")
+        return CommandFailure(
+            .usage,
+            "there is no command '\(typed)'. \(near ?? "'\(page)' lists the commands\(path.isEmpty ? " and topics" : "").")"
+        )
     }
 
     private static func names(of command: any ParsableCommand.Type) -> [String] {

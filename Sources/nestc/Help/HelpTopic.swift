@@ -96,7 +96,7 @@ enum HelpTopic: String, CaseIterable {
 
         With --json, errors are objects on standard error, such as:
 
-          {"error":{"code":"NOT_FOUND","exit":1,"message":"…","object":99,"faults":[]}}
+          {"error":{"code":"NOT_FOUND","exit":1,"message":"…","hint":null,"object":99,"faults":[]}}
 
         "code" is null for an error that does not come from the server or the connection, such as a wrong option. Notes are {"note":"…"}. --quiet leaves them out.
 
@@ -109,7 +109,7 @@ enum HelpTopic: String, CaseIterable {
           --entity User                      all objects of an entity
           --of 12 --relationship phones      those that an object is related to
           --where PREDICATE                  only those for which this is true
-          --sort name:ci,-createdAt          the order; '-' for descending
+          --sort name:c,-createdAt          the order; '-' for descending
           --section 'firstCharacter(name)'   rows in sections
           --properties name,user.name        the values to return
 
@@ -120,14 +120,15 @@ enum HelpTopic: String, CaseIterable {
           done == NO AND title CONTAINS[c] "milk"
           name BEGINSWITH[cd] "a" OR name IN {"Bo", "Cy"}
           age BETWEEN {18, 65} AND NOT homepage == nil
-          createdAt >= date("2026-11-21T09:30:00Z")
+          createdAt >= 2026-11-21 AND createdAt < tomorrow
+          number MATCHES "\\+41 \\d+"               a regular expression
           company.name LIKE "A*"                    along a relationship
           phones.@count > 1                         the number of related objects
           ANY phones.number BEGINSWITH "+41"        also ALL and NONE
           SELF == 4                                 the object with this id
           SELF IN SUBTREE(2)                        everything below object 2
 
-        Operators: == != < <= > >= BETWEEN IN BEGINSWITH ENDSWITH CONTAINS LIKE, then AND, OR, NOT and parentheses. [c] ignores case, [d] diacritics. Text is in quotation marks, so quote the predicate for the shell.
+        Operators: == != < <= > >= BETWEEN IN BEGINSWITH ENDSWITH CONTAINS LIKE MATCHES, then AND, OR, NOT and parentheses. [c] ignores case, [d] diacritics. Text is in quotation marks, so quote the predicate for the shell.
 
         docs/query-language.md is the whole specification. 'nestc explain' shows how the server finds the rows.
         """

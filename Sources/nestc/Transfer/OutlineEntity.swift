@@ -6,7 +6,7 @@ import NestModel
 /// The options that specify the objects of an outline.
 struct OutlineEntityOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The entity of the items. (default: Item)", valueName: "name"),
+        help: ArgumentHelp("The entity of the items. (default: Item, or the only hierarchy)", valueName: "name"),
         completion: ModelCompletion.hierarchies
     )
     var entity: String?
@@ -53,14 +53,14 @@ struct OutlineEntity {
     /// Does not know where commands start. `entity`: `nil` for Item. `relationship`: `nil` if the entity has one
     /// hierarchy.
     init(_ model: ManagedObjectModel, entity: String?, relationship: String?) throws {
-        let name = entity ?? "Item"
-        self.isUsual = entity == nil
+        let all = Self.names(in: model)
+        let name = entity ?? (all.count == 1 ? all[0] : "Item")
+        self.isUsual = entity == nil && name == "Item"
         guard let entity = model.entity(named: name) else {
-            let others = Self.names(in: model)
             let known =
-                others.isEmpty
+                all.isEmpty
                 ? "none of its entities has a relationship to itself"
-                : "specify --entity: \(others.joined(separator: ", "))"
+                : "specify --entity: \(all.joined(separator: ", "))"
             throw CommandFailure(.refused, "the server's model has no entity \(name); \(known)")
         }
         let found = Self.hierarchies(of: entity, model)

@@ -84,10 +84,16 @@ struct OutlineMapping {
             case .value(let value) = given.value, let attribute = self.entity.attribute(given.property)
         else { throw CommandFailure(.usage, "'\(assignment)' sets no attribute of \(self.entity.name)") }
         if attribute == self.title {
-            throw CommandFailure(.usage, "\(name) is the title, which each item of a file has")
+            throw CommandFailure(
+                .usage,
+                "\(name) is the title, which each item of a file has: --set gives other attributes"
+            )
         }
         if attribute == self.done {
-            throw CommandFailure(.usage, "\(name) is the done mark; an item without a mark is not done")
+            throw CommandFailure(
+                .usage,
+                "\(name) is the done mark, which the file gives: an item without a mark is not done; --set gives other attributes"
+            )
         }
         guard self.properties.contains(attribute.number) else {
             throw CommandFailure(.usage, "an outline cannot hold \(name); use --entity \(self.entity.name)")

@@ -45,7 +45,7 @@ extension ProcessTests {
             try await self.prepare()
             let terminal = try Terminal(directory: self.server.directory.path, environment: self.user.environment)
             _ = try await terminal.run("source <(nestc completion bash)")
-            #expect(try await terminal.run("complete -p nestc") == ["complete -o filenames -F _nestc nestc"])
+            #expect(try await terminal.run("complete -p nestc") == ["complete -o filenames -F __nestc_words nestc"])
             _ = try await terminal.run(
                 """
                 completions() {
@@ -67,6 +67,30 @@ extension ProcessTests {
             // Without a server, names are not completed, and nothing is printed.
             try await self.server.terminate()
             #expect(try await terminal.run("completions 'nestc fetch --entity ' 2>&1") == [""])
+        }
+
+        /// The value follows the sign at once.
+        @Test(.enabled(if: Screen.isAvailable, "tmux is missing")) func bashWaitsForAValueAfterTheEqualSign()
+            async throws
+        {
+            try await self.prepare()
+            let screen = try await Screen(
+                "exec env 'PS1=> ' bash --norc --noprofile",
+                rows: 8,
+                directory: self.server.directory.path,
+                environment: self.user.environment
+            )
+            try await screen.type("source <(nestc completion bash)")
+            try await screen.press(["Enter"])
+            try await screen.type("nestc set 1 foun")
+            try await screen.press(["Tab"])
+            _ = try await waitFor("'founded=' in bash") {
+                try await screen.lines().contains { $0.hasSuffix("nestc set 1 founded=") } ? true : nil
+            }
+            try await screen.type("now")
+            _ = try await waitFor("the value after the sign") {
+                try await screen.lines().contains { $0.hasSuffix("nestc set 1 founded=now") } ? true : nil
+            }
         }
 
         @Test(arguments: ["zsh", "fish"]) func shellsWithMenusComplete(_ shell: String) async throws {

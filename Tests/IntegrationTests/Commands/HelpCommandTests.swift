@@ -14,7 +14,7 @@ extension ProcessTests {
         @Test(arguments: [
             ("tre", "there is no command 'tre'. Did you mean 'tree'?"),
             ("--server 127.0.0.1:1 histroy", "there is no command 'histroy'. Did you mean 'history'?"),
-            ("help foo", "there is no command 'foo'. 'nestc --help' lists the commands."),
+            ("help foo", "there is no command 'foo'. 'nestc --help' lists the commands and topics."),
             ("help enviroment", "there is no command 'enviroment'. Did you mean 'environment'?"),
             ("token crate", "there is no command 'token crate'. Did you mean 'token create'?"),
             ("token --timeout 2 --json=x", "--json"),
