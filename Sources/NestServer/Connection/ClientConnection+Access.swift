@@ -7,7 +7,10 @@ import NestFraming
 /// The client's login.
 extension ClientConnection {
     /// The error for every client that may not log in. It does not reveal the reason.
-    static let unauthenticated = EngineTokens.revoked
+    static let unauthenticated = NestError(
+        .unauthenticated,
+        "this server requires a token: none was given, or it is not valid here"
+    )
 
     var access: Access { self.session.access }
 

@@ -128,6 +128,6 @@ struct Hierarchy {
 
 /// The flag that shows the root object, which most commands leave out: it has no title and no place in a list.
 struct RootOptions: ParsableArguments {
-    @Flag(help: "Also show the root object.")
+    @Flag(help: "Also show the root object. Lists of a confined token never have its root.")
     var withRoot = false
 }

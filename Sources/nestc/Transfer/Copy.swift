@@ -50,11 +50,17 @@ struct Copy: AsyncParsableCommand {
         var output = Output()
         let from = try self.configuration(self.source)
         let to = try self.configuration(self.target)
-        let (receipt, losses) = try await NestClient.withClient(from) { source in
-            try await NestClient.withClient(to) { target in
-                try await GroupVariable.join(target)
-                return try await NamedRefusal.naming(target) { try await self.copy(source, target) }
+        let receipt: Receipt
+        let losses: [String]
+        do {
+            (receipt, losses) = try await NestClient.withClient(from) { source in
+                try await NestClient.withClient(to) { target in
+                    try await GroupVariable.join(target)
+                    return try await NamedRefusal.naming(target) { try await self.copy(source, target) }
+                }
             }
+        } catch let error as NestError {
+            throw self.explained(error, [(self.source, from), (self.target, to)])
         }
         if !self.global.quiet, !self.global.json { for loss in losses { printMessage(loss) } }
         try receipt.print(
@@ -65,6 +71,32 @@ struct Copy: AsyncParsableCommand {
             &output
         )
         try output.flush()
+    }
+
+    /// Returns an error with what the user can do about a server that is not that of the command: the options for TLS
+    /// are not for it.
+    private func explained(
+        _ error: NestError,
+        _ ends: [(item: EndpointArgument, configuration: ClientConfiguration)]
+    ) -> any Error {
+        guard let fault = error.connectFault,
+            let item = ends.first(where: {
+                $0.item.server != nil && $0.configuration.host == fault.host && $0.configuration.port == fault.port
+            })?.item, let server = item.server
+        else { return error }
+        let hint: String
+        switch fault.reason {
+        case .refused, .timedOut, .unreachable, .notNest, .silent, .closedEarly: return error
+        case .unknownHost where SavedContext.isName(server):
+            hint = "\nThere is no context '\(server)' either: 'nestc context list' lists them."
+        case .plainServer where server.contains("://"):
+            hint = "\nWrite its address with nest://, or with its port alone."
+        default:
+            hint =
+                "\nThe options for TLS and the token are for the server of the command. Save the settings of this one, "
+                + "'nestc context set NAME --server \(server) --tls-ca FILE', and write \(item.id)@NAME."
+        }
+        return NamedRefusal(error, nil, hint: hint)
     }
 
     private func configuration(_ endpoint: EndpointArgument) throws -> ClientConfiguration {

@@ -118,6 +118,17 @@ extension ProcessTests {
             #expect(!unknown.errors.contains("Start it"), "\(unknown.report)")
         }
 
+        /// Options for TLS and tokens are for the server of the command, so they are no advice for another one.
+        @Test func aCopyNamesTheSettingsOfTheOtherServer() async throws {
+            let server = try await ServerProcess.started()
+            let plain = await server.address
+            let secure = try await self.run("cp", "1", "1@nests://\(plain)", "--server", plain)
+            #expect(secure.status != 0 && secure.errors.contains("does not speak TLS"), "\(secure.report)")
+            #expect(secure.errors.contains("Write its address with nest://"), "\(secure.report)")
+            let unknown = try await self.run("cp", "1", "1@nosuch.invalid", "--server", plain)
+            #expect(unknown.errors.contains("There is no context 'nosuch.invalid' either"), "\(unknown.report)")
+        }
+
         @Test func faultsOfTLSAreToldInWords() async throws {
             let authority = try TestAuthority("authority", in: self.directory)
             let other = try TestAuthority("other", in: self.directory)
@@ -154,6 +165,11 @@ extension ProcessTests {
                 for text in words { #expect(result.errors.contains(text), "\(result.report)") }
                 #expect(!result.errors.contains("Start it"), "\(result.report)")
             }
+            // The options are for the server of the command, so they are no advice for another one.
+            let copied = try await self.run("cp", "1", "1@\(address)", "--server", plainAddress)
+            #expect(copied.errors.contains("\(address) speaks only TLS"), "\(copied.report)")
+            let advice = "'nestc context set NAME --server \(address) --tls-ca FILE', and write 1@NAME"
+            #expect(copied.errors.contains(advice) && !copied.errors.contains("Use --tls"), "\(copied.report)")
             let right = try await self.run(
                 "ping",
                 "--quiet",
