@@ -11,7 +11,7 @@ enum HelpPage {
     private static let keys: KeyValuePairs = [
         "↑ ↓  k j": "one row", "PgUp PgDn": "one page", "Home End  g G": "the ends of the list",
         "/": "find a row by its text", "n N": "the next, the previous", "Esc": "stop following a row",
-        "p  Space": "pause, and go on", "?": "this page", "q  Ctrl-C": "quit", "Ctrl-Z": "stop; fg goes on",
+        "p  Space": "pause, and go on", "?": "this page", "q  Ctrl-C": "quit", "Ctrl-Z": "leave; fg returns",
     ]
 
     private static let marks: KeyValuePairs = [
