@@ -116,6 +116,8 @@ extension ProcessTests {
             try await screen.resize(columns: columns, rows: 20)
             try await pictures.expect("a higher terminal")
             try await screen.press(["End"])
+            // A smaller screen keeps its first row, so that the end must be there before.
+            try await self.wait(screen, for: "item 298")
             try await screen.resize(columns: 30, rows: 6)
             try await pictures.expect("a small terminal")
             try await pictures.end()
