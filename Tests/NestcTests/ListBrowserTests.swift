@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func columnsThatNobodyAskedForAreShownWithTheirFirstValue() {
+    @Test func columnsThatWereNotRequestedAppearWithTheirFirstValue() {
         var columns = ListColumns(["id", "title", "note", "parent"], isChosen: false, hidden: "parent")
         columns.note(["2", "Milk", "", "1"])
         #expect(columns.header(60).map(\.text) == ["id", "title"])

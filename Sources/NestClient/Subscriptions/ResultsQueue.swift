@@ -33,8 +33,8 @@ final class ResultsQueue: Sendable {
             self.request = request
         }
 
-        /// The state after all applied elements, the revision at which all of it is exact, and the revision up to
-        /// which its rows are exact.
+        /// The state after all applied elements, with the revision at which rows and counts are exact; and the
+        /// revision `reached`, at which the rows are exact.
         var newest: (state: ArrivingState, reached: Revision)? {
             guard var newest = self.arriving ?? self.shown else { return nil }
             let reached = newest.state.revision

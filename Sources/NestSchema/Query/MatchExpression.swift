@@ -7,7 +7,7 @@ import NestModel
 /// `[c]` is simple case folding, scalar by scalar, because a pattern cannot be folded as text is: `\D` is not `\d`.
 /// `[d]` removes nonspacing marks from text and pattern, and composes what is left, so that `.` is one scalar of it.
 package final class MatchExpression: Sendable {
-    // RE2 protects its cache of states with locks.
+    // Set once, and freed by `deinit`. Any thread may match with it: RE2 protects its cache of states with locks.
     nonisolated(unsafe) private let regex: OpaquePointer
     private let ignoresDiacritics: Bool
     let instructionCount: Int

@@ -55,6 +55,16 @@ enum DisplayWidth {
         text + String(repeating: " ", count: max(columns - self.of(text), 0))
     }
 
+    /// Returns blanks to place something below the character after a text. Tabs stay. A character of several scalars is
+    /// counted as a terminal draws it that joins them; U+FE0F makes an emoji of the sign before it.
+    static func blanks(_ text: some StringProtocol) -> String {
+        text.map { character in
+            if character == "\t" { return "\t" }
+            return character.unicodeScalars.contains { $0.value == 0xfe0f || self.of($0) == 2 } ? "  " : " "
+        }
+        .joined()
+    }
+
     private static func isWide(_ value: UInt32) -> Bool {
         guard value >= 0x1100 else { return false }
         var (low, high) = (0, self.wide.count)

@@ -15,7 +15,7 @@ func pointing<Result>(
 extension CommandFailure {
     static func pointing(at text: String, _ error: PredicateSyntaxError) -> CommandFailure {
         let (line, before) = error.line(of: text)
-        return CommandFailure(.usage, "\(error)\n  \(line)\n  \(CaretText.blanks(before))^")
+        return CommandFailure(.usage, "\(error)\n  \(line)\n  \(DisplayWidth.blanks(before))^")
     }
 }
 

@@ -107,7 +107,7 @@ extension ProcessTests {
         }
 
         /// Nothing listens: only then nestc says how to start a server, with the port that was asked for.
-        @Test func aServerThatIsNotThereIsToldWithItsPort() async throws {
+        @Test func theHintForAMissingServerHasItsPort() async throws {
             let server = try await ServerProcess.started()
             let port = await server.port
             try await server.killNow()
@@ -129,7 +129,7 @@ extension ProcessTests {
             #expect(unknown.errors.contains("There is no context 'nosuch.invalid' either"), "\(unknown.report)")
         }
 
-        @Test func faultsOfTLSAreToldInWords() async throws {
+        @Test func faultsOfTLSAreExplained() async throws {
             let authority = try TestAuthority("authority", in: self.directory)
             let other = try TestAuthority("other", in: self.directory)
             let identity = try authority.identity("server", host: "nest.lab")

@@ -134,7 +134,7 @@ extension ProcessTests {
             #expect(list.contains("hot") && list.contains("good"))
         }
 
-        @Test func aMigrationNeedsAStoreThatNobodyServesAndASoundModel() async throws {
+        @Test func aMigrationNeedsAStoreThatNoServerHasOpenAndAValidModel() async throws {
             let (server, _) = try await self.started("Recipes.xcdatamodeld")
             #expect(try await self.migrate(server, "--dry-run").status == 75)
             try await server.terminate()

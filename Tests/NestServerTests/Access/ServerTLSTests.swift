@@ -287,7 +287,7 @@ extension SocketTests {
         }
 
         /// nestd does not start with an expired certificate, but it may expire later.
-        @Test func certificatesOutOfTheirTimeAreTold() async throws {
+        @Test func certificatesOutOfTheirTimeAreNamedInTheError() async throws {
             for (name, seconds) in [("early", 3_600.0...7_200.0), ("old", -7_200.0 ... -3_600.0)] {
                 let identity = try self.authority.identity(name, validIn: seconds)
                 var configuration = TLSConfiguration.makeServerConfiguration(
@@ -308,7 +308,7 @@ extension SocketTests {
         }
 
         /// A certificate that signs itself, as tools make it by default.
-        @Test func aSelfSignedCertificateIsTold() async throws {
+        @Test func aSelfSignedCertificateIsNamedInTheError() async throws {
             let files = ServerTLS.Files(certificate: self.authority.file, key: self.authority.keyFile)
             let tls = try ServerTLS(files)
             try await withServer {
@@ -319,7 +319,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aServerTellsWhichClientCertificateItNeeds() async throws {
+        @Test func theErrorSaysWhichClientCertificateIsNeeded() async throws {
             let tls = try ServerTLS(self.files(try self.authority.identity("server"), clients: self.other))
             try await withServer {
                 $0.tls = tls
@@ -334,7 +334,7 @@ extension SocketTests {
         }
 
         /// What answers is another program: one that says something else, nothing, or closes.
-        @Test func otherProgramsAreTold() async throws {
+        @Test func otherProgramsAreNamedInTheError() async throws {
             let answers: [(StrangeServer.Answer, ConnectFault.Reason, ConnectFault.Reason)] = [
                 (.text("HTTP/1.1 400 Bad Request\r\n\r\n"), .notNest, .plainServer), (.nothing, .silent, .silent),
                 (.end, .closedEarly, .plainServer),
