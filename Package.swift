@@ -86,7 +86,10 @@ let package = Package(
         .target(name: "NestSchema", dependencies: ["NestModel", "CRegex"], swiftSettings: serverSettings),
         .target(
             name: "NestStore",
-            dependencies: ["NestModel", "NestProtocol", "NestSchema", grdb, sqlite, concurrencyHelpers],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestSchema", grdb, sqlite, concurrencyHelpers,
+                .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+            ],
             swiftSettings: serverSettings
         ),
         .target(
@@ -100,7 +103,7 @@ let package = Package(
             dependencies: ["NestModel", "CLibXML2", concurrencyHelpers],
             swiftSettings: settings
         ),
-        // Only for SHA-256. It uses the system's library, because building another one takes two minutes.
+        // Only for SHA-256, of secrets and of the log. It uses the system's library, because building another one takes two minutes.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "NestSecrets",

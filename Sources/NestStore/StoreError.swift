@@ -34,6 +34,16 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
     case overBudget(steps: Int)
     /// The server is stopping: the open transaction is rolled back.
     case stopping
+    /// Another node of the cluster has written in the meantime: the group is rolled back and never happens.
+    case overtaken
+    /// The cluster's log does not contain what this store was built on: the group is rolled back and never happens.
+    case offTheLog
+    /// The cluster's log has not answered: the group is rolled back, and its fate is not known yet.
+    case uncertain
+    /// A record of the log is damaged, or does not fit this store.
+    case logDamaged(String)
+    /// The store belongs to a cluster and was opened without its log, or the other way round.
+    case clusterMismatch(path: String, reason: String)
     /// The work must be done later or in another way. The caller catches this error: it never reaches a client.
     case postponed(Postponement)
 
@@ -87,6 +97,16 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
             "the request reads or changes too much (more than \(steps) steps): split it into smaller requests"
         case .stopping:
             "the server is stopping: the request was not performed"
+        case .overtaken:
+            "another node of the cluster leads now: nothing was written"
+        case .offTheLog:
+            "this node's store is not on the line of the cluster's log: nothing was written"
+        case .uncertain:
+            "the cluster's log has not answered: whether the write happened is not known yet"
+        case .logDamaged(let reason):
+            reason
+        case .clusterMismatch(let path, let reason):
+            "the store \(path) \(reason)"
         case .postponed(let reason):
             "the engine did not handle postponed work (\(reason)): this is a bug in nest"
         }
@@ -117,7 +137,7 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         switch self {
         case .retryIndividually(let cause): cause.isFatal
         case .sqlite(let code, _): [SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xff)
-        case .corrupt, .replaced: true
+        case .corrupt, .replaced, .logDamaged: true
         default: false
         }
     }
@@ -127,7 +147,7 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         switch self {
         case .retryIndividually(let cause): cause.isDamage
         case .sqlite(let code, _): [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xff)
-        case .corrupt, .notAStore, .strayLog: true
+        case .corrupt, .notAStore, .strayLog, .logDamaged: true
         default: false
         }
     }
@@ -143,6 +163,8 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
             NestError(.diskFull, "the disk is full: nothing was written")
         case .sqlite where self.isDamage, .corrupt:
             NestError(.storageCorrupt, self.description)
+        case .overtaken, .offTheLog:
+            NestError(.notLeader, self.description)
         case .overBudget:
             NestError(.limitExceeded, self.description)
         case .stopping:

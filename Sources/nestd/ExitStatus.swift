@@ -20,8 +20,9 @@ extension StoreError {
         switch self {
         case _ where self.isDamage: 65
         case .locked: 75
-        case .notAStore, .corrupt, .strayLog: 65
-        case .modelDiffers, .invalidModel, .otherFormat, .cannotOpen: 78
+        case .notAStore, .corrupt, .strayLog, .logDamaged: 65
+        case .modelDiffers, .invalidModel, .otherFormat, .cannotOpen, .clusterMismatch: 78
+        case .overtaken, .offTheLog, .uncertain: 75
         case .refused: 65
         case .retryIndividually(let cause): cause.exitStatus
         case .sqlite, .io, .replaced, .overBudget, .stopping, .postponed: 74

@@ -74,6 +74,10 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let cancelled = ErrorCode(rawValue: 0x0505)
     public static let diskFull = ErrorCode(rawValue: 0x0506)
     public static let shuttingDown = ErrorCode(rawValue: 0x0507)
+    /// The node leads and cannot reach the log of its cluster.
+    public static let logUnavailable = ErrorCode(rawValue: 0x0508)
+    /// Another node of the cluster takes writes: `NestError.leader`, if there is one now.
+    public static let notLeader = ErrorCode(rawValue: 0x0509)
     // 06: the server failed
     public static let internalError = ErrorCode(rawValue: 0x0600)
     public static let storageFailure = ErrorCode(rawValue: 0x0601)
@@ -107,6 +111,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
         .ownerGone: "OWNER_GONE", .busy: "BUSY",
         .limitExceeded: "LIMIT_EXCEEDED", .slowConsumer: "SLOW_CONSUMER", .timedOut: "TIMED_OUT",
         .cancelled: "CANCELLED", .diskFull: "DISK_FULL", .shuttingDown: "SHUTTING_DOWN",
+        .logUnavailable: "LOG_UNAVAILABLE", .notLeader: "NOT_LEADER",
         .internalError: "INTERNAL", .storageFailure: "STORAGE_FAILURE", .storageCorrupt: "STORAGE_CORRUPT",
     ]
 
@@ -124,9 +129,10 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
 
     public var retry: Retry {
         switch self {
-        case .busy, .diskFull, .revisionNotReached, .unreachable: .later
+        case .busy, .diskFull, .revisionNotReached, .logUnavailable, .unreachable: .later
         case .cancelled: .now
-        case .protocolViolation, .flowControl, .checksum, .slowConsumer, .shuttingDown, .schemaChanged, .connectionLost:
+        case .protocolViolation, .flowControl, .checksum, .slowConsumer, .shuttingDown, .notLeader, .schemaChanged,
+            .connectionLost:
             .reconnect
         case .timedOut, .internalError, .storageFailure, .outcomeUnknown: .unknownOutcome
         default: .never
@@ -142,6 +148,8 @@ public struct NestError: Error, Equatable, Sendable, CustomStringConvertible {
     public var object: ObjectID?
     /// The faults of the state that the transaction would leave; at most `Limits.faultsPerErrorMax`.
     public var faults: [ValidationFault]
+    /// With `notLeader`: the address of the node that takes writes; `nil` if there is none now, or it is unknown.
+    public var leader: String?
     /// Why the client has no connection; `nil` for every other error. Never on the wire.
     public var connectFault: ConnectFault?
 
@@ -150,12 +158,14 @@ public struct NestError: Error, Equatable, Sendable, CustomStringConvertible {
         _ message: String,
         object: ObjectID? = nil,
         faults: [ValidationFault] = [],
+        leader: String? = nil,
         connectFault: ConnectFault? = nil
     ) {
         self.code = code
         self.message = message
         self.object = object
         self.faults = faults
+        self.leader = leader
         self.connectFault = connectFault
     }
 

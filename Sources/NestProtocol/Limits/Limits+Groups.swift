@@ -6,11 +6,12 @@ extension Limits {
     public static let engine = EngineDefaults()
     public static let storage = StorageLimits()
     public static let clients = ClientLimits()
+    public static let cluster = ClusterLimits()
 
     /// All limits, in the order in which the groups declare them.
     public static let all: [Limit] =
         Limit.list(model) + Limit.list(frames) + Limit.list(connections) + Limit.list(engine) + Limit.list(storage)
-        + Limit.list(clients)
+        + Limit.list(clients) + Limit.list(cluster)
 
     @inlinable public static subscript<Value>(dynamicMember limit: KeyPath<ProtocolLimits, Value>) -> Value {
         self.frames[keyPath: limit]
@@ -30,5 +31,9 @@ extension Limits {
 
     @inlinable public static subscript<Value>(dynamicMember limit: KeyPath<ClientLimits, Value>) -> Value {
         self.clients[keyPath: limit]
+    }
+
+    @inlinable public static subscript<Value>(dynamicMember limit: KeyPath<ClusterLimits, Value>) -> Value {
+        self.cluster[keyPath: limit]
     }
 }

@@ -27,6 +27,7 @@ package struct ErrorMessage: Message, Equatable {
                 for _ in 0..<(try field.count("faults", max: Limits.faultsPerErrorMax, bytesEach: 5)) {
                     error.faults.append(try field.validationFault())
                 }
+            case 3: error.leader = try field.string("leader", max: Limits.nodeAddressBytesMax)
             default: break
             }
         }
@@ -49,6 +50,7 @@ package struct ErrorMessage: Message, Equatable {
                 for fault in faults { field.write(validationFault: fault) }
             }
         }
+        if let leader = self.error.leader { fields.add(3) { $0.write(string: leader) } }
         fields.encode(into: &writer)
     }
 }

@@ -14,7 +14,8 @@ package struct Welcome: Message, Equatable {
     /// The oldest revision at which a subscription may resume from the journal.
     package var oldestRevision: Revision
     package var modelHash: UInt64
-    /// The public number of the client's session, as `history` shows it.
+    /// The public number of the client's session, as `history` shows it; 0: not given yet, because only the leader of a
+    /// cluster gives numbers.
     package var sessionNumber: UInt64
     package var pingIntervalMilliseconds: Int
     package var requestsInFlightMax: Int
@@ -25,6 +26,23 @@ package struct Welcome: Message, Equatable {
     package var role: AccessRole
     /// The part of the store that the client can access; `nil`: all of it.
     package var confinement: AccessConfinement?
+    /// The node's place in its cluster; `nil`: a single node.
+    package var replica: Replica?
+
+    /// What a node of a cluster says of itself.
+    package struct Replica: Equatable, Sendable {
+        /// The name of the store in the log.
+        package var store: String
+        package var role: ReplicaRole
+        /// The address of the node that takes writes; `nil` if there is none now, or it is unknown.
+        package var leader: String?
+
+        package init(store: String, role: ReplicaRole, leader: String?) {
+            self.store = store
+            self.role = role
+            self.leader = leader
+        }
+    }
 
     package init(
         serverName: String,
@@ -40,7 +58,8 @@ package struct Welcome: Message, Equatable {
         subscriptionsMax: Int = Limits.subscriptionsPerConnectionMax,
         creditBytesInitial: Int = Limits.creditBytesInitial,
         role: AccessRole = .admin,
-        confinement: AccessConfinement? = nil
+        confinement: AccessConfinement? = nil,
+        replica: Replica? = nil
     ) {
         self.serverName = serverName
         self.features = features
@@ -56,10 +75,13 @@ package struct Welcome: Message, Equatable {
         self.creditBytesInitial = creditBytesInitial
         self.role = role
         self.confinement = confinement
+        self.replica = replica
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
         var historyID: Identifier128?
+        var replica = Replica(store: "", role: .follower, leader: nil)
+        var isReplica = false
         self.init(
             serverName: "",
             features: [],
@@ -85,11 +107,17 @@ package struct Welcome: Message, Equatable {
             case 12: self.creditBytesInitial = try field.index("credit")
             case 13: self.role = AccessRole(rawValue: try field.byte("role")) ?? .read
             case 14: self.confinement = try field.confinement()
+            case 15: replica.store = try field.string("store", max: Limits.nameBytesMax)
+            case 16:
+                replica.role = ReplicaRole(rawValue: try field.byte("replica role")) ?? .follower
+                isReplica = true
+            case 17: replica.leader = try field.string("leader", max: Limits.nodeAddressBytesMax)
             default: break
             }
         }
         guard let historyID else { throw DecodingFailure(.truncated, "history id") }
         self.historyID = historyID
+        if isReplica { self.replica = replica }
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -101,13 +129,18 @@ package struct Welcome: Message, Equatable {
         fields.add(5) { $0.write(revision: self.revision) }
         fields.add(6) { $0.write(revision: self.oldestRevision) }
         fields.add(7) { $0.write(integer: self.modelHash) }
-        fields.add(8) { $0.write(varint: self.sessionNumber) }
+        if self.sessionNumber > 0 { fields.add(8) { $0.write(varint: self.sessionNumber) } }
         fields.add(9) { $0.write(count: self.pingIntervalMilliseconds) }
         fields.add(10) { $0.write(count: self.requestsInFlightMax) }
         fields.add(11) { $0.write(count: self.subscriptionsMax) }
         fields.add(12) { $0.write(count: self.creditBytesInitial) }
         if self.role != .admin { fields.add(13) { $0.write(byte: self.role.rawValue) } }
         if let confinement { fields.add(14) { $0.write(confinement: confinement) } }
+        if let replica {
+            fields.add(15) { $0.write(string: replica.store) }
+            fields.add(16) { $0.write(byte: replica.role.rawValue) }
+            if let leader = replica.leader { fields.add(17) { $0.write(string: leader) } }
+        }
         fields.encode(into: &writer)
     }
 }

@@ -1,0 +1,54 @@
+import NestModel
+
+/// Limits of a cluster: the log, its replicas, and the leader's lease. Read them by name from ``Limits``.
+public struct ClusterLimits: Sendable {
+    @Bound(.refused, "Bytes of the address and of the name of a node")
+    public var nodeAddressBytesMax = 255
+
+    @Bound(.waits, "Time that a commit waits for the log; then the writes wait beside the engine, and reads go on")
+    public var logCommitSeconds = 2
+
+    @Bound(.refused, "Time without an answer of the log after which waiting writes fail with STORAGE_FAILURE")
+    public var logAnswerSeconds = 10
+
+    @Bound(.inner, "Bytes of a record of the log up to which it is one row; a larger one is stored in parts")
+    public var logBodyBytesMax = 256 << 10
+
+    @Bound(.inner, "Bytes of a part of a record, and of a snapshot")
+    public var logPartBytes = 1 << 20
+
+    @Bound(.refused, "Bytes of a record of the log")
+    public var logRecordBytesMax = 2 << 30
+
+    @Bound(.inner, "Time after which a node that does not renew its lease no longer leads")
+    public var leaseSeconds = 6
+
+    @Bound(.inner, "Interval at which a node renews its lease")
+    public var leaseRenewSeconds = 2
+
+    @Bound(.inner, "Interval at which a follower reads the log")
+    public var logPollMilliseconds = 20
+
+    @Bound(.inner, "Records of the log that a follower reads at a time")
+    public var logPageRecordsMax = 256
+
+    @Bound(.inner, "Interval at which a node writes its position to the log, for the cluster's status")
+    public var replicaNoteSeconds = 10
+
+    @Bound(.refused, "Time without news of the log after which a node is not ready")
+    public var nodeLagSecondsMax = 10
+
+    @Bound(.inner, "Bytes of the log since the last snapshot, at least, before the next is made")
+    public var snapshotLogBytesMin = 64 << 20
+
+    @Bound(.inner, "Time after which the next snapshot is made")
+    public var snapshotSeconds = 24 * 3_600
+
+    @Bound(.cut, "Snapshots kept; records that the oldest contains are removed")
+    public var snapshotsKept = 2
+
+    @Bound(.cut, "Time after which an unfinished snapshot is removed")
+    public var snapshotAbandonedSeconds = 3_600
+
+    init() {}
+}

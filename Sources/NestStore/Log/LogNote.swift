@@ -1,0 +1,111 @@
+import NestModel
+import NestProtocol
+import NestSchema
+
+/// A change of a store that its journal does not contain.
+package enum LogNote: Sendable {
+    /// A session's number and secret id, and when it last wrote.
+    case session(Store.Session)
+    case forgetSessions([UInt64])
+    /// Undo skips this entry. `answer`: an encoded header, the stored reply for an idempotent retry; may be empty.
+    case blocked(Revision, answer: [UInt8])
+    case tokenCreated(Store.Token)
+    case tokenRevoked(UInt64)
+    /// The journal's rows up to this revision are dropped, with the blocked entries up to it.
+    case trim(through: Revision)
+    /// Of a leader record: what the leader knows about the log's server, and the history of the store from now on.
+    case leader(LogServer, historyID: Identifier128)
+
+    private enum Tag {
+        static let session: UInt8 = 1
+        static let forgetSessions: UInt8 = 2
+        static let blocked: UInt8 = 3
+        static let tokenCreated: UInt8 = 4
+        static let tokenRevoked: UInt8 = 5
+        static let trim: UInt8 = 6
+        static let leader: UInt8 = 7
+    }
+
+    fileprivate func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .session(let session):
+            writer.write(byte: Tag.session)
+            writer.write(varint: session.number)
+            writer.write(identifier: session.id)
+            writer.write(integer: session.written)
+        case .forgetSessions(let numbers):
+            writer.write(byte: Tag.forgetSessions)
+            writer.write(count: numbers.count)
+            for number in numbers { writer.write(varint: number) }
+        case .blocked(let revision, let answer):
+            writer.write(byte: Tag.blocked)
+            writer.write(revision: revision)
+            writer.write(count: answer.count)
+            writer.write(raw: answer)
+        case .tokenCreated(let token):
+            writer.write(byte: Tag.tokenCreated)
+            writer.write(varint: token.description.number)
+            writer.write(tokenSecret: token.secretHash)
+            writer.write(tokenGrant: token.description.grant)
+            writer.write(integer: token.description.created)
+        case .tokenRevoked(let number):
+            writer.write(byte: Tag.tokenRevoked)
+            writer.write(varint: number)
+        case .trim(let revision):
+            writer.write(byte: Tag.trim)
+            writer.write(revision: revision)
+        case .leader(let server, let historyID):
+            writer.write(byte: Tag.leader)
+            writer.write(integer: server.timeline)
+            writer.write(byte: server.isReplicated ? 1 : 0)
+            writer.write(identifier: historyID)
+        }
+    }
+
+    fileprivate init(from reader: inout ByteReader) throws(DecodingFailure) {
+        switch try reader.byte("note") {
+        case Tag.session:
+            self = .session(
+                Store.Session(
+                    number: try reader.varint("session number"),
+                    id: try reader.identifier("session"),
+                    written: try reader.integer(Int64.self, "written")
+                )
+            )
+        case Tag.forgetSessions:
+            var numbers: [UInt64] = []
+            for _ in 0..<(try reader.count("sessions")) { numbers.append(try reader.varint("session number")) }
+            self = .forgetSessions(numbers)
+        case Tag.blocked:
+            self = .blocked(try reader.revision("blocked"), answer: try reader.blob("answer"))
+        case Tag.tokenCreated:
+            let number = try reader.varint("token")
+            let secretHash = try reader.tokenSecret("hash")
+            let grant = try reader.tokenGrant()
+            let created = try reader.integer(Int64.self, "created")
+            self = .tokenCreated(
+                Store.Token(
+                    description: TokenDescription(number: number, grant: grant, created: created, lastUsed: 0),
+                    secretHash: secretHash
+                )
+            )
+        case Tag.tokenRevoked: self = .tokenRevoked(try reader.varint("token"))
+        case Tag.trim: self = .trim(through: try reader.revision("trimmed"))
+        case Tag.leader:
+            let server = LogServer(
+                timeline: try reader.integer(UInt32.self, "timeline"),
+                isReplicated: try reader.byte("replicated") != 0
+            )
+            self = .leader(server, historyID: try reader.identifier("history id"))
+        default: throw DecodingFailure(.unsupported, "note")
+        }
+    }
+}
+
+extension ByteWriter {
+    mutating func write(note: LogNote) { note.encode(into: &self) }
+}
+
+extension ByteReader {
+    mutating func note() throws(DecodingFailure) -> LogNote { try LogNote(from: &self) }
+}
