@@ -33,6 +33,10 @@ package final class Store {
         package var checkpointPages = 2_000
         /// The object counts of relationships of at least this size are cached. For tests.
         package var countedFrom = OwnedCounts.countMin
+        /// The cluster's log, if the store belongs to a cluster.
+        package var log: (any SharedLog)?
+        /// Whether a store of a cluster may get another model: for `nestd cluster migrate`.
+        package var migratesReplica = false
         /// Ends the writer's work early.
         package var stopSignal = StopSignal()
 
@@ -45,7 +49,7 @@ package final class Store {
     package let path: String
     package let layout: ModelLayout
     /// The history id. Each new store gets a new one; revisions are numbered within a history.
-    package let historyID: Identifier128
+    package internal(set) var historyID: Identifier128
     /// The history of the backup that the file was until now, whose states have the same revisions; `nil` if it was
     /// none.
     package let restoredHistoryID: Identifier128?
@@ -57,6 +61,8 @@ package final class Store {
     /// The report of the migration when the store was opened; `nil`: there was none.
     package let migration: MigrationReport?
 
+    /// `nil`: the store is a single node's.
+    let membership: LogMembership?
     let connection: Connection
     let journal: Journal
     package let streamedFrom: Int
@@ -100,10 +106,16 @@ package final class Store {
         // A killed process may have left partial backups.
         for name in StoreReader.backupNames(self.path) { StoreFile.removePartial(name) }
         var restored: Identifier128?
-        do {
+        do throws(StoreError) {
             switch try StoreFile.check(self.path) {
+            case .missing where configuration.log != nil: throw LogMembership.missing(self.path)
             case .missing: try Self.create(self.path, configuration.model, historyID: newHistoryID)
-            case .store(isCopy: true): restored = try Self.beginHistoryOfCopy(self.path, newHistoryID)
+            case .store(isCopy: true):
+                restored = try Self.beginHistoryOfCopy(
+                    self.path,
+                    newHistoryID,
+                    hasLog: configuration.log != nil
+                )
             case .store(isCopy: false): break
             case .doubtful: try Self.refuseStrangers(self.path)
             }
@@ -114,7 +126,9 @@ package final class Store {
         do {
             self.connection = try Connection(
                 path: self.path,
-                role: .writer(isVolatile: configuration.location == .memory),
+                role: .writer(
+                    configuration.location == .memory ? .volatile : configuration.log == nil ? .full : .replica
+                ),
                 stopSignal: configuration.stopSignal
             )
         } catch {
@@ -130,6 +144,7 @@ package final class Store {
                 directory: Self.directory(of: self.path),
                 countMax: configuration.bulkObjectsInMemoryMax
             )
+            self.membership = opened.membership
             self.layout = opened.layout
             self.tables = opened.tables
             self.objects = ObjectReader(connection, opened.layout, opened.tables)
@@ -154,17 +169,20 @@ package final class Store {
         var base: Revision
         var nextObjectID: Int64
         var journalBytes: Int64
+        var membership: LogMembership?
         var migration: MigrationReport?
 
         init(
             _ connection: Connection,
             _ model: ManagedObjectModel,
             path: String,
+            membership: LogMembership?,
             migration: MigrationReport? = nil
         ) throws(StoreError) {
             self.layout = ModelLayout(model)
             self.tables = self.layout.entities.map { EntityTable($0, connection) }
             self.journal = Journal(connection: connection, layout: self.layout)
+            self.membership = membership
             self.migration = migration
             guard let newest = try self.journal.newest(), let base = try self.journal.oldestBase() else {
                 throw .corrupt(path: path, reason: "the journal is empty")
@@ -184,6 +202,7 @@ package final class Store {
         newHistoryID: Identifier128
     ) throws(StoreError) -> Opened {
         let stored = try self.storedModel(connection, path: path)
+        let membership = try LogMembership(connection, configuration.log, path: path)
         // After a failed fsync the end of the log may exist only in the kernel's memory and still look complete.
         // Nothing may be appended after it: move the log into the file first. If the disk is full the log stays, and
         // reads still work.
@@ -194,12 +213,15 @@ package final class Store {
         }
         let wanted = configuration.model.renumbered(like: stored, used: try self.usedNumbers(connection, path: path))
         try self.bringUpToDate(connection)
-        guard wanted.hash != stored.hash else { return try Opened(connection, wanted, path: path) }
+        guard wanted.hash != stored.hash else {
+            return try Opened(connection, wanted, path: path, membership: membership)
+        }
+        if membership != nil, !configuration.migratesReplica { throw LogMembership.otherModel(path) }
         let plan = try MigrationPlan(connection, path: path, from: stored, to: wanted)
         try plan.refuse(configuration.removals)
         var report = plan.report
         report.copyPath = try Migration(plan, newHistoryID: newHistoryID).run()
-        return try Opened(connection, wanted, path: path, migration: report)
+        return try Opened(connection, wanted, path: path, membership: membership, migration: report)
     }
 
     /// Returns the directory part of a store's path.

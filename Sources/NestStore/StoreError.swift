@@ -42,6 +42,8 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
     case uncertain
     /// A record of the log is damaged, or does not fit this store.
     case logDamaged(String)
+    /// A sound record of the log contradicts this store: the store is on another line than the log. Nothing was changed.
+    case diverged(String)
     /// The store belongs to a cluster and was opened without its log, or the other way round.
     case clusterMismatch(path: String, reason: String)
     /// The work must be done later or in another way. The caller catches this error: it never reaches a client.
@@ -103,7 +105,7 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
             "this node's store is not on the line of the cluster's log: nothing was written"
         case .uncertain:
             "the cluster's log has not answered: whether the write happened is not known yet"
-        case .logDamaged(let reason):
+        case .logDamaged(let reason), .diverged(let reason):
             reason
         case .clusterMismatch(let path, let reason):
             "the store \(path) \(reason)"

@@ -22,7 +22,7 @@ extension StoreError {
         case .locked: 75
         case .notAStore, .corrupt, .strayLog, .logDamaged: 65
         case .modelDiffers, .invalidModel, .otherFormat, .cannotOpen, .clusterMismatch: 78
-        case .overtaken, .offTheLog, .uncertain: 75
+        case .overtaken, .offTheLog, .uncertain, .diverged: 75
         case .refused: 65
         case .retryIndividually(let cause): cause.exitStatus
         case .sqlite, .io, .replaced, .overBudget, .stopping, .postponed: 74

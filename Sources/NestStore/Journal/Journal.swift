@@ -13,46 +13,63 @@ struct Journal {
         self.layout = layout
     }
 
-    /// Writes the row of a group. `changes` are the inline change sets of its requests, one after the other. Returns
-    /// the number of bytes that it takes, as `size` counts them.
+    /// Writes the row of a group, and returns it. `changes` are the inline change sets of its requests, one after the
+    /// other.
     func append(
         _ results: [WriteResult],
         changes: [UInt8],
         nextObjectID: Int64,
         time: Int64
-    ) throws(StoreError) -> Int {
-        guard let first = results.first?.header.revision, let last = results.last?.header.revision else { return 0 }
+    ) throws(StoreError) -> LogRecord.Row {
+        guard let first = results.first?.header.revision, let last = results.last?.header.revision else {
+            preconditionFailure("a journal row has a revision")
+        }
         var writer = ByteWriter(capacity: results.count * 64)
         writer.write(headers: results.map(\.header))
+        let row = LogRecord.Row(
+            first: first,
+            last: last,
+            nextObjectID: nextObjectID,
+            time: time,
+            headers: writer.bytes,
+            changes: self.pack(changes)
+        )
+        try self.append(row)
+        return row
+    }
+
+    func append(_ row: LogRecord.Row) throws(StoreError) {
         let statement = try self.connection.statement(
             """
             INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """
         )
-        statement.bind(1, Int64(last.rawValue))
-        statement.bind(2, Int64(first.rawValue))
-        statement.bind(3, nextObjectID)
-        statement.bind(4, time)
-        let packed = self.pack(changes)
-        statement.bind(5, blob: writer.bytes)
-        statement.bind(6, blob: packed)
+        statement.bind(1, Int64(row.last.rawValue))
+        statement.bind(2, Int64(row.first.rawValue))
+        statement.bind(3, row.nextObjectID)
+        statement.bind(4, row.time)
+        statement.bind(5, blob: row.headers)
+        statement.bind(6, blob: row.changes)
         try statement.run()
-        return writer.count + packed.count
     }
 
     /// Writes one block. Returns the number of bytes that it takes.
     func appendBlock(_ revision: Revision, _ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Int {
+        let packed = self.pack(bytes)
+        try self.append(LogRecord.Block(revision: revision, number: number, bytes: packed))
+        Failpoint.blockWritten.pass()
+        return packed.count
+    }
+
+    func append(_ block: LogRecord.Block) throws(StoreError) {
         let statement = try self.connection.statement(
             "INSERT INTO nest_journal_block (revision, number, bytes) VALUES (?1, ?2, ?3)"
         )
-        statement.bind(1, Int64(revision.rawValue))
-        let packed = self.pack(bytes)
-        statement.bind(2, Int64(number))
-        statement.bind(3, blob: packed)
+        statement.bind(1, Int64(block.revision.rawValue))
+        statement.bind(2, Int64(block.number))
+        statement.bind(3, blob: block.bytes)
         try statement.run()
-        Failpoint.blockWritten.pass()
-        return packed.count
     }
 
     // MARK: Reading
@@ -133,7 +150,33 @@ struct Journal {
         return (page, count)
     }
 
-    private func headers(_ bytes: [UInt8]) throws(StoreError) -> [JournalHeader] {
+    /// Calls `body` with the blocks of a range of revisions as they are stored, in order, one at a time.
+    func forEachBlock(
+        from first: Revision,
+        through last: Revision,
+        _ body: (LogRecord.Block) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let statement = try self.connection.statement(
+            """
+            SELECT revision, number, bytes FROM nest_journal_block WHERE revision BETWEEN ?1 AND ?2
+            ORDER BY revision, number
+            """
+        )
+        defer { statement.reset() }
+        statement.bind(1, Int64(first.rawValue))
+        statement.bind(2, Int64(last.rawValue))
+        while try statement.step() {
+            try body(
+                LogRecord.Block(
+                    revision: Revision(UInt64(clamping: statement.integer(0))),
+                    number: Int(statement.integer(1)),
+                    bytes: statement.blob(2)
+                )
+            )
+        }
+    }
+
+    func headers(_ bytes: [UInt8]) throws(StoreError) -> [JournalHeader] {
         try self.decoding { () throws(DecodingFailure) in
             try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.headers() }
         }
@@ -179,10 +222,18 @@ struct Journal {
     }
 
     private func entries(_ statement: Statement) throws(StoreError) -> [(header: JournalHeader, changes: [UInt8])] {
-        let changes = try self.unpack(statement.blob(1))
+        try self.entries(headers: statement.blob(0), changes: statement.blob(1))
+    }
+
+    /// Returns the revisions of a row.
+    func entries(
+        headers: [UInt8],
+        changes packed: [UInt8]
+    ) throws(StoreError) -> [(header: JournalHeader, changes: [UInt8])] {
+        let changes = try self.unpack(packed)
         var offset = 0
-        return try self.headers(statement.blob(0)).map { (header) throws(StoreError) in
-            guard offset + header.inlineBytes <= changes.count else { throw self.damaged("a change set is cut short") }
+        return try self.headers(headers).map { (header) throws(StoreError) in
+            guard header.inlineBytes <= changes.count - offset else { throw self.damaged("a change set is cut short") }
             defer { offset += header.inlineBytes }
             return (header, Array(changes[offset..<(offset + header.inlineBytes)]))
         }
@@ -269,7 +320,7 @@ struct Journal {
     func dropOldest() throws(StoreError) -> (last: Revision, time: Int64, bytes: Int64)? {
         let select = try self.connection.statement(
             """
-            SELECT last_revision, time, length(headers) + length(changes), first_revision FROM nest_journal
+            SELECT last_revision, time FROM nest_journal
             WHERE (SELECT count(*) FROM (SELECT 1 FROM nest_journal LIMIT 2)) = 2 ORDER BY last_revision LIMIT 1
             """
         )
@@ -277,27 +328,33 @@ struct Journal {
             select.reset()
             return nil
         }
-        let last = select.integer(0)
+        let last = Revision(UInt64(clamping: select.integer(0)))
         let time = select.integer(1)
-        var bytes = select.integer(2)
-        let first = select.integer(3)
         select.reset()
-        let blocks = try self.connection.statement(
-            "SELECT ifnull(sum(length(bytes)), 0) FROM nest_journal_block WHERE revision BETWEEN ?1 AND ?2"
-        )
-        blocks.bind(1, first)
-        blocks.bind(2, last)
-        _ = try blocks.step()
-        bytes += blocks.integer(0)
-        blocks.reset()
+        return (last, time, try self.drop(through: last))
+    }
+
+    /// Drops the rows up to a revision, and returns their size.
+    func drop(through last: Revision) throws(StoreError) -> Int64 {
+        var bytes: Int64 = 0
+        for sql in [
+            "SELECT ifnull(sum(length(headers) + length(changes)), 0) FROM nest_journal WHERE last_revision <= ?1",
+            "SELECT ifnull(sum(length(bytes)), 0) FROM nest_journal_block WHERE revision <= ?1",
+        ] {
+            let statement = try self.connection.statement(sql)
+            statement.bind(1, Int64(last.rawValue))
+            _ = try statement.step()
+            bytes += statement.integer(0)
+            statement.reset()
+        }
         for sql in [
             "DELETE FROM nest_journal_block WHERE revision <= ?1", "DELETE FROM nest_journal WHERE last_revision <= ?1",
         ] {
             let statement = try self.connection.statement(sql)
-            statement.bind(1, last)
+            statement.bind(1, Int64(last.rawValue))
             try statement.run()
         }
-        return (Revision(UInt64(clamping: last)), time, bytes)
+        return bytes
     }
 
     /// Returns the time of the oldest transaction. The row of revision 0 has no time.

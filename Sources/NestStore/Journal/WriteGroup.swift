@@ -83,7 +83,7 @@ package final class WriteGroup {
     ) throws(StoreError) {
         self.isConcerned = isConcerned
         self.store = store
-        self.time = time
+        self.time = store.membership?.beginGroup(time: time) ?? time
         self.alwaysSavepoint = alwaysSavepoint
         self.revision = store.head
         self.nextObjectID = store.nextObjectID
@@ -285,34 +285,65 @@ package final class WriteGroup {
     /// Records that undo skips an entry, by its newest revision. `answer`: the stored reply for an idempotent retry, if
     /// the request had a key.
     package func block(_ revision: Revision, answer: JournalHeader?) throws(StoreError) {
-        let statement = try self.store.connection.statement(
-            "INSERT OR IGNORE INTO nest_blocked (revision, answer) VALUES (?1, ?2)"
-        )
         var bytes = ByteWriter()
         if let answer { bytes.write(header: answer) }
-        statement.bind(1, Int64(revision.rawValue))
-        statement.bind(2, blob: bytes.bytes)
-        try statement.run()
+        try self.store.block(revision, answer: bytes.bytes)
+        self.store.membership?.notes.append(.blocked(revision, answer: bytes.bytes))
         self.hasNotes = true
     }
 
     /// Makes the group durable: after this returns, its requests may be acknowledged.
+    ///
+    /// In a cluster the group is durable when its record is in the cluster's log. `overtaken`, `offTheLog`, a refusal:
+    /// it never happened. `uncertain`: see `Store.uncertain`. In these cases the group is rolled back.
     package func commit() throws(StoreError) {
         guard let last = self.results.last?.header.revision else {
-            return try self.hasNotes ? self.run("COMMIT") : self.rollback()
+            guard self.hasNotes else { return try self.rollback() }
+            if let membership = self.store.membership { return try self.append(nil, membership) }
+            return try self.run("COMMIT")
         }
-        let bytes = try self.store.journal.append(
+        let row = try self.store.journal.append(
             self.results,
             changes: self.changes,
             nextObjectID: self.nextObjectID,
             time: self.time
         )
         Failpoint.commitWritten.pass()
-        try self.run("COMMIT")
+        if let membership = self.store.membership {
+            try self.append(row, membership)
+        } else {
+            try self.run("COMMIT")
+        }
         Failpoint.commitDurable.pass()
         self.store.head = last
         self.store.nextObjectID = self.nextObjectID
-        self.store.journalBytes += Int64(bytes + self.blockBytes)
+        self.store.journalBytes += Int64(row.byteCount + self.blockBytes)
+    }
+
+    /// Appends the group's record to the cluster's log, and commits. `row`: `nil` without a revision.
+    private func append(_ row: LogRecord.Row?, _ membership: LogMembership) throws(StoreError) {
+        let blockCount = self.results.reduce(0) { $0 + $1.header.blockCount }
+        let record: LogRecord
+        do throws(StoreError) {
+            record = try LogRecord(
+                row == nil ? .notes : .group,
+                writer: try membership.writerOrRefusal(),
+                time: self.time,
+                head: self.revision,
+                row: row,
+                notes: membership.takeNotes(),
+                blockCount: blockCount,
+                directory: self.store.bulkMemory.directory,
+                forEachBlock: { (body) throws(StoreError) in
+                    guard blockCount > 0, let row else { return }
+                    try self.store.journal.forEachBlock(from: row.first, through: row.last, body)
+                }
+            )
+        } catch {
+            // A record that is too large alone is refused alone.
+            throw self.results.count > 1 && error.refusal?.code == .limitExceeded ? error.retryingIndividually : error
+        }
+        try self.store.append(record, membership)
     }
 
     private func rollBackRequest() throws(StoreError) {

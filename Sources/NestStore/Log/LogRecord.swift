@@ -41,6 +41,9 @@ package struct LogRecord: Sendable {
         /// The inline change sets, packed.
         package var changes: [UInt8]
 
+        /// The number of bytes that it takes in the journal, as `Journal.size` counts them.
+        var byteCount: Int { self.headers.count + self.changes.count }
+
         package init(
             first: Revision,
             last: Revision,

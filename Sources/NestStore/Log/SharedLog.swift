@@ -21,11 +21,36 @@ package struct LogState: Hashable, Sendable {
     package var position: LogPosition
     /// The writer of the record at the position.
     package var writer: LogRecord.Writer
+    /// The time of the record at the position.
+    package var time: Int64
+    /// What the newest leader record says about the log's server.
+    package var server: LogServer
 
-    package init(store: Int64, position: LogPosition, writer: LogRecord.Writer) {
+    package init(
+        store: Int64,
+        position: LogPosition,
+        writer: LogRecord.Writer,
+        time: Int64 = 0,
+        server: LogServer = LogServer(timeline: 0, isReplicated: false)
+    ) {
         self.store = store
         self.position = position
         self.writer = writer
+        self.time = time
+        self.server = server
+    }
+
+    /// The state behind a record.
+    func behind(_ record: LogRecord, at position: LogPosition) -> LogState {
+        var state = LogState(
+            store: self.store,
+            position: position,
+            writer: record.writer,
+            time: record.time,
+            server: self.server
+        )
+        for case .leader(let server, _) in record.notes { state.server = server }
+        return state
     }
 }
 

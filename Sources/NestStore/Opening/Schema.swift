@@ -6,6 +6,9 @@ import NestSchema
 enum Schema {
     /// Incremented when older builds can no longer read the store. Written to `PRAGMA user_version`.
     static let version: Int64 = 5
+    /// The format of a store of a cluster, which has the table `nest_log`: an older nestd would write it without the
+    /// cluster's log.
+    static let clusterVersion: Int64 = 6
     /// The oldest format that is upgraded when a store is opened.
     static let oldestVersion: Int64 = 2
     /// "nest" in ASCII, in `PRAGMA application_id`: distinguishes a store from any other SQLite file.
@@ -13,13 +16,14 @@ enum Schema {
 
     /// Refuses a format that this program does not read.
     static func checkVersion(_ version: Int64, path: String) throws(StoreError) {
-        guard !(self.oldestVersion...self.version).contains(version) else { return }
+        guard !(self.oldestVersion...self.clusterVersion).contains(version) else { return }
         let advice =
             version > self.version
             ? "a newer nestd made it: use that version" : "export its objects with the nestd that made it"
         throw .otherFormat(
             path: path,
-            reason: "it has version \(version), this nestd reads \(self.oldestVersion) to \(self.version); \(advice)"
+            reason: "it has version \(version), this nestd reads \(self.oldestVersion) to \(self.clusterVersion); "
+                + advice
         )
     }
 
@@ -69,6 +73,21 @@ enum Schema {
             role TEXT NOT NULL,
             created INTEGER NOT NULL,
             last_used INTEGER NOT NULL
+        ) STRICT
+        """
+
+    /// The place of a store of a cluster in the cluster's log: `LogState`, in one row. Equal on all nodes.
+    static let logTable = """
+        CREATE TABLE nest_log (
+            one INTEGER PRIMARY KEY CHECK (one = 1),
+            store INTEGER NOT NULL,
+            position INTEGER NOT NULL,
+            chain BLOB NOT NULL,
+            epoch INTEGER NOT NULL,
+            node BLOB NOT NULL,
+            time INTEGER NOT NULL,
+            timeline INTEGER NOT NULL,
+            replicated INTEGER NOT NULL
         ) STRICT
         """
 

@@ -151,22 +151,32 @@ extension Store {
     /// The key that marks a copy of a store. A store made from the copy gets its own history id.
     private static let copyMark = "is_copy"
 
-    /// Marks a copy of a store. The copy must not be in use.
+    /// Marks a copy of a store, which leaves the store's cluster. The copy must not be in use.
     static func markAsCopy(_ path: String) throws(StoreError) {
         let connection = try Connection(path: path, role: .copy)
         defer { try? connection.close() }
-        try connection.access { () throws(StoreError) in try self.setMeta(connection, self.copyMark, []) }
+        try connection.access { () throws(StoreError) in
+            try connection.execute("BEGIN IMMEDIATE")
+            try self.setMeta(connection, self.copyMark, [])
+            try LogTable.drop(connection)
+            try connection.execute("COMMIT")
+        }
     }
 
     /// Gives a copied store a new history id when it is first opened, because two stores must not share the names of
     /// their states. This happens before the file has a write-ahead log, so that the file alone shows whether a log is
     /// its own. Returns the history of which it is a copy; `nil` if it is none.
-    static func beginHistoryOfCopy(_ path: String, _ newHistoryID: Identifier128) throws(StoreError) -> Identifier128? {
+    static func beginHistoryOfCopy(
+        _ path: String,
+        _ newHistoryID: Identifier128,
+        hasLog: Bool
+    ) throws(StoreError) -> Identifier128? {
         let connection = try Connection(path: path, role: .copy)
         defer { try? connection.close() }
         let former = try connection.access { () throws(StoreError) -> Identifier128? in
             _ = try self.storedModel(connection, path: path)
             guard try self.meta(connection, self.copyMark) != nil else { return nil }
+            guard !hasLog else { throw LogMembership.ordinary(path) }
             let former = try self.historyID(connection, path: path)
             try connection.execute("BEGIN IMMEDIATE")
             do throws(StoreError) {
@@ -200,7 +210,7 @@ extension Store {
         return id
     }
 
-    private static func pragma(_ connection: Connection, _ name: String) throws(StoreError) -> Int64 {
+    static func pragma(_ connection: Connection, _ name: String) throws(StoreError) -> Int64 {
         let statement = try connection.statement("PRAGMA \(name)")
         defer { statement.reset() }
         return try statement.step() ? statement.integer(0) : 0

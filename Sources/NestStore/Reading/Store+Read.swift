@@ -118,7 +118,7 @@ extension Store {
 
     /// Drops the oldest rows of the journal while it exceeds its limits; the newest row always stays. Returns the new
     /// base if it dropped anything. Call it outside a group. It drops at most `rowsMax` rows, so that no request waits
-    /// long.
+    /// long. Does nothing on a follower, which drops what the leader drops.
     package func trimJournal(
         now: Int64,
         revisionsMax: Int = Limits.journalRevisionsMax,
@@ -132,7 +132,7 @@ extension Store {
         var isOver =
             self.head.rawValue - self.oldestBase.rawValue > UInt64(revisionsMax) || self.journalBytes > Int64(bytesMax)
             || isOld(oldestTime)
-        guard isOver else { return nil }
+        guard isOver, self.membership?.mayAppend ?? true else { return nil }
         try self.connection.statement("BEGIN IMMEDIATE").run()
         do {
             for _ in 0..<rowsMax where isOver {
@@ -146,7 +146,11 @@ extension Store {
             }
             if let dropped { try self.forgetBlocked(through: dropped) }
             Failpoint.trimWritten.pass()
-            try self.connection.statement("COMMIT").run()
+            if let membership = self.membership, let dropped {
+                try self.append(try self.record([.trim(through: dropped)], time: now, membership), membership)
+            } else {
+                try self.connection.statement("COMMIT").run()
+            }
         } catch {
             if self.connection.isInTransaction { try self.connection.statement("ROLLBACK").run() }
             self.journalBytes = try self.journal.size().bytes

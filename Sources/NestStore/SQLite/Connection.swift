@@ -10,10 +10,20 @@ final class Connection {
     enum Role {
         /// The only connection that writes, and the only one that checkpoints: SQLite before 3.51.3 can corrupt a
         /// write-ahead log that two connections checkpoint.
-        case writer(isVolatile: Bool)
+        case writer(Durability)
         case reader
         /// Creates a store or a copy that is not in use yet: without a write-ahead log.
         case copy
+    }
+
+    /// What a commit of the writer survives.
+    enum Durability {
+        /// A power loss.
+        case full
+        /// A power loss, except for the newest commits: the store is a copy of the cluster's log, which has them.
+        case replica
+        /// Nothing: the store ends with the process.
+        case volatile
     }
 
     let path: String
@@ -62,11 +72,17 @@ final class Connection {
     private static func pragmas(_ role: Role) -> [String] {
         let common = ["trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"]
         switch role {
-        case .writer(let isVolatile):
+        case .writer(let durability):
+            let synchronous =
+                switch durability {
+                case .full: "FULL"
+                case .replica: "NORMAL"
+                case .volatile: "OFF"
+                }
             // SQLite keeps a savepoint's changes in a file, because they grow with the request.
             return common + [
-                "temp_store = \(isVolatile ? "MEMORY" : "FILE")", "page_size = 4096", "journal_mode = WAL",
-                "synchronous = \(isVolatile ? "OFF" : "FULL")", "wal_autocheckpoint = 0", "secure_delete = OFF",
+                "temp_store = \(durability == .volatile ? "MEMORY" : "FILE")", "page_size = 4096",
+                "journal_mode = WAL", "synchronous = \(synchronous)", "wal_autocheckpoint = 0", "secure_delete = OFF",
                 "cache_size = -65536",
             ]
         case .copy:

@@ -17,6 +17,14 @@ package enum Failpoint: String, CaseIterable, Sendable {
     /// The group is written except for its COMMIT; then the group is durable, and no client has its reply.
     case commitWritten = "commit.written"
     case commitDurable = "commit.durable"
+    /// A store of a cluster has written everything and is about to append its record to the cluster's log; then the
+    /// record is in the log, and the store has not committed yet.
+    case logAppending = "log.appending"
+    case logAppended = "log.appended"
+    /// A record of the cluster's log is applied, but not yet committed.
+    case recordApplied = "record.applied"
+    /// A snapshot from the cluster's log is complete under its temporary name.
+    case snapshotLaid = "snapshot.laid"
     /// Before the log is moved into the file, and after.
     case checkpointBegun = "checkpoint.begun"
     case checkpointDone = "checkpoint.done"

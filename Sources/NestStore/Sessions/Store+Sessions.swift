@@ -39,6 +39,11 @@ extension Store {
 
     /// Saves a session and the time of its last write. Call it inside a group.
     package func saveSession(_ session: Session) throws(StoreError) {
+        try self.write(session)
+        self.membership?.notes.append(.session(session))
+    }
+
+    func write(_ session: Session) throws(StoreError) {
         let statement = try self.connection.statement(
             """
             INSERT INTO nest_session (number, id, written) VALUES (?1, ?2, ?3)
@@ -53,8 +58,17 @@ extension Store {
         try statement.run()
     }
 
-    /// Deletes sessions. Their numbers are not assigned again: the caller keeps the newest session.
+    /// Deletes sessions. Their numbers are not assigned again: the caller keeps the newest session. Call it outside a
+    /// transaction. Throws `overtaken` on a follower, which forgets what the leader forgets.
     package func forgetSessions(_ numbers: [UInt64]) throws(StoreError) {
+        guard self.membership != nil else { return try self.deleteSessions(numbers) }
+        try self.commitNotes { () throws(StoreError) in
+            try self.deleteSessions(numbers)
+            return [.forgetSessions(numbers)]
+        }
+    }
+
+    func deleteSessions(_ numbers: [UInt64]) throws(StoreError) {
         for number in numbers {
             let statement = try self.connection.statement("DELETE FROM nest_session WHERE number = ?1")
             statement.bind(1, Int64(number))
@@ -84,6 +98,16 @@ extension Store {
             blocked.append((Revision(UInt64(clamping: statement.integer(0))), answer))
         }
         return blocked
+    }
+
+    /// Saves that undo skips an entry. `answer`: an encoded header, or nothing.
+    func block(_ revision: Revision, answer: [UInt8]) throws(StoreError) {
+        let statement = try self.connection.statement(
+            "INSERT OR IGNORE INTO nest_blocked (revision, answer) VALUES (?1, ?2)"
+        )
+        statement.bind(1, Int64(revision.rawValue))
+        statement.bind(2, blob: answer)
+        try statement.run()
     }
 
     func forgetBlocked(through revision: Revision) throws(StoreError) {

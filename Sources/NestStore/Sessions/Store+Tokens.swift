@@ -63,23 +63,52 @@ extension Store {
             return token
         }
         try Self.check(grant, among: existing.map(\.description), of: self)
+        guard self.membership != nil else {
+            try self.insertToken(number: nil, grant, secretHash: secretHash, created: now)
+            return try self.newestToken()
+        }
+        var created: Token?
+        try self.commitNotes(time: now) { () throws(StoreError) in
+            try self.insertToken(number: nil, grant, secretHash: secretHash, created: now)
+            let token = try self.newestToken()
+            created = token
+            return [.tokenCreated(token)]
+        }
+        guard let created else { preconditionFailure("the token is in the record") }
+        return created
+    }
+
+    private func newestToken() throws(StoreError) -> Token {
+        guard let token = try self.tokens().last else {
+            throw .corrupt(path: self.path, reason: "a token is missing")
+        }
+        return token
+    }
+
+    /// `number`: `nil` for the next one.
+    func insertToken(
+        number: UInt64?,
+        _ grant: TokenGrant,
+        secretHash: TokenSecret,
+        created: Int64
+    ) throws(StoreError) {
         let insert = try self.connection.statement(
-            "INSERT INTO nest_token (hash, grant_bytes, name, role, created, last_used) VALUES (?1, ?2, ?3, ?4, ?5, 0)"
+            """
+            INSERT INTO nest_token (number, hash, grant_bytes, name, role, created, last_used)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)
+            """
         )
         var hash = ByteWriter()
         hash.write(tokenSecret: secretHash)
         var bytes = ByteWriter()
         bytes.write(tokenGrant: grant)
-        insert.bind(1, blob: hash.bytes)
-        insert.bind(2, blob: bytes.bytes)
-        insert.bind(3, text: grant.name)
-        insert.bind(4, text: grant.role.description)
-        insert.bind(5, now)
+        if let number { insert.bind(1, Int64(number)) } else { insert.bindNull(1) }
+        insert.bind(2, blob: hash.bytes)
+        insert.bind(3, blob: bytes.bytes)
+        insert.bind(4, text: grant.name)
+        insert.bind(5, text: grant.role.description)
+        insert.bind(6, created)
         try insert.run()
-        guard let token = try self.tokens().last else {
-            throw .corrupt(path: self.path, reason: "a token is missing")
-        }
-        return token
     }
 
     /// Revokes a token, durable on return. Call it outside a transaction.
@@ -101,6 +130,14 @@ extension Store {
 
     /// Removes a token without a check of the remaining tokens.
     package func removeToken(_ number: UInt64) throws(StoreError) {
+        guard self.membership != nil else { return try self.deleteToken(number) }
+        try self.commitNotes { () throws(StoreError) in
+            try self.deleteToken(number)
+            return [.tokenRevoked(number)]
+        }
+    }
+
+    func deleteToken(_ number: UInt64) throws(StoreError) {
         let statement = try self.connection.statement("DELETE FROM nest_token WHERE number = ?1")
         statement.bind(1, Int64(number))
         try statement.run()
@@ -131,7 +168,7 @@ extension Store {
         guard try StoreFile.check(path) != .missing else { return nil }
         let lock = try StoreLock(storePath: path)
         defer { withExtendedLifetime(lock) {} }
-        let connection = try Connection(path: path, role: .writer(isVolatile: false))
+        let connection = try Connection(path: path, role: .writer(.full))
         defer { try? connection.close() }
         return try connection.access { () throws(StoreError) in try Self.storedModel(connection, path: path) }
     }
