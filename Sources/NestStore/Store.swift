@@ -103,8 +103,10 @@ package final class Store {
         self.ownedCounts = OwnedCounts(countMin: configuration.countedFrom)
         try StoreFile.checkKind(self.path)
         self.lock = try StoreLock(storePath: self.path)
-        // A killed process may have left partial backups.
-        for name in StoreReader.backupNames(self.path) { StoreFile.removePartial(name) }
+        // A killed process may have left partial backups and snapshots.
+        for name in StoreReader.backupNames(self.path) + [StoreReader.snapshotName(self.path)] {
+            StoreFile.removePartial(name)
+        }
         var restored: Identifier128?
         do throws(StoreError) {
             switch try StoreFile.check(self.path) {

@@ -42,7 +42,7 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
     case uncertain
     /// A record of the log is damaged, or does not fit this store.
     case logDamaged(String)
-    /// A sound record of the log contradicts this store: the store is on another line than the log. Nothing was changed.
+    /// A whole record of the log contradicts this store, which is on another line than the log. Nothing was changed.
     case diverged(String)
     /// The store belongs to a cluster and was opened without its log, or the other way round.
     case clusterMismatch(path: String, reason: String)

@@ -17,8 +17,42 @@ package final class SpoolFile: Sendable {
         self.descriptor = descriptor
     }
 
+    /// Opens a file for reading. The file may be removed while it is open.
+    init(reading path: String) throws(StoreError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .io(operation: "opening \(path)", errno: errno) }
+        self.descriptor = descriptor
+    }
+
+    /// Creates a file that keeps its name. There must be none yet.
+    init(creating path: String) throws(StoreError) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .io(operation: "creating \(path)", errno: errno) }
+        self.descriptor = descriptor
+    }
+
     deinit {
         close(self.descriptor)
+    }
+
+    /// Returns the number of bytes in the file.
+    func size() throws(StoreError) -> Int {
+        var status = stat()
+        guard fstat(self.descriptor, &status) == 0 else { throw .io(operation: "reading a file's size", errno: errno) }
+        return Int(status.st_size)
+    }
+
+    /// Writes all of `bytes`.
+    func write(_ bytes: [UInt8], at offset: Int) throws(StoreError) {
+        // The closure of `withUnsafeBytes` cannot throw a typed error: the `Result` keeps the type.
+        let result = bytes.withUnsafeBytes { buffer -> Result<Void, StoreError> in
+            do throws(StoreError) {
+                return .success(try self.write(buffer, at: offset))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
     }
 
     /// Writes all of `bytes`.
@@ -77,15 +111,7 @@ package struct SpooledChunks: Sendable {
         var record = ByteRecord(capacity: chunk.count + 4)
         record.append(chunk)
         let bytes = record.bytes
-        let result = bytes.withUnsafeBytes { buffer -> Result<Void, StoreError> in
-            do throws(StoreError) {
-                try self.file.write(buffer, at: self.byteCount)
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        }
-        try result.get()
+        try self.file.write(bytes, at: self.byteCount)
         self.byteCount += bytes.count
         self.chunkCount += 1
     }

@@ -65,12 +65,12 @@ package struct LogBytesWriter {
 
     package mutating func append(_ bytes: [UInt8]) throws(StoreError) {
         if let file {
-            try Self.write(bytes, to: file, at: self.count)
+            try file.write(bytes, at: self.count)
         } else if self.count + bytes.count <= self.memoryMax {
             self.memory += bytes
         } else {
             let file = try SpoolFile(directory: self.directory)
-            try Self.write(self.memory + bytes, to: file, at: 0)
+            try file.write(self.memory + bytes, at: 0)
             self.file = file
             self.memory = []
         }
@@ -79,16 +79,5 @@ package struct LogBytesWriter {
 
     package consuming func finish() -> LogBytes {
         if let file = self.file { LogBytes(file, count: self.count) } else { LogBytes(self.memory) }
-    }
-
-    private static func write(_ bytes: [UInt8], to file: SpoolFile, at offset: Int) throws(StoreError) {
-        let result = bytes.withUnsafeBytes { buffer -> Result<Void, StoreError> in
-            do throws(StoreError) {
-                return .success(try file.write(buffer, at: offset))
-            } catch {
-                return .failure(error)
-            }
-        }
-        try result.get()
     }
 }

@@ -66,7 +66,7 @@ extension Store {
         }
     }
 
-    /// Tells the store what became of the record whose fate was open. Returns what the record did if it is in the log:
+    /// Notes what became of the record whose fate was open. Returns what the record did if it is in the log:
     /// the store applies it as a follower would. `unknown`, or no open record: nothing happens.
     package func settle(
         _ outcome: AppendOutcome,

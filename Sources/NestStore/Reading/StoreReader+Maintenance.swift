@@ -36,7 +36,7 @@ extension StoreReader {
         do throws(StoreError) {
             let file = try Self.takeName(self.path)
             defer { StoreFile.removePartial(file) }
-            try self.copy(to: file, bytesLeftMin: bytesLeftMin, deadline: deadline)
+            try self.copy(to: file, purpose: "a backup", copies: 2, bytesLeftMin: bytesLeftMin, deadline: deadline)
             try Store.markAsCopy(file)
             Failpoint.backupMade.pass()
             let (revision, historyID) = try self.names(of: file)
@@ -88,7 +88,14 @@ extension StoreReader {
         throw .refused(.busy, "other backups are running: try again later")
     }
 
-    private func copy(to file: String, bytesLeftMin: Int, deadline: ReadDeadline) throws(StoreError) {
+    /// `copies`: how many copies of the store the directory must have space for.
+    func copy(
+        to file: String,
+        purpose: String,
+        copies: Int,
+        bytesLeftMin: Int,
+        deadline: ReadDeadline
+    ) throws(StoreError) {
         let connection = try Connection(path: self.path, role: .reader)
         defer { try? connection.close() }
         try connection.limited(by: deadline, "stop nestd and copy its file") { () throws(StoreError) in
@@ -98,12 +105,14 @@ extension StoreReader {
                 )
                 let size = try pages.step() ? Int(pages.integer(0)) : 0
                 pages.reset()
-                if let free = StoreHealth.freeBytes(self.spoolDirectory), free < 2 * size + bytesLeftMin {
+                let needed = copies * size + bytesLeftMin
+                if let free = StoreHealth.freeBytes(self.spoolDirectory), free < needed {
                     throw .refused(
                         .diskFull,
                         """
-                        a backup needs space for two copies of the store next to it, and \(bytesLeftMin >> 20) MiB \
-                        that stay free, \((2 * size + bytesLeftMin) >> 20) MiB in total: \(free >> 20) MiB are free
+                        \(purpose) needs space for \(copies == 1 ? "a copy" : "two copies") of the store next to it, and \
+                        \(bytesLeftMin >> 20) MiB that stay free, \(needed >> 20) MiB in total: \(free >> 20) MiB are \
+                        free
                         """
                     )
                 }
