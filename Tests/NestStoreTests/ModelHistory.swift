@@ -36,6 +36,10 @@ final class ModelHistory {
     private(set) var refused: [ErrorCode: Int] = [:]
     private var idsSeen: Set<ObjectID> = []
     private var mutations: [Mutation] = []
+    /// The change sets that the replica has not made yet.
+    private var written: [ChangeSet] = []
+    /// When the stores change their roles.
+    private var roles: SeededRandom
 
     init(seed: UInt64) throws {
         self.seed = seed
@@ -44,8 +48,8 @@ final class ModelHistory {
         self.model = try self.draft.compile()
         let isReopened = seed % 8 == 5
         self.isReopened = isReopened
-        self.fixture = try Fixture(self.model) { configuration in
-            if !isReopened { configuration.location = .memory }
+        self.roles = SeededRandom(seed: ~seed)
+        self.fixture = try Fixture(self.model, inMemory: !isReopened, isReplicated: true) { configuration in
             // Small limits, so that changes are streamed and gaps run out all the time, or the limits of a server.
             guard !seed.isMultiple(of: 4) else { return }
             configuration.streamedFrom = random.below(5)
@@ -103,6 +107,25 @@ final class ModelHistory {
         self.expect(self.fixture.store.head == self.log.last?.revision ?? Revision(0), "the head is wrong")
         if self.step.isMultiple(of: 4) { try self.checkInvariants() }
         if self.isReopened, self.random.oneIn(16) { try self.fixture.reopen() }
+        try self.replay()
+    }
+
+    /// The replica becomes the same store, with the same change sets. Then at times it leads, and the other follows.
+    private func replay() throws {
+        guard let replica = self.fixture.replica else { return }
+        let store = self.fixture.store
+        let applied = try replica.catchUp().flatMap(\.changes)
+        guard applied.count == self.written.count else { throw self.fail("\(applied.count) revisions replayed") }
+        for (own, written) in zip(applied, self.written) {
+            let texts = (try own.everything(replica.store), try written.everything(store))
+            guard texts.0 == texts.1 else { throw self.fail("replayed as \(texts.0), not \(texts.1)") }
+        }
+        self.written = []
+        guard try replica.store.tableHash() == store.tableHash(), replica.store.remembered == store.remembered else {
+            let differences = try replica.store.differences(from: store)
+            throw self.fail("the replica differs: \(differences), \(replica.store.remembered), \(store.remembered)")
+        }
+        if self.roles.oneIn(8) { try self.fixture.exchange() }
     }
 
     private func transact(
@@ -153,6 +176,7 @@ final class ModelHistory {
         let placed = Set(naive.placed.map { new.ids[$0] ?? $0 })
         try self.check(changes, state, new.graph, placed)
         if let changes {
+            self.written.append(changes)
             let isAnew = self.mayBeAnew(placed)
             self.log.append(
                 Entry(revision: changes.revision, before: self.graph, after: new.graph, isAnew: isAnew)
@@ -315,6 +339,8 @@ final class ModelHistory {
         let isAnew = self.log.first { $0.revision == revision }?.isAnew ?? false
         let entry = Entry(revision: changes.revision, before: before, after: graph, isAnew: isAnew)
         self.log.append(entry)
+        self.written.append(changes)
+        try self.replay()
         return .success(entry)
     }
 

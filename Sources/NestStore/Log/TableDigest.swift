@@ -8,7 +8,6 @@ package final class TableDigest: @unchecked Sendable {
     /// The position whose state is hashed.
     package let position: LogPosition
     private let connection: Connection
-    private static let pieceBytes = 64 << 10
 
     fileprivate init(path: String) throws(StoreError) {
         let connection = try Connection(path: path, role: .reader)
@@ -32,13 +31,28 @@ package final class TableDigest: @unchecked Sendable {
         try self.connection.limited(by: deadline, "verify when the cluster is less busy") { () throws(StoreError) in
             try self.connection.access { () throws(StoreError) in
                 defer { try? self.connection.execute("ROLLBACK") }
-                var hash = RunningHash()
-                var piece = ByteWriter(capacity: Self.pieceBytes * 2)
-                for table in try self.tables() { try self.add(table, &piece, &hash) }
-                hash.update(piece.bytes)
-                return hash.finish()
+                return try TableHash(self.connection).compute()
             }
         }
+    }
+}
+
+/// Hashes all tables as SQLite stores them, each in the order of its key.
+struct TableHash {
+    private let connection: Connection
+    private static let pieceBytes = 64 << 10
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// Call it in a read transaction.
+    func compute() throws(StoreError) -> Identifier128 {
+        var hash = RunningHash()
+        var piece = ByteWriter(capacity: Self.pieceBytes)
+        for table in try self.tables() { try self.add(table, &piece, &hash) }
+        hash.update(piece.bytes)
+        return hash.finish()
     }
 
     private struct Table {
@@ -50,13 +64,13 @@ package final class TableDigest: @unchecked Sendable {
     /// The tables by name, each with its columns in the order of the table.
     private func tables() throws(StoreError) -> [Table] {
         var tables: [Table] = []
-        let names = try self.connection.prepare(
+        let names = try self.connection.statement(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_stat%' ORDER BY name"
         )
         while try names.step() { tables.append(Table(name: names.text(0), columns: [], key: [])) }
         names.reset()
         for index in tables.indices {
-            let columns = try self.connection.prepare("SELECT name, pk FROM pragma_table_info(?1) ORDER BY cid")
+            let columns = try self.connection.statement("SELECT name, pk FROM pragma_table_info(?1) ORDER BY cid")
             columns.bind(1, text: tables[index].name)
             var key: [(Int64, String)] = []
             while try columns.step() {
@@ -75,7 +89,7 @@ package final class TableDigest: @unchecked Sendable {
     private func add(_ table: Table, _ piece: inout ByteWriter, _ hash: inout RunningHash) throws(StoreError) {
         let columns = table.columns.map { EntitySQL.quoted($0) }.joined(separator: ", ")
         let key = table.key.map { EntitySQL.quoted($0) }.joined(separator: ", ")
-        let rows = try self.connection.prepare(
+        let rows = try self.connection.statement(
             "SELECT \(columns) FROM \(EntitySQL.quoted(table.name)) ORDER BY \(key)"
         )
         defer { rows.reset() }

@@ -11,7 +11,9 @@ final class Fixture {
     private(set) var store: Store
     /// The time of the last request, in microseconds.
     private(set) var time: Int64 = 1
-    private let configuration: Store.Configuration
+    private var configuration: Store.Configuration
+    /// The other store of its cluster; `nil` for a single store.
+    private(set) var replica: Replica?
 
     static let item = EntityNumber(1)
     static let title = PropertyNumber(1)
@@ -19,22 +21,42 @@ final class Fixture {
 
     var path: String { self.directory.path + "/nest.sqlite" }
 
-    /// `tune`: changes limits, or the location of the store.
+    /// `isReplicated`: the store leads a cluster of two. `tune`: changes limits, or the location of the store.
     init(
         _ model: ManagedObjectModel = .nestedList,
         inMemory: Bool = false,
+        isReplicated: Bool = false,
         tune: (inout Store.Configuration) -> Void = { _ in }
     ) throws {
         self.directory = TemporaryDirectory(inMemory: inMemory)
         var configuration = Store.Configuration(location: .file(self.directory.path + "/nest.sqlite"), model: model)
         tune(&configuration)
-        self.configuration = configuration
         self.store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 2))
+        if isReplicated {
+            let replica = try Replica(of: self.store, configuration, self.directory.path)
+            self.replica = replica
+            configuration.log = replica.log
+            self.store = try Store(configuration, newHistoryID: Identifier128(high: 5, low: 6))
+            try replica.lead(self.store)
+        }
+        self.configuration = configuration
+    }
+
+    /// The follower leads from now on: it is `store`, and the former leader is the replica's store.
+    func exchange() throws {
+        guard let replica else { preconditionFailure("a cluster") }
+        try replica.catchUp()
+        let former = self.store
+        self.configuration.location = .file(replica.store.path)
+        self.store = replica.exchange(former)
+        try replica.lead(self.store)
+        try replica.catchUp()
     }
 
     func reopen() throws {
         try self.store.close()
         self.store = try Store(self.configuration, newHistoryID: Identifier128(high: 3, low: 4))
+        try self.replica?.lead(self.store)
     }
 
     /// Runs several requests in one group.

@@ -1,0 +1,132 @@
+import NestModel
+import NestSchema
+import NestTestSupport
+
+@testable import NestStore
+
+/// The follower of a cluster of two stores, and their log.
+final class Replica {
+    let log: MemoryLog
+    private(set) var store: Store
+    private let configuration: Store.Configuration
+    private var epoch: Int64 = 0
+
+    /// Makes an ordinary store the first state of a log, lays its snapshot down as a second store, and closes it.
+    init(of first: Store, _ configuration: Store.Configuration, _ directory: String) throws {
+        let node = Identifier128(high: 7, low: 0)
+        let server = LogServer(timeline: 1, isReplicated: true)
+        let (record, position) = try first.enterCluster(
+            store: 1,
+            writer: LogRecord.Writer(node: node, epoch: 0),
+            server: server,
+            now: 0
+        )
+        self.log = MemoryLog(LogEntry(position: position, bytes: record.bytes))
+        var configuration = configuration
+        configuration.location = .file(directory + "/replica.sqlite")
+        configuration.log = self.log
+        self.configuration = configuration
+        try Self.layDown(try first.reader.snapshot(bytesLeftMin: 0), at: directory + "/replica.sqlite")
+        try first.close()
+        self.store = try Store(configuration, newHistoryID: Identifier128(high: 8, low: 8))
+    }
+
+    deinit {
+        try? self.store.close()
+    }
+
+    static func layDown(_ snapshot: StoreSnapshot, at path: String) throws {
+        let download = try SnapshotDownload(snapshot.description, at: path)
+        for index in 0..<snapshot.description.partCount { try download.add(try snapshot.part(index)) }
+        try download.publish(store: 1)
+    }
+
+    /// Makes a store lead in the next epoch.
+    @discardableResult
+    func lead(_ store: Store, server: LogServer? = nil, historyID: Identifier128? = nil) throws -> AppliedRecord {
+        self.epoch += 1
+        return try store.lead(
+            as: LogRecord.Writer(node: Identifier128(high: 7, low: UInt64(self.epoch)), epoch: self.epoch),
+            server: server ?? LogServer(timeline: 1, isReplicated: true),
+            historyID: historyID ?? store.historyID,
+            now: self.epoch
+        )
+    }
+
+    /// Applies what the log has behind the follower.
+    @discardableResult
+    func catchUp() throws -> [AppliedRecord] {
+        try self.log.entries(after: self.store.logState?.position.position ?? 0).map {
+            try self.store.apply($0, isConcerned: { _ in true })
+        }
+    }
+
+    /// Returns the follower; `former` follows from now on.
+    func exchange(_ former: Store) -> Store {
+        let follower = self.store
+        former.follow()
+        self.store = former
+        return follower
+    }
+}
+
+extension Store {
+    /// The hash of all tables, on the store's own connection.
+    func tableHash() throws -> Identifier128 {
+        try self.access { try TableHash(self.connection).compute() }
+    }
+
+    /// What the memory of a store keeps beside its tables.
+    var remembered: [Int64] {
+        [
+            Int64(self.head.rawValue), Int64(self.oldestBase.rawValue), self.nextObjectID, self.journalBytes,
+            self.logState?.position.position ?? -1,
+        ]
+    }
+
+    /// The tables in which two stores differ, with their first different row, for messages.
+    func differences(from other: Store) throws -> [String] {
+        var names: [String] = []
+        try self.forEachRow("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
+            names.append($0.text(0))
+            return true
+        }
+        return try names.compactMap { name in
+            let (own, others) = (try self.texts(name), try other.texts(name))
+            guard own != others else { return nil }
+            let index = zip(own, others).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+            let at = index ?? min(own.count, others.count)
+            let row = { (rows: [String]) in at < rows.count ? rows[at] : "no row" }
+            return "\(name): \(row(own)), not \(row(others))"
+        }
+    }
+
+    private func texts(_ table: String) throws -> [String] {
+        var columns: [String] = []
+        try self.forEachRow("SELECT name FROM pragma_table_info('\(table)')") {
+            if $0.text(0) != "last_used" { columns.append("quote(\"\($0.text(0))\")") }
+            return true
+        }
+        var texts: [String] = []
+        try self.forEachRow("SELECT \(columns.joined(separator: "||','||")) FROM \"\(table)\"") {
+            texts.append($0.text(0))
+            return true
+        }
+        return texts
+    }
+}
+
+extension ChangeSet {
+    /// A text of everything that the set says, in the order of the objects' ids.
+    func everything(_ store: Store) throws -> [String] {
+        var lines: [String] = []
+        try store.access {
+            try store.forEachChangedObject(self) { object in
+                lines.append("\(object.id) \(object.entity) \(object.before as Any) \(object.after as Any)")
+            }
+        }
+        return lines.sorted() + self.repositions.map { "\($0)" } + [
+            "\(self.revision): \(self.insertedCount), \(self.updatedCount), \(self.deletedCount)"
+        ]
+    }
+}
