@@ -117,8 +117,9 @@ final class ModelHistory {
         let applied = try replica.catchUp().flatMap(\.changes)
         guard applied.count == self.written.count else { throw self.fail("\(applied.count) revisions replayed") }
         for (own, written) in zip(applied, self.written) {
-            let texts = (try own.everything(replica.store), try written.everything(store))
-            guard texts.0 == texts.1 else { throw self.fail("replayed as \(texts.0), not \(texts.1)") }
+            if let difference = try own.difference(from: written, replica.store, store) {
+                throw self.fail("revision \(own.revision) is replayed as \(difference)")
+            }
         }
         self.written = []
         guard try replica.store.tableHash() == store.tableHash(), replica.store.remembered == store.remembered else {

@@ -169,7 +169,11 @@ extension Commit {
             return
         }
         self.sessions.coalescing.breakRun(request.session)
-        results[results.count - 1] = turn.group.completeLast(key: request.key, conflicts: conflicts)
+        results[results.count - 1] = turn.group.completeLast(
+            key: request.key,
+            conflicts: conflicts,
+            revisionCount: results.count
+        )
         self.scopes.take(results, of: request)
         for result in results { try self.take(result, turn, &pending) }
     }

@@ -80,5 +80,6 @@ extension Receipt {
             name: header.name,
             conflicts: header.conflicts
         )
+        self.revisionCount = header.revisionCount
     }
 }

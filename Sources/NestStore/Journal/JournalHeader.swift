@@ -24,6 +24,9 @@ package final class JournalHeader: Sendable {
     /// The key for undo coalescing: the session's next write joins this one if it has the same key. `nil`: no write
     /// joins.
     package let coalescingKey: String?
+    /// How many revisions, this one being the last, answer the request: an undo may become several. Written in a cluster
+    /// only, where another node may have to answer a retry.
+    package let revisionCount: Int
     /// The token scope of the write. Headers from before format 5 have none, which means everything.
     package let scope: WriteScope
     /// The number of blocks of a bulk change set.
@@ -44,6 +47,7 @@ package final class JournalHeader: Sendable {
         entry: Revision? = nil,
         conflicts: UndoConflicts = UndoConflicts(),
         coalescingKey: String? = nil,
+        revisionCount: Int = 1,
         scope: WriteScope = .everything,
         blockCount: Int = 0,
         inlineBytes: Int = 0
@@ -60,14 +64,20 @@ package final class JournalHeader: Sendable {
         self.entry = entry
         self.conflicts = conflicts
         self.coalescingKey = coalescingKey
+        self.revisionCount = revisionCount
         self.scope = scope
         self.blockCount = blockCount
         self.inlineBytes = inlineBytes
     }
 
-    /// Returns a copy with an idempotency key and the conflicts of an undo.
-    func answering(_ key: Identifier128?, _ conflicts: UndoConflicts) -> JournalHeader {
-        self.copy(key: key, conflicts: conflicts, coalescingKey: self.coalescingKey)
+    /// Returns a copy with an idempotency key, the conflicts of an undo, and the number of its revisions.
+    func answering(_ key: Identifier128?, _ conflicts: UndoConflicts, revisionCount: Int) -> JournalHeader {
+        self.copy(
+            key: key,
+            conflicts: conflicts,
+            coalescingKey: self.coalescingKey,
+            revisionCount: revisionCount
+        )
     }
 
     /// Returns a copy with a coalescing key.
@@ -75,11 +85,12 @@ package final class JournalHeader: Sendable {
         self.copy(key: self.key, conflicts: self.conflicts, coalescingKey: coalescingKey)
     }
 
-    /// Returns a copy. `inlineBytes`: `nil` for the same number.
+    /// Returns a copy. `revisionCount`, `inlineBytes`: `nil` for the same number.
     func copy(
         key: Identifier128?,
         conflicts: UndoConflicts,
         coalescingKey: String?,
+        revisionCount: Int? = nil,
         inlineBytes: Int? = nil
     ) -> JournalHeader {
         JournalHeader(
@@ -95,6 +106,7 @@ package final class JournalHeader: Sendable {
             entry: self.entry,
             conflicts: conflicts,
             coalescingKey: coalescingKey,
+            revisionCount: revisionCount ?? self.revisionCount,
             scope: self.scope,
             blockCount: self.blockCount,
             inlineBytes: inlineBytes ?? self.inlineBytes
@@ -108,6 +120,7 @@ private enum HeaderFlags {
     static let kind: UInt8 = 0x0f
     static let entry: UInt8 = 0x10
     static let conflicts: UInt8 = 0x20
+    static let revisionCount: UInt8 = 0x40
     static let scope: UInt8 = 0x80
 }
 
@@ -132,6 +145,7 @@ extension ByteWriter {
         let more =
             (header.entry == nil ? 0 : HeaderFlags.entry) | (header.conflicts.isEmpty ? 0 : HeaderFlags.conflicts)
             | (header.scope.limit == nil ? 0 : HeaderFlags.scope)
+            | (header.revisionCount == 1 ? 0 : HeaderFlags.revisionCount)
         self.write(byte: header.kind.rawValue | more)
         self.write(revision: header.reverted ?? Revision(0))
         self.write(string: header.name)
@@ -143,6 +157,7 @@ extension ByteWriter {
         if let entry = header.entry { self.write(revision: entry) }
         if !header.conflicts.isEmpty { self.write(undoConflicts: header.conflicts) }
         if header.scope.limit != nil { self.write(scope: header.scope) }
+        if header.revisionCount != 1 { self.write(count: header.revisionCount) }
     }
 }
 
@@ -177,6 +192,8 @@ extension ByteReader {
         let blockCount = try self.index("blocks")
         let inlineBytes = try self.index("inline bytes")
         let entry = flags & HeaderFlags.entry == 0 ? nil : try self.revision("entry")
+        let conflicts = flags & HeaderFlags.conflicts == 0 ? UndoConflicts() : try self.undoConflicts()
+        let scope = flags & HeaderFlags.scope == 0 ? .everything : try self.writeScope()
         return JournalHeader(
             revision: revision,
             time: time,
@@ -188,8 +205,9 @@ extension ByteReader {
             requestHash: hash,
             results: results,
             entry: entry,
-            conflicts: flags & HeaderFlags.conflicts == 0 ? UndoConflicts() : try self.undoConflicts(),
-            scope: flags & HeaderFlags.scope == 0 ? .everything : try self.writeScope(),
+            conflicts: conflicts,
+            revisionCount: flags & HeaderFlags.revisionCount == 0 ? 1 : try self.index("revisions"),
+            scope: scope,
             blockCount: blockCount,
             inlineBytes: inlineBytes
         )

@@ -273,11 +273,22 @@ package final class WriteGroup {
 
     /// Completes the last request's header with values that are known only after all requests of an entry. Returns the
     /// new result.
-    package func completeLast(key: Identifier128?, conflicts: UndoConflicts) -> WriteResult {
+    package func completeLast(
+        key: Identifier128?,
+        conflicts: UndoConflicts,
+        revisionCount: Int = 1
+    ) -> WriteResult {
         guard let last = self.results.popLast() else {
             preconditionFailure("a request has been committed to this group")
         }
-        let result = WriteResult(header: last.header.answering(key, conflicts), changes: last.changes)
+        let result = WriteResult(
+            header: last.header.answering(
+                key,
+                conflicts,
+                revisionCount: self.store.membership == nil ? 1 : revisionCount
+            ),
+            changes: last.changes
+        )
         self.results.append(result)
         return result
     }

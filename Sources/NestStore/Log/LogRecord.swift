@@ -178,7 +178,9 @@ package struct LogRecord: Sendable {
     }
 
     private init(from reader: inout ByteReader, _ bytes: LogBytes, blocksOffset: Int) throws(DecodingFailure) {
-        guard try reader.byte("version") == Self.version else { throw DecodingFailure(.unsupported, "version") }
+        guard try reader.byte("version") == Self.version else {
+            throw DecodingFailure(.unsupported, "version: a newer nestd wrote it; install that version here too")
+        }
         guard let kind = Kind(rawValue: try reader.byte("kind")) else { throw DecodingFailure(.unsupported, "kind") }
         self.kind = kind
         self.writer = Writer(

@@ -62,7 +62,7 @@ struct RecordApplication {
         guard row.first == self.store.head.next else {
             throw .diverged("it begins at revision \(row.first), behind the store's \(self.store.head)")
         }
-        guard row.last >= row.first, row.last == self.record.head, row.last.rawValue <= UInt64(Int64.max) else {
+        guard row.last >= row.first, row.last == self.record.head else {
             throw .logDamaged("it ends at revision \(row.last)")
         }
         guard row.nextObjectID >= self.store.nextObjectID else {
@@ -103,17 +103,13 @@ struct RecordApplication {
     private mutating func apply(_ note: LogNote) throws(StoreError) {
         switch note {
         case .session(let session):
-            try Self.check(session.number)
             try self.store.write(session)
         case .forgetSessions(let numbers):
-            for number in numbers { try Self.check(number) }
             try self.store.deleteSessions(numbers)
         case .blocked(let revision, let answer):
-            try Self.check(revision.rawValue)
             self.blocked.append((revision, try Self.header(answer)))
             try self.store.block(revision, answer: answer)
         case .tokenCreated(let token):
-            try Self.check(token.description.number)
             try self.store.insertToken(
                 number: token.description.number,
                 token.description.grant,
@@ -121,7 +117,6 @@ struct RecordApplication {
                 created: token.description.created
             )
         case .tokenRevoked(let number):
-            try Self.check(number)
             try self.store.deleteToken(number)
         case .trim(let revision): try self.trim(through: revision)
         case .leader(_, let historyID):
@@ -129,11 +124,6 @@ struct RecordApplication {
             try Store.setHistoryID(self.store.connection, historyID)
             self.historyID = historyID
         }
-    }
-
-    /// Numbers are stored as SQLite's integers.
-    private static func check(_ number: UInt64) throws(StoreError) {
-        guard number <= UInt64(Int64.max) else { throw .logDamaged("a number is too large") }
     }
 
     private static func header(_ bytes: [UInt8]) throws(StoreError) -> JournalHeader? {

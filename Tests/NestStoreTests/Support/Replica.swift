@@ -117,16 +117,25 @@ extension Store {
 }
 
 extension ChangeSet {
-    /// A text of everything that the set says, in the order of the objects' ids.
-    func everything(_ store: Store) throws -> [String] {
-        var lines: [String] = []
+    /// Returns the first difference from a change set of another store of the cluster; `nil`: they say the same.
+    func difference(from other: ChangeSet, _ store: Store, _ otherStore: Store) throws -> String? {
+        var others: [ObjectID: ChangedRow] = [:]
+        try otherStore.access { try otherStore.forEachChangedObject(other) { others[$0.id] = $0 } }
+        var difference: String?
         try store.access {
             try store.forEachChangedObject(self) { object in
-                lines.append("\(object.id) \(object.entity) \(object.before as Any) \(object.after as Any)")
+                let same = others.removeValue(forKey: object.id)
+                guard let same, same.entity == object.entity, same.before == object.before, same.after == object.after
+                else { return difference = "\(object), not \(same as Any)" }
             }
         }
-        return lines.sorted() + self.repositions.map { "\($0)" } + [
-            "\(self.revision): \(self.insertedCount), \(self.updatedCount), \(self.deletedCount)"
-        ]
+        if let missing = others.first { difference = "nothing, not \(missing.value)" }
+        if self.repositions != other.repositions { difference = "\(self.repositions), not \(other.repositions)" }
+        guard self.counts == other.counts else { return "\(self.counts), not \(other.counts)" }
+        return difference
+    }
+
+    private var counts: [Int] {
+        [Int(self.revision.rawValue), self.insertedCount, self.updatedCount, self.deletedCount]
     }
 }
