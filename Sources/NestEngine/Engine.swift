@@ -187,7 +187,7 @@ package final class Engine {
             case .healthSample(let sample):
                 // Before the writes, because the sample may forbid them.
                 self.health.take(sample)
-            case .disconnected, .tick, .positionTimer, .read:
+            case .disconnected, .tick, .positionTimer, .read, .log:
                 later.append(input)
             }
         }
@@ -255,7 +255,7 @@ package final class Engine {
     /// Handles an input after the writes.
     private func perform(_ input: EngineInput, now: Int64, _ effects: inout [EngineEffect]) {
         switch input {
-        case .connected, .healthSample: break
+        case .connected, .healthSample, .log: break
         case .blocked(let id): self.block(id)
         case .disconnected(let id): self.disconnect(id, now: now)
         case .drained(let id): self.drain(id, now: now, &effects)

@@ -23,6 +23,8 @@ package enum EngineEffect: Sendable {
     case tokensChanged(TokenChange, by: UInt64?)
     /// The engine has more for the connection. It continues when `drained` reports that everything before was written.
     case whenDrained(ConnectionID)
+    /// For the driver of the node's `ReplicaMachine`.
+    case replica(ReplicaEvent)
 }
 
 extension EngineEffect {
@@ -31,7 +33,7 @@ extension EngineEffect {
         switch self {
         case .welcome(let id, _), .reply(let id, _, _), .own(_, let id), .end(let id, _), .whenDrained(let id): body(id)
         case .push(_, let ids), .progress(_, let ids), .undoState(_, let ids): ids.forEach(body)
-        case .read, .tokensChanged: break
+        case .read, .tokensChanged, .replica: break
         }
     }
 }

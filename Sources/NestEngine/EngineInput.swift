@@ -47,6 +47,8 @@ package enum EngineInput: Sendable {
     case tick
     /// Time has passed; sent ten times a second. The engine sends the new positions of windows.
     case positionTimer
+    /// From the cluster's log, and from the driver of the node's `ReplicaMachine`.
+    case log(LogInput)
 
     /// Whether the input requests one object. Such requests often arrive in series, and are read together.
     var isObjectRead: Bool {

@@ -171,7 +171,7 @@ struct StandbyClaims: Sendable {
             self.barred.insert(id)
             self.stopped.insert(id)
             return false
-        case .read, .healthSample, .tick, .positionTimer:
+        case .read, .healthSample, .tick, .positionTimer, .log:
             return false
         }
     }
@@ -200,7 +200,7 @@ struct StandbyClaims: Sendable {
         case .request(let id, let requestID, _):
             guard !self.stopped.contains(id) else { return false }
             if claim.isRunning { return self.answered.requests.insert(.init(id, requestID)).inserted }
-        case .disconnected, .blocked, .drained, .read, .healthSample, .tick, .positionTimer:
+        case .disconnected, .blocked, .drained, .read, .healthSample, .tick, .positionTimer, .log:
             preconditionFailure("only handshakes and requests are claimed")
         }
         if case .waiting(let index) = claim.source { self.ready[index] = nil }

@@ -1,0 +1,56 @@
+import NestModel
+import NestStore
+
+/// What the engine of a node learns from the cluster's log, and what it is asked to do with it. A single node never
+/// gets one.
+package enum LogInput: Sendable {
+    /// Records behind the store's position, oldest first. Those that the store has are skipped.
+    case entries([LogEntry])
+    /// Append a leader record and lead from then on. `renewsHistory`: the new history id, if records may have been
+    /// lost.
+    case lead(LogRecord.Writer, LogServer, renewsHistory: Identifier128?)
+    /// Another node leads, or this one must claim the lead again: write nothing any more.
+    case follow
+    /// Who leads now, for NOT_LEADER; `nil`: nobody, or it is not known.
+    case leader(address: String?)
+    /// The fate of the record whose append had no answer.
+    case resolved(AppendOutcome)
+    /// The fate of that record has been open for `Limits.logAnswerSeconds`: its requests fail now.
+    case unanswered
+    /// Append a mark, behind which every node verifies its store. Answered by `ReplicaEvent.markAnswered`.
+    case mark(requestedBy: UInt64)
+}
+
+/// What has become of the engine's store in the log, for the driver of `ReplicaMachine`.
+package enum ReplicaEvent: Sendable {
+    /// The store is here now: by applied records, or at the end of a turn of the leader that appended some.
+    case applied(LogState)
+    /// The leader record is in the log: the engine takes writes.
+    case leading(LogState)
+    /// The engine takes no writes any more, or its attempt to lead was overtaken.
+    case following
+    /// An append had no answer: writes wait.
+    case uncertain
+    /// The fate of that append is known.
+    case settled
+    /// The engine's attempt to lead failed, for example because the log's disk is full.
+    case leadRefused(NestError)
+    /// A record ends this engine's work: open the store again, or join from a snapshot.
+    case mustReopen(ReplicaReopening)
+    /// The store is at a mark. Nothing follows in this turn: a read transaction that begins while the effects are
+    /// delivered shows exactly this position.
+    case marked(LogPosition)
+    case markAnswered(requestedBy: UInt64, Result<LogPosition, NestError>)
+}
+
+/// Why a node cannot go on with its open store.
+package enum ReplicaReopening: Sendable, Equatable {
+    /// The store has a new history id: open it again.
+    case newHistory
+    /// The state behind the store's position is a snapshot: join from it.
+    case cut
+    /// The records behind the store's position are gone: join from a snapshot.
+    case behindLog(base: Int64)
+    /// The store is not on the line of the log: keep its file aside and join from a snapshot.
+    case diverged(String)
+}
