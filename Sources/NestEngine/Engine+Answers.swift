@@ -16,7 +16,11 @@ extension Engine {
             self.replies.send(reply, connection.id, requestID, &effects)
         } catch .postponed(.unreadSubtrees) {
             self.admission.hold(request, requestID, connection, for: self.queries.live.related.takeUnread())
+        } catch .uncertain {
+            guard let replica else { return }
+            self.note(.uncertain, replica, .token(connection.id, requestID: requestID), &effects)
         } catch {
+            if let replica { self.noteLostLead(error, replica, &effects) }
             if error.isFatal { self.health.fail(error) }
             self.replies.send(.failure(error.nestError), connection.id, requestID, &effects)
         }
@@ -63,6 +67,7 @@ extension Engine {
         case .undoState(let follows):
             return .undoState(self.undoStates.state(connection, follows: follows))
         case .createToken(let grant, let secretHash):
+            try self.requireLead()
             let (number, change) = try self.tokens.create(grant, secretHash: secretHash, in: self.store, now: now)
             if let change { effects.append(.tokensChanged(change, by: connection.token)) }
             return .tokenCreated(number)
@@ -83,9 +88,14 @@ extension Engine {
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
+        try self.requireLead()
         let change = try self.tokens.revoke(number, in: self.store)
         effects.append(.tokensChanged(change, by: connection.token))
         self.replies.send(.done, connection.id, requestID, &effects)
+        self.endConnections(ofToken: number, now: now, &effects)
+    }
+
+    func endConnections(ofToken number: UInt64, now: Int64, _ effects: inout [EngineEffect]) {
         for id in self.connections.ids where self.connections[id]?.token == number {
             effects.append(.end(id, EngineTokens.revoked))
             // Its later requests are not performed.

@@ -29,6 +29,7 @@ extension Engine {
         self.changeFeeds.endAll(connection)
         self.undoStates.leave(id)
         self.sessions.leave(connection)
+        self.replica?.leave(id)
         if !self.connections.isConnected(session: connection.session) { self.sessions.forget(connection.session) }
     }
 
@@ -40,22 +41,31 @@ extension Engine {
         if !self.connections.isConnected(session: number) { self.sessions.forget(number) }
     }
 
-    /// Enforces the limits of time and memory.
-    func tick(now: Int64, _ effects: inout [EngineEffect]) {
-        self.turns.forgetHalf()
-        ProgressMarks(connections: self.connections, store: self.store).push(to: self.connections.ids, &effects)
-        self.sessions.tick(now: now)
-        do {
+    /// Trims the journal and forgets unused sessions. In a cluster the leader does it for all nodes.
+    private func shrink(now: Int64, _ effects: inout [EngineEffect]) {
+        if let replica, !replica.takesWrites { return }
+        do throws(StoreError) {
             // More rows than were added since the last tick, so that the journal shrinks under any load.
             let rowsMax = 256 + 2 * self.counters.takeGroupsSinceTrim()
             if let dropped = try self.store.trimJournal(now: now, rowsMax: rowsMax) {
                 self.sessions.dropJournal(through: dropped)
             }
             try self.sessions.forgetUnused(self.store, self.connections, now: now)
-            try self.store.noteUse(self.tokens.takeUses(now: now))
         } catch {
             // The next tick trims again; nothing is lost by a longer journal.
+            if let replica { self.note(error, replica, .maintenance, &effects) }
         }
+    }
+
+    /// Enforces the limits of time and memory.
+    func tick(now: Int64, _ effects: inout [EngineEffect]) {
+        self.turns.forgetHalf()
+        ProgressMarks(connections: self.connections, store: self.store).push(to: self.connections.ids, &effects)
+        self.sessions.tick(now: now)
+        self.shrink(now: now, &effects)
+        // The next tick notes them again.
+        try? self.store.noteUse(self.tokens.takeUses(now: now))
+        if let replica { replica.report(at: self.store.logState, &effects) }
         self.queries.live.dropUnused(now: now)
         self.scopes.dropUnused(before: now - Int64(Limits.unusedResultSeconds) * 1_000_000)
         self.queries.tick(now: now, &effects)

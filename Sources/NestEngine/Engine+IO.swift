@@ -8,18 +8,25 @@ extension Engine {
     package var model: ManagedObjectModel { self.store.layout.model }
     package var head: Revision { self.store.head }
     package var historyID: Identifier128 { self.store.historyID }
+    /// Whether the engine takes writes; always, without a cluster.
+    package var isLeading: Bool { self.replica?.isLeading ?? true }
     package var share: EngineShare { self.standby.share }
     package var answerMemory: AnswerMemory { self.admission.memory }
     /// The bytes of the answers of the last turn.
     package var answerBytes: Int { self.admission.answerBytes }
     /// Set when nothing may be acknowledged any more: the server must stop.
     package var failure: StoreError? { self.health.failure }
-    /// The number of effects so far that are for the I/O layer itself: `read` and `tokensChanged`. Counted, so that the
+    /// The number of effects so far that are for the I/O layer itself: `read`, `tokensChanged` and `replica`. Counted, so that the
     /// caller need not scan, and copy, all effects.
-    package var ioEffectCount: Int { self.queries.reads.effectCount + self.tokens.changeCount }
+    package var ioEffectCount: Int {
+        self.queries.reads.effectCount + self.tokens.changeCount + (self.replica?.eventCount ?? 0)
+    }
 
     /// Whether there is work left that no input will start: the engine needs another turn.
-    package var hasBacklog: Bool { self.hasResultBacklog || !self.turns.isEmpty || self.scopes.hasBacklog }
+    package var hasBacklog: Bool {
+        let hasWrites = !self.turns.isEmpty && !(self.replica?.delaysWrites ?? false)
+        return self.hasResultBacklog || hasWrites || self.scopes.hasBacklog || !(self.replica?.inputs.isEmpty ?? true)
+    }
     var hasResultBacklog: Bool { self.admission.hasBacklog || self.queries.hasBacklog }
 
     /// Hands out the effects of a batch and updates the standby's state, as one atomic step. `hasWrites`: whether the

@@ -25,6 +25,8 @@ package final class Engine {
     package internal(set) var tokens: EngineTokens
     var health: EngineHealth
     var standby: StandbyUpdates
+    /// `nil`: a single node.
+    let replica: EngineReplica?
 
     package init(
         store: Store,
@@ -68,6 +70,8 @@ package final class Engine {
             self.sessions.numbers
         )
         self.standby = StandbyUpdates(share, oldest: store.oldestBase, head: store.head)
+        self.replica = store.logState == nil ? nil : EngineReplica()
+        if self.replica != nil { self.sessions.follow() }
     }
 
     /// Processes a batch of inputs: commits the writes among them, and returns what to send. `now`: microseconds since
@@ -91,7 +95,9 @@ package final class Engine {
             self.scopes.beginTurn()
             var (writes, later) = self.begin(inputs, now: now, &effects)
             self.store.beginBatch()
-            if !self.turns.isEmpty {
+            let takesWrites =
+                self.replica.map { self.takesWrites($0, &writes, &later, now: now, &effects) } ?? true
+            if takesWrites, !self.turns.isEmpty {
                 let next = self.turns.next(countMax: Limits.requestsPerCommitMax)
                 for write in next.writes { self.connections.changed.note(write.connection) }
                 writes += next.writes
@@ -115,6 +121,7 @@ package final class Engine {
                     next += 1
                 }
             }
+            self.appendMarks(now: now, &effects)
             self.undoStates.push(&effects)
             self.queries.pushLagging(now: now, &effects)
             self.admitWaiting(now: now, &effects)
@@ -150,6 +157,7 @@ package final class Engine {
                 if isWelcomed { self.sessions.numbers.release(number) }
                 self.connections.add(
                     id,
+                    sessionID: session,
                     session: number,
                     scope: scope,
                     takesCompressed: takesCompressed,
@@ -187,7 +195,9 @@ package final class Engine {
             case .healthSample(let sample):
                 // Before the writes, because the sample may forbid them.
                 self.health.take(sample)
-            case .disconnected, .tick, .positionTimer, .read, .log:
+            case .log(let input):
+                self.replica?.inputs.append(input)
+            case .disconnected, .tick, .positionTimer, .read:
                 later.append(input)
             }
         }
@@ -221,8 +231,29 @@ package final class Engine {
         self.store.noteCommitted(commit.changes)
         self.counters.count(commit, writes.count)
         OwnRevisions(connections: self.connections).push(of: writes, outcomes, &effects)
+        self.push(commit.changes, bulk, base: base, writers: writes, now: now, &effects)
+        effects.reserveCapacity(effects.count + outcomes.count)
+        for index in outcomes.indices {
+            guard let reply = outcomes[index].reply else { continue }
+            let write = writes[index]
+            self.replies.send(reply, write.connection, write.requestID, &effects)
+        }
+        if let replica { self.note(commit, replica, &effects) }
+        return done
+    }
+
+    /// Sends the changes of a batch to their subscribers. `writers`: the writes of the batch, whose connections get a
+    /// progress mark.
+    func push(
+        _ changes: [ChangeSet],
+        _ bulk: BulkConcern,
+        base: Revision,
+        writers: [WriteRequest],
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) {
         do throws(StoreError) {
-            try self.queries.push(commit.changes, bulk, base: base, now: now, &effects)
+            try self.queries.push(changes, bulk, base: base, now: now, &effects)
         } catch {
             // The commit is durable, but can no longer be sent to its subscribers.
             self.health.fail(error)
@@ -231,14 +262,8 @@ package final class Engine {
         self.undoStates.push(&effects)
         var due: [ConnectionID] = []
         for case .push(_, let to) in effects { self.progress.note(to, &due) }
-        self.progress.note(Self.writers(writes), &due)
+        self.progress.note(Self.writers(writers), &due)
         self.progress.push(due, &effects)
-        effects.reserveCapacity(effects.count + outcomes.count)
-        for index in outcomes.indices {
-            let write = writes[index]
-            self.replies.send(outcomes[index].reply, write.connection, write.requestID, &effects)
-        }
-        return done
     }
 
     /// Returns the connections of the writes, without consecutive duplicates.

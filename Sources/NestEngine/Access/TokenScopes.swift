@@ -201,41 +201,63 @@ package final class TokenScopes {
     }
 
     private func take(_ result: WriteResult, of request: WriteRequest, _ all: [ScopeMembers]) throws(StoreError) {
-        let changes = result.changes
-        if let run = self.importedRun(result, request) {
-            for members in all where members.key.table == run.table && members.key.slot == run.slot {
-                members.take(inserted: run.ids, below: run.owner)
-            }
-        } else {
-            for object in changes.changedRows {
-                guard let layout = self.store.layout[object.entity] else { continue }
-                for members in all where members.key.table == layout.number {
-                    let owner = object.after?.values[members.key.slot]
-                    // An object with the same owner as before matters only while children are read in part: its
-                    // position may have changed.
-                    if let before = object.before, before.values[members.key.slot] == owner, !members.isPartlyRead {
-                        continue
-                    }
-                    members.take(
-                        object.id,
-                        wasThere: object.before != nil,
-                        isThere: object.after != nil,
-                        owner: owner?.referenceValue
-                    )
+        guard let run = self.importedRun(result, request) else { return try self.take(result.changes, all) }
+        for members in all where members.key.table == run.table && members.key.slot == run.slot {
+            members.take(inserted: run.ids, below: run.owner)
+        }
+        self.take(repositions: result.changes, all)
+    }
+
+    /// Applies the changes of a record of another node. The store already contains all of them, so that they are one
+    /// request here.
+    func take(applied changes: [ChangeSet]) {
+        guard !self.entries.isEmpty, !changes.isEmpty else { return }
+        self.beginGroup()
+        let all = self.entries.values.map(\.members)
+        let isAlone = changes.count == 1 && changes[0].changedRows.count == 1 && changes[0].blockCount == 0
+        for members in all { members.beginRequest(isAlone: isAlone) }
+        do {
+            for changes in changes { try self.take(changes, all) }
+        } catch {
+            for members in all { members.lose() }
+        }
+        for members in all { members.endRequest() }
+        self.endGroup()
+    }
+
+    private func take(_ changes: ChangeSet, _ all: [ScopeMembers]) throws(StoreError) {
+        for object in changes.changedRows {
+            guard let layout = self.store.layout[object.entity] else { continue }
+            for members in all where members.key.table == layout.number {
+                let owner = object.after?.values[members.key.slot]
+                // An object with the same owner as before matters only while children are read in part: its position
+                // may have changed.
+                if let before = object.before, before.values[members.key.slot] == owner, !members.isPartlyRead {
+                    continue
                 }
-            }
-            try self.store.forEachStreamed(changes) { change in
-                guard let layout = self.store.layout[change.entity] else { return }
-                for members in all where members.key.table == layout.number {
-                    members.take(
-                        change.id,
-                        wasThere: change.kind != .insert,
-                        isThere: change.kind != .delete,
-                        owner: change.kind == .delete ? nil : change.owner(members.key.slot, layout)
-                    )
-                }
+                members.take(
+                    object.id,
+                    wasThere: object.before != nil,
+                    isThere: object.after != nil,
+                    owner: owner?.referenceValue
+                )
             }
         }
+        try self.store.forEachStreamed(changes) { change in
+            guard let layout = self.store.layout[change.entity] else { return }
+            for members in all where members.key.table == layout.number {
+                members.take(
+                    change.id,
+                    wasThere: change.kind != .insert,
+                    isThere: change.kind != .delete,
+                    owner: change.kind == .delete ? nil : change.owner(members.key.slot, layout)
+                )
+            }
+        }
+        self.take(repositions: changes, all)
+    }
+
+    private func take(repositions changes: ChangeSet, _ all: [ScopeMembers]) {
         for reposition in changes.repositions {
             guard let layout = self.store.layout[reposition.entity] else { continue }
             for members in all where members.key.table == layout.number {

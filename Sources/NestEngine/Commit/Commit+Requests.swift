@@ -20,6 +20,7 @@ extension Commit {
                 return
             }
             if let refusal { throw StoreError.refused(refusal) }
+            try self.refuseEndedGroup(request)
             switch request.operation {
             case .beginGroup(let name, let joined):
                 let number = try self.sessions.coalescing.begin(
@@ -51,6 +52,12 @@ extension Commit {
             if refusal.code == .limitExceeded, stepsMax < request.stepsMax { throw StoreError.postponed(.nextTurn) }
             self.outcomes[turn.index] = .refused(refusal)
         }
+    }
+
+    /// Refuses a write, or the end of a group, if the connection's group ended because another node led meanwhile.
+    private func refuseEndedGroup(_ request: WriteRequest) throws(StoreError) {
+        if case .beginGroup = request.operation { return }
+        try self.sessions.coalescing.refuseEnded(request.connection)
     }
 
     private mutating func write(

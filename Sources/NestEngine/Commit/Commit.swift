@@ -14,10 +14,14 @@ struct Commit {
         case group(UInt64)
         /// A group was ended or left.
         case done
+        /// The log has not answered: the request is answered later.
+        case uncertain
 
-        var reply: EngineReply {
+        /// `nil`: the request is answered later.
+        var reply: EngineReply? {
             switch self {
             case .open: preconditionFailure("every request of a batch has an outcome")
+            case .uncertain: nil
             case .committed(let receipt): .receipt(receipt)
             case .refused(let error): .failure(error)
             case .group(let number): .group(number)
@@ -52,6 +56,10 @@ struct Commit {
     private let stepsMax: Int
     /// A failure after which nothing more may be acknowledged.
     private(set) var failure: StoreError?
+    /// The last group, if the log has not answered.
+    private(set) var uncertain: UncertainGroup?
+    /// Why the node no longer leads: the last group was overtaken, or is not on the line of the log.
+    private(set) var lostLead: StoreError?
 
     init(
         store: Store,
@@ -112,7 +120,7 @@ struct Commit {
         self.changes.reserveCapacity(requests.count)
         self.notesOwners = requests.contains { $0.namesIndex }
         var start = 0
-        while start < requests.count, self.failure == nil {
+        while start < requests.count, self.failure == nil, self.uncertain == nil, self.lostLead == nil {
             // A heavy request begins a turn of its own, so that the requests before it are answered first.
             if start > 0, self.steps >= self.stepsMax || requests[start].isHeavy { return start }
             start = self.runGroup(requests, from: start)
@@ -144,6 +152,7 @@ struct Commit {
     private mutating func runGroup(_ requests: [WriteRequest], from start: Int) -> Int {
         var pending = PendingGroup()
         let coalescing = self.sessions.coalescing
+        var index = start
         do throws(StoreError) {
             let group = try self.store.beginGroup(
                 time: self.now,
@@ -151,7 +160,6 @@ struct Commit {
                 isConcerned: self.isConcerned
             )
             self.scopes.beginGroup()
-            var index = start
             do throws(StoreError) {
                 while index < requests.count, !self.mustWait(requests[index], pending) {
                     if index > start, self.steps >= self.stepsMax || requests[index].isHeavy { break }
@@ -180,6 +188,9 @@ struct Commit {
         } catch StoreError.retryIndividually(let cause) {
             self.sessions.coalescing = coalescing
             return self.runOneByOne(requests, from: start, cause: cause)
+        } catch StoreError.uncertain {
+            self.wait(pending, requests, start..<index, coalescing)
+            return index
         } catch {
             self.sessions.coalescing = coalescing
             let end = self.end(requests, from: start, pending)
@@ -212,6 +223,7 @@ struct Commit {
     ) -> Int {
         let end = min(start + Limits.requestsPerCommitMax, requests.count)
         for index in start..<end where self.failure == nil {
+            if self.uncertain != nil || self.lostLead != nil { return index }
             var pending = PendingGroup()
             let coalescing = self.sessions.coalescing
             do throws(StoreError) {
@@ -235,6 +247,8 @@ struct Commit {
             } catch StoreError.retryIndividually(let cause) {
                 self.sessions.coalescing = coalescing
                 self.fail(cause, index..<(index + 1))
+            } catch StoreError.uncertain {
+                self.wait(pending, requests, index..<(index + 1), coalescing)
             } catch {
                 self.sessions.coalescing = coalescing
                 self.fail(error, index..<(index + 1))
@@ -245,11 +259,19 @@ struct Commit {
 
     private mutating func accept(_ pending: PendingGroup, _ requests: [WriteRequest]) {
         self.owners.formUnion(pending.owners)
-        for position in pending.results.indices {
-            let (index, result) = pending.results[position]
+        for (_, result) in pending.results {
             self.sessions.record(result.header)
             self.changes.append(result.changes)
             if result.changes.blockCount > 0 { self.isBulk = true }
+        }
+        self.noteReceipts(pending, requests)
+        for session in pending.savedSessions { self.sessions.noteSaved(session) }
+        for (revision, session, answer) in pending.blocked { self.sessions.block(revision, session, answer: answer) }
+    }
+
+    private mutating func noteReceipts(_ pending: PendingGroup, _ requests: [WriteRequest]) {
+        for position in pending.results.indices {
+            let (index, result) = pending.results[position]
             // An undo may have become several transactions: they are consecutive, and the last one is the answer.
             guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
                 continue
@@ -260,12 +282,32 @@ struct Commit {
             receipt.revisionCount = position - first + 1
             self.outcomes[index] = .committed(receipt)
         }
-        for session in pending.savedSessions { self.sessions.noteSaved(session) }
-        for (revision, session, answer) in pending.blocked { self.sessions.block(revision, session, answer: answer) }
+    }
+
+    /// Keeps the requests of a group whose record may be in the log: they are answered when that is known.
+    /// `coalescing`: the state before the group.
+    private mutating func wait(
+        _ pending: PendingGroup,
+        _ requests: [WriteRequest],
+        _ range: Range<Int>,
+        _ coalescing: UndoCoalescing
+    ) {
+        self.noteReceipts(pending, requests)
+        self.uncertain = UncertainGroup(
+            requests: Array(requests[range]),
+            outcomes: Array(self.outcomes[range]),
+            coalescing: self.sessions.coalescing
+        )
+        self.sessions.coalescing = coalescing
+        for index in range { self.outcomes[index] = .uncertain }
     }
 
     private mutating func fail(_ error: StoreError, _ range: Range<Int>) {
         if error.isFatal { self.failure = error }
+        switch error {
+        case .overtaken, .offTheLog: self.lostLead = error
+        default: break
+        }
         for index in range { self.outcomes[index] = .refused(error.nestError) }
     }
 }

@@ -18,6 +18,8 @@ struct WriteTurns {
     private var order: [ConnectionID] = []
     /// The steps of expensive writes, by connection; halved with each tick.
     private var spent: [ConnectionID: Int] = [:]
+    /// Connections with a write whose fate is open: their later requests wait.
+    private var held: Set<ConnectionID> = []
 
     var isEmpty: Bool { self.queues.isEmpty }
 
@@ -25,7 +27,30 @@ struct WriteTurns {
     var count: Int { self.queues.values.reduce(0) { $0 + $1.count } }
 
     /// Whether a request of the connection waits here; its later requests then wait too.
-    func holds(_ id: ConnectionID) -> Bool { !self.queues.isEmpty && self.queues[id] != nil }
+    func holds(_ id: ConnectionID) -> Bool {
+        !self.queues.isEmpty && self.queues[id] != nil || !self.held.isEmpty && self.held.contains(id)
+    }
+
+    /// Lets the later requests of connections wait until `release`.
+    mutating func hold(_ ids: some Sequence<ConnectionID>) { self.held.formUnion(ids) }
+
+    mutating func release() { self.held = [] }
+
+    /// Takes everything that waits: the writes of each connection in their order, and the other requests.
+    mutating func takeAll() -> (writes: [WriteRequest], others: [EngineInput]) {
+        var writes: [WriteRequest] = []
+        var others: [EngineInput] = []
+        for id in self.order {
+            for item in self.queues[id] ?? [] {
+                switch item {
+                case .write(let write): writes.append(write)
+                case .other(let input): others.append(input)
+                }
+            }
+        }
+        (self.queues, self.order) = ([:], [])
+        return (writes, others)
+    }
 
     mutating func append(_ item: Item, of id: ConnectionID) {
         if self.queues[id] == nil { self.order.append(id) }
@@ -106,6 +131,7 @@ struct WriteTurns {
     /// Removes the waiting requests of a connection that is gone.
     mutating func remove(_ id: ConnectionID) {
         self.spent[id] = nil
+        self.held.remove(id)
         guard self.queues.removeValue(forKey: id) != nil else { return }
         self.order.removeAll { $0 == id }
     }

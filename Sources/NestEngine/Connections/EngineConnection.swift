@@ -7,7 +7,10 @@ package final class EngineConnection {
     package let id: ConnectionID
     /// Notes every change that a standby must know.
     private let changed: ChangedConnections
-    let session: UInt64
+    /// The secret id of its session.
+    let sessionID: Identifier128
+    /// The public number of its session. 0 on a follower: no node knows the session yet.
+    var session: UInt64
     let scope: AuthorisationScope
     /// Whether the client understands compressed frames.
     let takesCompressed: Bool
@@ -51,6 +54,7 @@ package final class EngineConnection {
     init(
         _ id: ConnectionID,
         _ changed: ChangedConnections,
+        sessionID: Identifier128,
         session: UInt64,
         scope: AuthorisationScope,
         takesCompressed: Bool,
@@ -59,6 +63,7 @@ package final class EngineConnection {
     ) {
         self.id = id
         self.changed = changed
+        self.sessionID = sessionID
         self.session = session
         self.scope = scope
         self.takesCompressed = takesCompressed

@@ -22,6 +22,8 @@ package final class EngineConnections {
     package let changed = ChangedConnections()
     /// The number of connections of each session, by session number.
     private var countOfSession: [UInt64: Int] = [:]
+    /// The connections whose session has no number, by its secret id.
+    private var unnumbered: [Identifier128: Set<ConnectionID>] = [:]
 
     package init() {}
 
@@ -32,6 +34,7 @@ package final class EngineConnections {
 
     package func add(
         _ id: ConnectionID,
+        sessionID: Identifier128 = Identifier128(high: 0, low: 0),
         session: UInt64,
         scope: AuthorisationScope,
         takesCompressed: Bool = false,
@@ -41,6 +44,7 @@ package final class EngineConnections {
         self.all[id] = EngineConnection(
             id,
             self.changed,
+            sessionID: sessionID,
             session: session,
             scope: scope,
             takesCompressed: takesCompressed,
@@ -49,15 +53,50 @@ package final class EngineConnections {
         )
         self.changed.note(id)
         self.countOfSession[session, default: 0] += 1
+        if session == 0 { self.unnumbered[sessionID, default: []].insert(id) }
     }
 
     /// Removes a connection and returns it; `nil` when there is none.
     package func remove(_ id: ConnectionID) -> EngineConnection? {
         guard let connection = self.all.removeValue(forKey: id) else { return nil }
         self.changed.note(id)
+        self.uncount(connection)
+        return connection
+    }
+
+    private func uncount(_ connection: EngineConnection) {
         let left = (self.countOfSession[connection.session] ?? 1) - 1
         self.countOfSession[connection.session] = left > 0 ? left : nil
-        return connection
+        guard connection.session == 0 else { return }
+        self.unnumbered[connection.sessionID]?.remove(connection.id)
+        if self.unnumbered[connection.sessionID]?.isEmpty ?? false { self.unnumbered[connection.sessionID] = nil }
+    }
+
+    // MARK: Cluster
+
+    /// The sessions without a number, on a follower.
+    var unnumberedSessions: [Identifier128] {
+        self.unnumbered.keys.sorted { ($0.high, $0.low) < ($1.high, $1.low) }
+    }
+
+    /// Gives its number to the connections of a session that had none.
+    func number(_ session: Identifier128, _ number: UInt64) {
+        guard number > 0, let ids = self.unnumbered[session] else { return }
+        for id in ids { if let connection = self.all[id] { self.renumber(connection, number) } }
+    }
+
+    /// Takes the numbers that are no longer valid from their connections.
+    func removeNumbers(where isInvalid: (UInt64) -> Bool) {
+        for connection in self.all.values where connection.session > 0 && isInvalid(connection.session) {
+            self.renumber(connection, 0)
+        }
+    }
+
+    private func renumber(_ connection: EngineConnection, _ number: UInt64) {
+        self.uncount(connection)
+        connection.session = number
+        self.countOfSession[number, default: 0] += 1
+        if number == 0 { self.unnumbered[connection.sessionID, default: []].insert(connection.id) }
     }
 
     package func isConnected(session: UInt64) -> Bool { self.countOfSession[session] != nil }

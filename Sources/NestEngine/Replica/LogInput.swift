@@ -11,7 +11,7 @@ package enum LogInput: Sendable {
     case lead(LogRecord.Writer, LogServer, renewsHistory: Identifier128?)
     /// Another node leads, or this one must claim the lead again: write nothing any more.
     case follow
-    /// Who leads now, for NOT_LEADER; `nil`: nobody, or it is not known.
+    /// The leader's address, for NOT_LEADER; `nil`: there is no leader, or it is not known.
     case leader(address: String?)
     /// The fate of the record whose append had no answer.
     case resolved(AppendOutcome)
@@ -33,6 +33,10 @@ package enum ReplicaEvent: Sendable {
     case uncertain
     /// The fate of that append is known.
     case settled
+    /// The next record is damaged, or the store is on another line.
+    case damaged(String)
+    /// A record could not be applied, for example because the disk is full: read it again later.
+    case applyFailed(NestError)
     /// The engine's attempt to lead failed, for example because the log's disk is full.
     case leadRefused(NestError)
     /// A record ends this engine's work: open the store again, or join from a snapshot.

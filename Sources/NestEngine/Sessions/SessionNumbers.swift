@@ -3,6 +3,8 @@ import NestModel
 
 /// The public numbers of sessions, by their secret ids. The engine and a standby assign numbers at the same time, so a
 /// lock guards them. No number is ever assigned to two sessions.
+///
+/// In a cluster only the leader assigns numbers. On a follower an unknown session has the number 0 until it is known.
 package final class SessionNumbers: Sendable {
     private struct State {
         var numbers: [Identifier128: UInt64] = [:]
@@ -11,9 +13,11 @@ package final class SessionNumbers: Sendable {
         /// The number of connections, by session number, that were sent the number and are not registered with the
         /// engine yet.
         var held: [UInt64: Int] = [:]
+        var isAssigning = true
 
         mutating func number(of id: Identifier128) -> UInt64 {
             if let number = self.numbers[id] { return number }
+            guard self.isAssigning else { return 0 }
             let number = self.next
             self.next += 1
             self.numbers[id] = number
@@ -34,13 +38,14 @@ package final class SessionNumbers: Sendable {
     package func hold(_ id: Identifier128) -> UInt64 {
         self.state.withLockedValue { state in
             let number = state.number(of: id)
-            state.held[number, default: 0] += 1
+            if number > 0 { state.held[number, default: 0] += 1 }
             return number
         }
     }
 
     package func release(_ number: UInt64) {
         self.state.withLockedValue { state in
+            guard number > 0 else { return }
             let count = state.held[number, default: 1] - 1
             state.held[number] = count > 0 ? count : nil
         }
@@ -73,6 +78,34 @@ package final class SessionNumbers: Sendable {
             guard state.held[number] == nil, let id = state.ids.removeValue(forKey: number) else { return false }
             state.numbers[id] = nil
             return true
+        }
+    }
+
+    // MARK: Cluster
+
+    func beginAssigning() { self.state.withLockedValue { $0.isAssigning = true } }
+
+    /// Stops assigning numbers, and forgets those that are not known to all nodes: the next leader may assign them to
+    /// other sessions. `known`: the numbers in the store and in the journal.
+    func endAssigning(keeping known: some Sequence<UInt64>) {
+        self.state.withLockedValue { state in
+            state.isAssigning = false
+            let known = Set(known)
+            state.held = state.held.filter { known.contains($0.key) }
+            for (number, id) in state.ids where !known.contains(number) {
+                state.ids[number] = nil
+                state.numbers[id] = nil
+            }
+            state.next = (known.max() ?? 0) + 1
+        }
+    }
+
+    /// Forgets a session that the leader has forgotten, although connections of this node may have been sent its
+    /// number.
+    func drop(_ number: UInt64) {
+        self.state.withLockedValue { state in
+            state.held[number] = nil
+            if let id = state.ids.removeValue(forKey: number) { state.numbers[id] = nil }
         }
     }
 }

@@ -74,7 +74,7 @@ package final class Sessions {
 
     /// Forgets a session that never wrote and whose connection is gone.
     func forget(_ number: UInt64) {
-        guard self.saved[number] == nil else { return }
+        guard number > 0, self.saved[number] == nil else { return }
         self.remove(number)
     }
 
@@ -128,4 +128,32 @@ package final class Sessions {
     }
 
     var count: Int { self.numbers.count }
+
+    // MARK: Cluster
+
+    /// Begins to assign numbers, because this node leads.
+    func lead() { self.numbers.beginAssigning() }
+
+    /// Ends what only a leader knows: open groups, and the numbers of sessions that have never written.
+    func follow() {
+        self.changed.formUnion(self.coalescing.endGroups())
+        self.numbers.endAssigning(keeping: self.saved.keys)
+    }
+
+    /// Whether all nodes know the session.
+    func isKnown(_ number: UInt64) -> Bool { self.saved[number] != nil }
+
+    /// Takes a session that another node has saved.
+    func take(_ session: Store.Session) {
+        self.numbers.add(session.id, session.number)
+        self.noteSaved(session)
+        self.changed.insert(session.number)
+    }
+
+    /// Forgets a session that the leader has forgotten.
+    func drop(_ number: UInt64) {
+        self.numbers.drop(number)
+        self.stacks[number] = nil
+        self.saved[number] = nil
+    }
 }

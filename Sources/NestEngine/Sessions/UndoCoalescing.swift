@@ -44,6 +44,8 @@ struct UndoCoalescing {
     private var groups: [UInt64: Group] = [:]
     private var groupOf: [ConnectionID: UInt64] = [:]
     private var lastGroup: UInt64 = 0
+    /// Connections whose group ended because the node no longer leads; the next write of each is refused.
+    private var ended: Set<ConnectionID> = []
     /// The run of each session whose newest write has a coalescing key.
     private var runs: [UInt64: Run] = [:]
 
@@ -57,6 +59,7 @@ struct UndoCoalescing {
         joined: UInt64?,
         now: Int64
     ) throws(StoreError) -> UInt64 {
+        self.ended.remove(connection)
         self.closeIdle(connection, now: now)
         guard self.groupOf[connection] == nil else {
             throw StoreError.refused(.invalid, "this connection is already in a group: end it first")
@@ -102,6 +105,7 @@ struct UndoCoalescing {
     /// Ends or leaves the group like `end`, but does not check whether it is idle. Returns whether there was one.
     @discardableResult
     mutating func leave(_ connection: ConnectionID) -> Bool {
+        self.ended.remove(connection)
         guard let number = self.groupOf[connection], let group = self.groups[number] else { return false }
         if group.owner == connection {
             self.close(number)
@@ -141,6 +145,24 @@ struct UndoCoalescing {
     private mutating func close(_ number: UInt64) {
         guard let group = self.groups.removeValue(forKey: number) else { return }
         for member in group.members { self.groupOf[member] = nil }
+    }
+
+    /// Ends all groups, because the node no longer leads. Returns their sessions.
+    mutating func endGroups() -> Set<UInt64> {
+        self.ended.formUnion(self.groupOf.keys)
+        let sessions = Set(self.groups.values.map(\.session))
+        (self.groups, self.groupOf) = ([:], [:])
+        return sessions
+    }
+
+    /// Refuses the first write of a connection whose group ended without its knowledge: it would silently become an
+    /// undo entry of its own.
+    mutating func refuseEnded(_ connection: ConnectionID) throws(StoreError) {
+        guard !self.ended.isEmpty, self.ended.remove(connection) != nil else { return }
+        throw .refused(
+            .notFound,
+            "the connection's group ended because another node of the cluster led meanwhile: begin a new group"
+        )
     }
 
     // MARK: Writes

@@ -1,0 +1,250 @@
+import NestModel
+import NestProtocol
+import NestStore
+
+/// The engine as the leader of a cluster, and what becomes of its writes when it no longer leads.
+extension Engine {
+    // MARK: Leading and following
+
+    func lead(
+        _ replica: EngineReplica,
+        as writer: LogRecord.Writer,
+        _ server: LogServer,
+        _ historyID: Identifier128?,
+        _ push: inout AppliedPush,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) {
+        guard replica.open == nil else { return }
+        do throws(StoreError) {
+            let applied = try self.store.lead(
+                as: writer,
+                server: server,
+                historyID: historyID ?? self.store.historyID,
+                now: now
+            )
+            self.begin(replica, applied, &effects)
+        } catch {
+            self.note(error, replica, .lead, &effects)
+        }
+    }
+
+    /// Begins to take writes behind the node's leader record.
+    private func begin(_ replica: EngineReplica, _ applied: AppliedRecord, _ effects: inout [EngineEffect]) {
+        guard !replica.hasEnded else { return }
+        replica.report(at: self.store.logState, &effects)
+        if applied.reopen != nil {
+            replica.set(.ended)
+            return replica.report(.mustReopen(.newHistory), &effects)
+        }
+        replica.set(.leading)
+        self.sessions.lead()
+        for session in self.connections.unnumberedSessions {
+            self.connections.number(session, self.sessions.number(of: session))
+        }
+        if let state = self.store.logState { replica.report(.leading(state), &effects) }
+    }
+
+    /// Takes no writes any more: open groups end, and sessions that have never written lose their numbers.
+    func follow(_ replica: EngineReplica, _ effects: inout [EngineEffect]) {
+        if replica.open != nil {
+            replica.open?.mustFollow = true
+            return
+        }
+        guard !replica.hasEnded else { return }
+        replica.report(at: self.store.logState, &effects)
+        self.store.follow()
+        if replica.isLeading {
+            self.sessions.follow()
+            self.connections.removeNumbers { !self.sessions.isKnown($0) }
+        }
+        replica.set(.following)
+        replica.report(.following, &effects)
+    }
+
+    func diverge(_ replica: EngineReplica, because reason: String? = nil, _ effects: inout [EngineEffect]) {
+        self.store.follow()
+        self.sessions.follow()
+        replica.set(.ended)
+        let position = self.store.logState?.position.position ?? 0
+        let reason = reason ?? "the store's state at position \(position) is not the log's"
+        replica.report(.mustReopen(.diverged(reason)), &effects)
+    }
+
+    // MARK: Appends
+
+    /// Notes the error of an append. `waiter`: answered when the fate of an append without an answer is known.
+    func note(
+        _ error: StoreError,
+        _ replica: EngineReplica,
+        _ waiter: EngineReplica.OpenAppend.Waiter,
+        _ effects: inout [EngineEffect]
+    ) {
+        switch error {
+        case .uncertain:
+            replica.open = .init(waiter: waiter)
+            replica.report(.uncertain, &effects)
+            if case .group(let group) = waiter { self.turns.hold(group.requests.map(\.connection)) }
+        case .overtaken: self.follow(replica, &effects)
+        case .offTheLog: self.diverge(replica, &effects)
+        default:
+            if error.isFatal { return self.health.fail(error) }
+            if case .lead = waiter { replica.report(.leadRefused(error.nestError), &effects) }
+        }
+    }
+
+    /// Notes that a request other than a group found out that the node no longer leads.
+    func noteLostLead(_ error: StoreError, _ replica: EngineReplica, _ effects: inout [EngineEffect]) {
+        switch error {
+        case .overtaken, .offTheLog: self.note(error, replica, .maintenance, &effects)
+        default: break
+        }
+    }
+
+    /// Notes what a commit has found out about the lead, and refuses what waited for a turn behind it.
+    func note(
+        _ commit: Commit,
+        _ replica: EngineReplica,
+        _ effects: inout [EngineEffect]
+    ) {
+        if let group = commit.uncertain { self.note(.uncertain, replica, .group(group), &effects) }
+        if let error = commit.lostLead { self.note(error, replica, .maintenance, &effects) }
+    }
+
+    /// Whether a request that writes without a group may run now; throws why not.
+    func requireLead() throws(StoreError) {
+        guard let replica else { return }
+        if let refusal = replica.refusal { throw .refused(refusal) }
+        if !replica.takesWrites { throw .refused(EngineReplica.settling) }
+    }
+
+    // MARK: Uncertainty
+
+    /// Ends the uncertainty about an append: pushes and answers what is in the log, refuses what is not.
+    func settle(
+        _ replica: EngineReplica,
+        _ outcome: AppendOutcome,
+        _ push: inout AppliedPush,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) {
+        guard let open = replica.open, outcome != .unknown else { return }
+        do throws(StoreError) {
+            let bulk = push.bulk
+            let applied = try self.store.settle(outcome, isConcerned: { bulk.note($0) })
+            replica.open = nil
+            self.turns.release()
+            replica.report(.settled, &effects)
+            if let applied {
+                try self.take(applied, of: open, replica, &push, now: now, &effects)
+            } else {
+                self.refuse(open, outcome, replica, &effects)
+            }
+        } catch {
+            // The record is in the log and not in the store: only a new start applies it.
+            return self.health.fail(error)
+        }
+        switch outcome {
+        case .taken: self.follow(replica, &effects)
+        case .behind: self.diverge(replica, &effects)
+        case .appended, .refused, .unknown: if open.mustFollow { self.follow(replica, &effects) }
+        }
+    }
+
+    /// Takes the node's own record over, now that it is known to be in the log.
+    private func take(
+        _ applied: AppliedRecord,
+        of open: EngineReplica.OpenAppend,
+        _ replica: EngineReplica,
+        _ push: inout AppliedPush,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws(StoreError) {
+        var restoresRuns = true
+        if case .group(let group) = open.waiter {
+            self.sessions.coalescing = group.coalescing
+            restoresRuns = false
+            push.settled = group
+            push.answersSettled = !open.isUnanswered
+        }
+        // Before the connections of a revoked token end.
+        if case .token(let id, let requestID) = open.waiter, !open.isUnanswered {
+            for note in applied.record.notes {
+                switch note {
+                case .tokenCreated(let token):
+                    self.replies.send(.tokenCreated(token.description.number), id, requestID, &effects)
+                case .tokenRevoked: self.replies.send(.done, id, requestID, &effects)
+                default: break
+                }
+            }
+        }
+        try self.take(applied, replica, restoresRuns: restoresRuns, &push, now: now, &effects)
+        switch open.waiter {
+        case .group, .maintenance, .token: break
+        case .lead: self.begin(replica, applied, &effects)
+        case .mark(let number):
+            guard !open.isUnanswered else { return }
+            replica.report(.markAnswered(requestedBy: number, .success(applied.position)), &effects)
+        }
+    }
+
+    /// Refuses what waited for an append that is not in the log.
+    private func refuse(
+        _ open: EngineReplica.OpenAppend,
+        _ outcome: AppendOutcome,
+        _ replica: EngineReplica,
+        _ effects: inout [EngineEffect]
+    ) {
+        var error = StoreError.overtaken.nestError
+        if case .refused(let refusal) = outcome { error = refusal }
+        self.fail(open, error, replica, &effects)
+        if case .lead = open.waiter, case .refused(let refusal) = outcome {
+            replica.report(.leadRefused(refusal), &effects)
+        }
+    }
+
+    /// Answers what waits for an append with an error, unless it has been answered.
+    private func fail(
+        _ open: EngineReplica.OpenAppend,
+        _ error: NestError,
+        _ replica: EngineReplica,
+        _ effects: inout [EngineEffect]
+    ) {
+        guard !open.isUnanswered else { return }
+        switch open.waiter {
+        case .lead, .maintenance: break
+        case .group(let group): self.refuse(group.requests, error, &effects)
+        case .token(let id, let requestID): self.replies.send(.failure(error), id, requestID, &effects)
+        case .mark(let number): replica.report(.markAnswered(requestedBy: number, .failure(error)), &effects)
+        }
+    }
+
+    /// Fails the requests that have waited too long for the log. Their record may still be in it.
+    func giveUp(_ replica: EngineReplica, _ effects: inout [EngineEffect]) {
+        guard let open = replica.open, !open.isUnanswered else { return }
+        self.fail(open, EngineReplica.unanswered, replica, &effects)
+        replica.open?.isUnanswered = true
+        self.turns.release()
+    }
+
+    // MARK: Marks
+
+    /// Appends the marks of the turn, behind all its writes.
+    func appendMarks(now: Int64, _ effects: inout [EngineEffect]) {
+        guard let replica, !replica.marks.isEmpty else { return }
+        let marks = replica.marks
+        replica.marks = []
+        for number in marks {
+            do throws(StoreError) {
+                try self.requireLead()
+                let applied = try self.store.appendMark(now: now)
+                replica.report(.marked(applied.position), &effects)
+                replica.report(.markAnswered(requestedBy: number, .success(applied.position)), &effects)
+            } catch {
+                self.note(error, replica, .mark(requestedBy: number), &effects)
+                if case .uncertain = error { continue }
+                replica.report(.markAnswered(requestedBy: number, .failure(error.nestError)), &effects)
+            }
+        }
+    }
+}

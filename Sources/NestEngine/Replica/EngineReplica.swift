@@ -1,0 +1,103 @@
+import DequeModule
+import NestModel
+import NestProtocol
+import NestStore
+
+/// The engine's state as a node of a cluster. A single node has none.
+final class EngineReplica {
+    /// An append whose fate is not known.
+    struct OpenAppend {
+        enum Waiter {
+            case group(UncertainGroup)
+            /// A token is created or revoked.
+            case token(ConnectionID, requestID: UInt32)
+            case mark(requestedBy: UInt64)
+            case lead
+            /// Nobody waits: the engine's own work, such as trimming.
+            case maintenance
+        }
+
+        var waiter: Waiter
+        /// Whether the requests have failed because they waited too long.
+        var isUnanswered = false
+        /// Whether the node must follow as soon as the fate is known.
+        var mustFollow = false
+    }
+
+    enum State {
+        case following
+        case leading
+        /// The store must be opened again, or joined anew.
+        case ended
+    }
+
+    private(set) var state = State.following
+    /// The address of the leader.
+    var leader: String?
+    var open: OpenAppend?
+    /// Inputs from the log that are not handled yet.
+    var inputs: Deque<LogInput> = []
+    /// Marks to append at the end of the turn.
+    var marks: [UInt64] = []
+    /// The position that was reported last.
+    private var reported: Int64?
+    /// The number of events so far.
+    private(set) var eventCount = 0
+
+    var isLeading: Bool { if case .leading = self.state { true } else { false } }
+    var hasEnded: Bool { if case .ended = self.state { true } else { false } }
+    /// Whether new writes are executed now.
+    var takesWrites: Bool { self.isLeading && self.open == nil }
+    /// Whether new writes wait until the fate of an append is known.
+    var delaysWrites: Bool { self.open.map { !$0.isUnanswered } ?? false }
+
+    func set(_ state: State) { self.state = state }
+
+    func report(_ event: ReplicaEvent, _ effects: inout [EngineEffect]) {
+        self.eventCount += 1
+        effects.append(.replica(event))
+    }
+
+    /// Reports the store's position if it has changed.
+    func report(at state: LogState?, _ effects: inout [EngineEffect]) {
+        guard let state, state.position.position != self.reported else { return }
+        self.reported = state.position.position
+        self.report(.applied(state), &effects)
+    }
+
+    /// Ends the group of a connection that is gone.
+    func leave(_ id: ConnectionID) {
+        guard case .group(var group) = self.open?.waiter else { return }
+        group.coalescing.leave(id)
+        self.open?.waiter = .group(group)
+    }
+
+    /// Why a write is refused now; `nil`: it is not.
+    var refusal: NestError? {
+        if let open { return open.isUnanswered ? Self.unavailable : nil }
+        return self.isLeading ? nil : self.notLeader
+    }
+
+    var notLeader: NestError {
+        guard let leader else {
+            return NestError(.notLeader, "the cluster has no leader now, or this node does not know it yet: try again")
+        }
+        return NestError(.notLeader, "this node is a follower: send writes to the leader at \(leader)", leader: leader)
+    }
+
+    static let unavailable = NestError(
+        .logUnavailable,
+        "the cluster's log does not answer: nothing was executed; try again later"
+    )
+
+    static let unanswered = NestError(
+        .storageFailure,
+        "the cluster's log has not answered for \(Limits.logAnswerSeconds) s: whether the write happened is not known; "
+            + "send it again with the same idempotency key"
+    )
+
+    static let settling = NestError(
+        .logUnavailable,
+        "the cluster's log has not answered an earlier write yet: nothing was executed; try again later"
+    )
+}
