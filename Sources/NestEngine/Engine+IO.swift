@@ -16,8 +16,8 @@ extension Engine {
     package var answerBytes: Int { self.admission.answerBytes }
     /// Set when nothing may be acknowledged any more: the server must stop.
     package var failure: StoreError? { self.health.failure }
-    /// The number of effects so far that are for the I/O layer itself: `read`, `tokensChanged` and `replica`. Counted, so that the
-    /// caller need not scan, and copy, all effects.
+    /// The number of effects so far that are for the I/O layer itself: `read`, `tokensChanged` and `replica`. Counted,
+    /// so that the caller need not scan, and copy, all effects.
     package var ioEffectCount: Int {
         self.queries.reads.effectCount + self.tokens.changeCount + (self.replica?.eventCount ?? 0)
     }

@@ -89,7 +89,7 @@ extension Engine {
         for (index, entry) in entries.enumerated() {
             guard let position = self.store.logState?.position.position else { return }
             if entry.position.position <= position { continue }
-            // Somebody else has written: this node no longer leads.
+            // Another node has written: this one no longer leads.
             if replica.isLeading { self.follow(replica, &effects) }
             guard push.hasWorkLeft else {
                 replica.inputs.prepend(.entries(Array(entries[index...])))

@@ -13,7 +13,7 @@ final class EngineReplica {
             case token(ConnectionID, requestID: UInt32)
             case mark(requestedBy: UInt64)
             case lead
-            /// Nobody waits: the engine's own work, such as trimming.
+            /// No request waits: the engine's own work, such as trimming.
             case maintenance
         }
 

@@ -1,3 +1,4 @@
+import DequeModule
 import NestModel
 import NestProtocol
 import NestStore
@@ -51,6 +52,225 @@ package struct ReplicaMachine: Sendable {
         /// `nil`: another node leads.
         case claimed(epoch: Int64?)
         case surveyed(Survey)
+    }
+
+    enum Duty: Equatable {
+        case following
+        case claiming(Claim)
+        case leading(epoch: Int64)
+        /// The store cannot be used any more, or the node is stopping.
+        case ended
+    }
+
+    /// An attempt to lead.
+    struct Claim: Equatable {
+        let epoch: Int64
+        var server: LogServer?
+        /// Whether the log was looked at since the claim, for the doubt.
+        var hasOverview = false
+        /// Whether all records were read since the claim.
+        var hasReadAll = false
+        /// Whether the engine was asked to append the leader record.
+        var isAppending = false
+    }
+
+    /// Intervals in milliseconds.
+    package struct Timing: Sendable {
+        package var renew = Int64(Limits.leaseRenewSeconds) * 1_000
+        package var poll = Int64(Limits.logPollMilliseconds)
+        package var overview: Int64 = 50
+        /// While the node leads.
+        package var check: Int64 = 1_000
+        /// The time for which the leader's session must be seen gone without a break.
+        package var sessionGone: Int64 = 150
+        package var claimMax: Int64 = 50
+        /// What a node waits longer that is behind the log.
+        package var claimBehind: Int64 = 100
+        package var unanswered = Int64(Limits.logAnswerSeconds - Limits.logCommitSeconds) * 1_000
+        package var survey = Int64(Limits.replicaNoteSeconds) * 1_000
+        package var lagMax = Int64(Limits.nodeLagSecondsMax) * 1_000
+        /// The longest pause after failures, and the pause after a record that could not be applied.
+        package var failureMax: Int64 = 1_000
+
+        package init() {}
+    }
+
+    let node: Identifier128
+    let timing: Timing
+    var random: any RandomNumberGenerator & Sendable
+    var duty = Duty.following
+    /// Where the engine's store is.
+    var state: LogState
+    /// The last record that the engine was given.
+    var readThrough: Int64
+    /// The newest position that was seen in the log.
+    var head: Int64?
+    var base: Int64 = 0
+    var doubt = false
+    var leader: LogNode?
+    /// The address that the engine knows; the outer `nil`: it has got none yet.
+    var toldLeader: String??
+    /// Actions that come before all others.
+    var outbox: Deque<Action> = []
+    /// The action whose report is due.
+    var current: Action?
+
+    // MARK: Times
+
+    var renewAt: Int64 = 0
+    var overviewAt: Int64 = 0
+    var pollAt: Int64 = 0
+    var checkAt: Int64 = 0
+    var noteAt: Int64 = 0
+    var surveyAt: Int64 = 0
+    /// Nothing is asked of the log before.
+    var pausedUntil: Int64 = 0
+    var failureCount = 0
+    var claimAt: Int64?
+    var sessionGoneSince: Int64?
+    /// The epoch in which it was gone.
+    var goneEpoch: Int64 = 0
+    /// Since when the log's server has a standby although the newest leader record says that it has none.
+    var replicatedSince: Int64?
+    /// The last time at which the store was at the head of the log.
+    var caughtUpAt: Int64?
+    /// Since when an append has had no answer.
+    var uncertainSince: Int64?
+    var hasGivenUp = false
+
+    var isSnapshotting = false
+    /// The engine found a record damaged: unless the store is on another line, the log is damaged.
+    var damage: String?
+    /// The engine found that the store is not on the line of the log.
+    var divergence: String?
+
+    /// `state`: of the open store. `random`: for waits and history ids.
+    package init(
+        node: Identifier128,
+        state: LogState,
+        random: any RandomNumberGenerator & Sendable,
+        timing: Timing = Timing()
+    ) {
+        self.node = node
+        self.state = state
+        self.readThrough = state.position.position
+        self.random = random
+        self.timing = timing
+    }
+
+    // MARK: For the server
+
+    package var role: ReplicaRole { if case .leading = self.duty { .leader } else { .follower } }
+    /// The epoch in which this node leads.
+    package var epoch: Int64? { if case .leading(let epoch) = self.duty { epoch } else { nil } }
+    package var position: LogPosition { self.state.position }
+    package var headPosition: Int64? { self.head }
+    package var leaderAddress: String? { self.toldLeader ?? nil }
+
+    /// The time for which the store may have been behind the log; `nil`: it has not been at its head yet.
+    package func lagSeconds(now: Int64) -> Double? {
+        guard let caughtUpAt else { return nil }
+        let isAtHead = (self.head ?? 0) <= self.state.position.position
+        return isAtHead && now - caughtUpAt <= 2 * self.timing.renew ? 0 : Double(now - caughtUpAt) / 1_000
+    }
+
+    /// Whether the node should get clients.
+    package func isReady(now: Int64) -> Bool {
+        guard self.duty != .ended, let caughtUpAt else { return false }
+        return now - caughtUpAt < self.timing.lagMax
+    }
+
+    // MARK: Actions
+
+    /// Returns what to do now. Report its result before the next call.
+    package mutating func next(now: Int64) -> Action {
+        precondition(self.current == nil, "the last action was not reported")
+        let action = self.outbox.popFirst() ?? self.due(now)
+        switch action {
+        case .input, .wait, .snapshot, .reopen, .stop: break
+        default: self.current = action
+        }
+        return action
+    }
+
+    private mutating func due(_ now: Int64) -> Action {
+        guard self.duty != .ended else { return .wait(until: .max) }
+        if let since = self.uncertainSince, !self.hasGivenUp, now - since >= self.timing.unanswered {
+            self.hasGivenUp = true
+            return .input(.unanswered)
+        }
+        guard now >= self.pausedUntil else { return .wait(until: self.wakeTime(now)) }
+        if now >= self.renewAt { return .renewLease }
+        if now >= self.overviewAt { return .overview(self.state.position) }
+        if self.damage == nil, self.divergence == nil, let action = self.dueByDuty(now) { return action }
+        if now >= self.noteAt {
+            self.noteAt = now + self.timing.survey
+            return .note(position: self.state.position.position)
+        }
+        if now >= self.surveyAt, self.isReady(now: now) {
+            self.surveyAt = now + self.timing.survey
+            return .survey
+        }
+        return .wait(until: self.wakeTime(now))
+    }
+
+    private mutating func dueByDuty(_ now: Int64) -> Action? {
+        switch self.duty {
+        case .ended: return nil
+        case .leading:
+            guard now >= self.checkAt else { return nil }
+            self.checkAt = now + self.timing.check
+            return .server
+        case .following:
+            if let claimAt, now >= claimAt, self.uncertainSince == nil {
+                return .claim(isSessionGone: self.leader.map { $0.isAlive && $0.id != self.node } ?? false)
+            }
+            return self.dueRecords(now)
+        case .claiming(var claim):
+            guard !claim.isAppending, self.uncertainSince == nil else { return nil }
+            guard claim.hasOverview else { return .overview(self.state.position) }
+            guard let server = claim.server else { return .server }
+            guard claim.hasReadAll, self.readThrough == self.state.position.position else {
+                return self.dueRecords(now)
+            }
+            claim.isAppending = true
+            self.duty = .claiming(claim)
+            let writer = LogRecord.Writer(node: self.node, epoch: claim.epoch)
+            return .input(.lead(writer, server, renewsHistory: self.newHistory(server)))
+        }
+    }
+
+    /// Returns the next records to read, if the engine can take more.
+    private func dueRecords(_ now: Int64) -> Action? {
+        let isFull = self.readThrough - self.state.position.position >= 2 * Int64(Limits.logPageRecordsMax)
+        guard now >= self.pollAt, self.uncertainSince == nil, !isFull else { return nil }
+        return .records(after: self.readThrough)
+    }
+
+    /// Returns a new history id if acknowledged records may have been lost.
+    private mutating func newHistory(_ server: LogServer) -> Identifier128? {
+        let known = self.state.server
+        guard self.doubt || server.timeline != known.timeline && !known.isReplicated else { return nil }
+        return Identifier128.random(using: &self.random)
+    }
+
+    /// Returns the next time at which something is due. What is due already waits for an event.
+    private func wakeTime(_ now: Int64) -> Int64 {
+        if now < self.pausedUntil { return self.orGiveUp(self.pausedUntil) }
+        var times = [self.renewAt, self.overviewAt, self.noteAt, self.surveyAt]
+        switch self.duty {
+        case .leading: times.append(self.checkAt)
+        case .following:
+            times.append(self.pollAt)
+            if let claimAt { times.append(claimAt) }
+        case .claiming, .ended: times.append(self.pollAt)
+        }
+        return self.orGiveUp(times.filter { $0 > now }.min() ?? now + self.timing.overview)
+    }
+
+    private func orGiveUp(_ time: Int64) -> Int64 {
+        guard let since = self.uncertainSince, !self.hasGivenUp else { return time }
+        return min(time, since + self.timing.unanswered)
     }
 
     /// What a node must know to decide about snapshots.

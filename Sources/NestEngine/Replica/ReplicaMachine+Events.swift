@@ -1,0 +1,87 @@
+import DequeModule
+import NestModel
+import NestStore
+
+/// What a machine learns from its engine and from its driver.
+extension ReplicaMachine {
+    /// Takes an event of the engine.
+    package mutating func take(_ event: ReplicaEvent, now: Int64) {
+        guard self.duty != .ended else { return }
+        switch event {
+        case .applied(let state): self.take(state, now)
+        case .leading(let state):
+            self.take(state, now)
+            // The machine may have given the claim up meanwhile.
+            guard case .claiming(let claim) = self.duty, claim.epoch == state.writer.epoch else { return }
+            self.duty = .leading(epoch: claim.epoch)
+            self.checkAt = now + self.timing.check
+            self.overviewAt = now
+            self.caughtUpAt = now
+        case .following: self.follow(now)
+        case .uncertain:
+            self.uncertainSince = now
+            self.hasGivenUp = false
+        case .settled:
+            self.uncertainSince = nil
+            self.readThrough = self.state.position.position
+        case .leadRefused:
+            guard case .claiming(let claim) = self.duty else { return }
+            self.duty = .claiming(Claim(epoch: claim.epoch))
+            self.pausedUntil = now + self.timing.failureMax
+        case .applyFailed:
+            self.readThrough = self.state.position.position
+            self.pollAt = now + self.timing.failureMax
+        case .damaged(let reason):
+            self.damage = reason
+            self.overviewAt = now
+        case .mustReopen(.diverged(let reason)):
+            // The log is asked first whether it has lost records.
+            self.divergence = reason
+            self.overviewAt = now
+        case .mustReopen(let reopening):
+            if reopening == .newHistory, case .claiming = self.duty, self.doubt {
+                self.outbox.append(.setDoubt(false))
+            }
+            self.end(reopening)
+        case .marked, .markAnswered: break
+        }
+    }
+
+    private mutating func take(_ state: LogState, _ now: Int64) {
+        self.state = state
+        self.readThrough = max(self.readThrough, state.position.position)
+        if let head, head <= state.position.position, self.uncertainSince == nil { self.caughtUpAt = now }
+        if case .claiming(let claim) = self.duty, state.writer.epoch > claim.epoch { self.giveUpClaim(now) }
+    }
+
+    /// The engine takes no writes any more, or its leader record was overtaken.
+    private mutating func follow(_ now: Int64) {
+        self.readThrough = self.state.position.position
+        self.pollAt = now
+        switch self.duty {
+        case .claiming(var claim):
+            guard claim.isAppending else { return }
+            (claim.isAppending, claim.hasReadAll) = (false, false)
+            self.duty = .claiming(claim)
+        case .leading:
+            self.duty = .following
+            self.overviewAt = now
+            self.tellLeader()
+        case .following, .ended: break
+        }
+    }
+
+    /// The snapshot has been taken, or has failed.
+    package mutating func snapshotTaken(now: Int64, succeeded: Bool) {
+        self.isSnapshotting = false
+        if succeeded { self.surveyAt = now }
+    }
+
+    /// The node stops: it gives the lead up, so that another need not wait for the lease. Perform what `next` returns
+    /// until it says to wait.
+    package mutating func stop() {
+        let hasLead = self.duty != .following && self.duty != .ended
+        self.duty = .ended
+        self.outbox = hasLead ? [.release] : []
+    }
+}
