@@ -1,0 +1,93 @@
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// The programs of the installed PostgreSQL.
+///
+/// PostgreSQL refuses to run as root. Tests that run as root start its programs as the user `postgres`, which the
+/// package of Debian creates.
+enum PostgresPrograms {
+    private static let user = "postgres"
+    private static let setpriv = "/usr/bin/setpriv"
+    static let isRoot = getuid() == 0
+
+    /// The directory of the newest server; `nil` if none is installed.
+    static let directory: String? = {
+        let root = "/usr/lib/postgresql"
+        let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap { Int($0) }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let places = versions.sorted(by: >).map { "\(root)/\($0)/bin" } + path.split(separator: ":").map(String.init)
+        return places.first { place in
+            ["postgres", "initdb", "pg_basebackup", "psql"].allSatisfy {
+                FileManager.default.isExecutableFile(atPath: "\(place)/\($0)")
+            }
+        }
+    }()
+
+    /// Whether the tests can start a server.
+    static let isUsable: Bool = {
+        guard Self.directory != nil else { return false }
+        return !Self.isRoot
+            || (getpwnam(Self.user) != nil && FileManager.default.isExecutableFile(atPath: Self.setpriv))
+    }()
+
+    /// Starts a program, as `postgres` if the tests run as root. The process id is the program's own.
+    static func start(_ name: String, _ arguments: [String]) throws -> ChildProcess {
+        guard let directory else { throw ProcessFailure("PostgreSQL is not installed") }
+        let environment = ["LC_ALL": "C"]
+        guard Self.isRoot else {
+            return try ChildProcess("\(directory)/\(name)", arguments, environment: environment)
+        }
+        let switching = ["--reuid", Self.user, "--regid", Self.user, "--init-groups", "--", "\(directory)/\(name)"]
+        return try ChildProcess(Self.setpriv, switching + arguments, environment: environment)
+    }
+
+    /// Runs a program to its end and returns its output. Throws if it does not exit with 0.
+    @discardableResult
+    static func run(_ name: String, _ arguments: [String]) async throws -> String {
+        let process = try Self.start(name, arguments)
+        try await process.wait(forEnd: .exit(0))
+        return process.output
+    }
+
+    /// Gives a directory to the user who runs the programs.
+    static func give(_ path: String) throws {
+        guard Self.isRoot, let entry = getpwnam(Self.user) else { return }
+        guard chown(path, entry.pointee.pw_uid, entry.pointee.pw_gid) == 0 else {
+            throw ProcessFailure("cannot give \(path) to \(Self.user): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Returns a TCP port of the loopback interface that is free now.
+    static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+            }
+        }
+        guard result else { throw ProcessFailure("no free port: \(String(cString: strerror(errno)))") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    /// Whether the RAM disk has room for a few servers. That of a container may have 64 MiB only.
+    static let hasMemory: Bool = {
+        var status = statvfs()
+        guard statvfs("/dev/shm", &status) == 0 else { return false }
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize) > 1 << 30
+    }()
+
+    /// The processes whose parent this is.
+    static func children(of parent: pid_t) -> [pid_t] {
+        let path = "/proc/\(parent)/task/\(parent)/children"
+        guard let data = FileManager.default.contents(atPath: path) else { return [] }
+        return String(decoding: data, as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
+    }
+}
