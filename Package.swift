@@ -50,6 +50,10 @@ let package = Package(
         .executable(name: "nestpeers", targets: ["nestpeers"]),
         .executable(name: "nestexamples", targets: ["nestexamples"]),
     ],
+    traits: [
+        .trait(name: "Cluster", description: "nestd on many machines, with its log in PostgreSQL. Needs libpq."),
+        .default(enabledTraits: ["Cluster"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
@@ -122,6 +126,14 @@ let package = Package(
             swiftSettings: serverSettings
         ),
 
+        // The log of a cluster in PostgreSQL. nestd has it with the trait Cluster only.
+        .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "NestLog",
+            dependencies: ["NestModel", "NestProtocol", "NestStore", "CPQ", concurrencyHelpers],
+            swiftSettings: settings
+        ),
+
         // Level 3: the I/O layer.
         .target(
             name: "NestServer",
@@ -155,7 +167,8 @@ let package = Package(
             name: "nestd",
             dependencies: [
                 "NestModel", "NestProtocol", "NestDocuments", "NestSecrets", "NestStore", "NestServer",
-                "NestOperations", argumentParser, concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
+                "NestOperations", .target(name: "NestLog", condition: .when(traits: ["Cluster"])), argumentParser,
+                concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
@@ -284,6 +297,11 @@ let package = Package(
         .testTarget(
             name: "NestStoreTests",
             dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestStore", "NestTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestLogTests",
+            dependencies: ["NestModel", "NestProtocol", "NestStore", "NestLog", "NestTestSupport", concurrencyHelpers],
             swiftSettings: settings
         ),
         .testTarget(

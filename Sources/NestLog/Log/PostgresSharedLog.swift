@@ -1,0 +1,151 @@
+import Dispatch
+import Glibc
+import NIOConcurrencyHelpers
+import NestModel
+import NestProtocol
+import NestStore
+import Synchronization
+
+/// Appends the records of one node.
+///
+/// The engine's thread sends a record and waits for the answer. When the session ends, or the answer takes longer than
+/// `Limits.logCommitSeconds`, another thread goes on with the very same record until its fate is known.
+final class PostgresSharedLog: SharedLog {
+    private let session: Mutex<AppendSession>
+    private let resolver = DispatchQueue(label: "nest.log.append")
+    private let onResolved: @Sendable (AppendOutcome) -> Void
+    private let state = NIOLockedValueBox(State())
+
+    private struct State {
+        /// A record is on its way. No other may be appended, and no claim made.
+        var isBusy = false
+        var isClosed = false
+    }
+
+    /// How long one step of the resolver waits, so that `close` is noticed.
+    private static let stepTime = Duration.milliseconds(100)
+
+    init(
+        _ address: PostgresAddress,
+        store: Int64,
+        node: Identifier128,
+        onResolved: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        self.session = Mutex(AppendSession(address, store: store, node: node))
+        self.onResolved = onResolved
+    }
+
+    func append(_ record: LogRecord, chain: Chain, after: LogPosition) -> AppendOutcome {
+        let deadline = Deadline(after: .seconds(Limits.logCommitSeconds))
+        let isFree = self.state.withLockedValue { state in
+            guard !state.isBusy, !state.isClosed else { return false }
+            state.isBusy = true
+            return true
+        }
+        guard isFree else {
+            return .refused(NestError(.logUnavailable, "the fate of the record before is not known yet"))
+        }
+        let attempt = AppendSession.Attempt(record: record, chain: chain, after: after)
+        if let outcome = self.tryAtOnce(attempt, until: deadline) {
+            self.state.withLockedValue { $0.isBusy = false }
+            return outcome
+        }
+        let promise = Promise()
+        self.resolver.async { self.resolve(attempt, promise) }
+        return promise.wait(until: deadline) ?? .unknown
+    }
+
+    /// The usual way: one round trip on the engine's thread. Returns `nil` if it takes more than that.
+    private func tryAtOnce(_ attempt: AppendSession.Attempt, until deadline: Deadline) -> AppendOutcome? {
+        self.session.withLock { session in
+            session.begin()
+            // Connecting, and the parts of a large record, may take longer than the engine waits.
+            guard session.isConnected, attempt.record.bytes.isBody else { return nil }
+            if case .known(let outcome) = session.step(attempt, until: deadline) { return outcome }
+            return nil
+        }
+    }
+
+    /// On the resolver's thread: goes on until the record's fate is known.
+    private func resolve(_ attempt: AppendSession.Attempt, _ promise: Promise) {
+        while !self.state.withLockedValue({ $0.isClosed }) {
+            switch self.session.withLock({ $0.step(attempt, until: Deadline(after: Self.stepTime)) }) {
+            case .waiting:
+                continue
+            case .again(let pause):
+                usleep(UInt32(pause / .microseconds(1)))
+            case .known(let outcome):
+                self.state.withLockedValue { $0.isBusy = false }
+                if !promise.fulfil(outcome) { self.onResolved(outcome) }
+                return
+            }
+        }
+    }
+
+    /// Connects again when the session has ended while no record was on its way.
+    func keepConnected() {
+        guard !self.state.withLockedValue({ $0.isBusy || $0.isClosed }) else { return }
+        _ = self.session.withLockIfAvailable { session in
+            do throws(PostgresFailure) { try session.connect() } catch {}
+        }
+    }
+
+    /// Claims the lead for this node. `gone`: the leader whose session has ended.
+    func claim(from gone: Identifier128?) throws(LogFailure) -> Int64? {
+        guard !self.state.withLockedValue({ $0.isBusy }) else {
+            throw .unavailable("the fate of a record of this node is not known yet")
+        }
+        return try self.session.withLock { (session) throws(LogFailure) in
+            do throws(PostgresFailure) {
+                switch try session.claim(from: gone) {
+                case .leading(let epoch): return epoch
+                case .refused: return nil
+                case .waiting: throw .lost("PostgreSQL has not confirmed the claim yet: it waits for its standby")
+                }
+            } catch {
+                throw error.logFailure
+            }
+        }
+    }
+
+    /// Ends the session. A record whose fate is open stays so.
+    func close() {
+        self.state.withLockedValue { $0.isClosed = true }
+        self.resolver.async { self.session.withLock { $0.drop() } }
+    }
+}
+
+/// A value that one thread waits for and another one provides.
+private final class Promise: Sendable {
+    private enum State {
+        case waiting
+        case fulfilled(AppendOutcome)
+        case abandoned
+    }
+
+    private let state = NIOLockedValueBox(State.waiting)
+    private let signal = DispatchSemaphore(value: 0)
+
+    /// Provides the value; `false` if no thread waits any more.
+    func fulfil(_ outcome: AppendOutcome) -> Bool {
+        let isAwaited = self.state.withLockedValue { state in
+            guard case .waiting = state else { return false }
+            state = .fulfilled(outcome)
+            return true
+        }
+        if isAwaited { self.signal.signal() }
+        return isAwaited
+    }
+
+    /// Returns the value, or `nil` at the deadline.
+    func wait(until deadline: Deadline) -> AppendOutcome? {
+        _ = self.signal.wait(timeout: .now() + .milliseconds(Int(deadline.milliseconds)))
+        return self.state.withLockedValue { state in
+            guard case .fulfilled(let outcome) = state else {
+                state = .abandoned
+                return nil
+            }
+            return outcome
+        }
+    }
+}
