@@ -107,7 +107,8 @@ let package = Package(
             dependencies: ["NestModel", "CLibXML2", concurrencyHelpers],
             swiftSettings: settings
         ),
-        // Only for SHA-256, of secrets and of the log. It uses the system's library, because building another one takes two minutes.
+        // Only for SHA-256, of secrets and of the log. It uses the system's library, because building another one takes
+        // two minutes.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "NestSecrets",

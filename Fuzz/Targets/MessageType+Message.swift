@@ -70,6 +70,10 @@ extension MessageType {
         case .getClients: GetClients.self
         case .clients: Clients.self
         case .kick: Kick.self
+        case .getCluster: GetCluster.self
+        case .cluster: Cluster.self
+        case .verifyCluster: VerifyCluster.self
+        case .clusterMark: ClusterMark.self
         }
     }
 }

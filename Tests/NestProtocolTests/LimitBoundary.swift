@@ -43,6 +43,12 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
 
     private static func rows(_ fields: ObjectFetchRequest) -> Fetch { Fetch(fields) }
 
+    private static func cluster(_ change: (inout ClusterStatus) -> Void) -> Cluster {
+        var status = ClusterStatus(store: "s", node: "a", role: .leader, epoch: 1, position: 1, head: 1)
+        change(&status)
+        return Cluster(status)
+    }
+
     private static let item = EntityNumber(1)
     private static let one = ObjectReference.object(ObjectID(1))
     private static let property = PropertyNumber(1)
@@ -84,6 +90,17 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
         },
         .message("nameBytesMax", .limitExceeded) {
             BeginGroup(name: String(repeating: "x", count: $0))
+        },
+        .message("nodeAddressBytesMax", .limitExceeded) {
+            ErrorMessage(NestError(.notLeader, "x", leader: String(repeating: "x", count: $0)))
+        },
+        .message("clusterNodesMax", .limitExceeded) { size in
+            let id = Identifier128(high: 0, low: 1)
+            let node = ClusterStatus.Node(id: id, name: "a", address: "a:1", version: "1", role: .leader)
+            return cluster { $0.nodes = Array(repeating: node, count: size) }
+        },
+        .message("clusterTextBytesMax", .limitExceeded) { size in
+            cluster { $0.log = String(repeating: "x", count: size) }
         },
         .message("mutationsPerTransactionMax", .limitExceeded) {
             TransactionMessage(WriteTransaction(mutations: Array(repeating: .delete(one), count: $0)))

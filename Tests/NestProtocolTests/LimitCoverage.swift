@@ -75,6 +75,7 @@ enum LimitCoverage {
         // Clients
         "clientQueueBytesMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],
         "clientQueueBytesHardMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],
+        "leaderWaitSeconds": ["withoutALeaderARequestFailsAfterTheLimit"],
         // Transfers
         "spoolBytesMax": ["aReservationReturnsItsBytes"],
         "readTransactionSecondsMax": ["backgroundReadsEndAfterTheReadDeadline", "readsEndAtTheDeadline"],
@@ -111,5 +112,11 @@ enum LimitCoverage {
         "clientsPageMax": "needs a thousand connections; pages of two are tested",
         "checkProblemsMax": "only a server sends problems; no test can produce a store with so many",
         "checkProblemBytesMax": "only a server sends problems, and it cuts longer texts",
+        "logCommitSeconds": "tests use a log that does not answer, and decide themselves when its time is over",
+        "logAnswerSeconds": "an input of the engine means that the time is over; tests send it without waiting",
+        "logRecordBytesMax": "needs two gigabytes of changes in one commit",
+        "nodeLagSecondsMax": "needs a log that does not answer for ten seconds",
+        "snapshotsKept": "needs three snapshots of a log, each of 64 megabytes or a day later",
+        "snapshotAbandonedSeconds": "needs an upload that stopped an hour ago",
     ]
 }

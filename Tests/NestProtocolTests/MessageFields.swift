@@ -168,7 +168,7 @@ extension Hello: DescribedMessage {
 
 extension Welcome: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        [
+        var fields: [String: JSONValue] = [
             "serverName": .string(self.serverName), "features": .string(Hex.text(self.features.rawValue)),
             "frameBytesMax": JSONValue(count: self.frameBytesMax), "historyID": .string(self.historyID.hex),
             "revision": JSONValue(self.revision), "oldestRevision": JSONValue(self.oldestRevision),
@@ -179,12 +179,19 @@ extension Welcome: DescribedMessage {
             "creditBytesInitial": JSONValue(count: self.creditBytesInitial), "role": .string("\(self.role)"),
             "confinement": JSONValue(confinement: self.confinement),
         ]
+        if let replica = self.replica {
+            fields["replica"] = [
+                "store": .string(replica.store), "role": .string("\(replica.role)"),
+                "leader": replica.leader.map { .string($0) } ?? .null,
+            ]
+        }
+        return .object(fields)
     }
 }
 
 extension ErrorMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        [
+        var fields: [String: JSONValue] = [
             "code": .string("\(self.error.code)"), "retry": .integer(Int64(self.retry.rawValue)),
             "retryAfterMilliseconds": JSONValue(count: self.retryAfterMilliseconds),
             "message": .string(self.error.message), "object": self.error.object.map { .integer($0.rawValue) } ?? .null,
@@ -199,6 +206,8 @@ extension ErrorMessage: DescribedMessage {
                 }
             ),
         ]
+        if let leader = self.error.leader { fields["leader"] = .string(leader) }
+        return .object(fields)
     }
 }
 

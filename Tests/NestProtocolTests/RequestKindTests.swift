@@ -20,7 +20,7 @@ import NestModel
     @Test func controlFramesAndTransferFramesAreNotRequests() {
         let others: Set<MessageType> = [.hello, .goAway, .ping, .pong, .cancel, .credit, .subtreeChunk, .subtreeEnd]
         for type in MessageType.allCases { #expect(!(type.request != nil && others.contains(type)), "\(type)") }
-        #expect(RequestKind.all.count == 27)
+        #expect(RequestKind.all.count == 29)
     }
 
     @Test func writesNeedTheWriteRoleAndAdminRequestsTheWholeStore() {

@@ -23,6 +23,15 @@ public struct ClientLimits: Sendable {
     @Bound(.inner, "Age of a lost connection from which the next attempt to connect is made at once")
     public var reconnectHealthySeconds = 30
 
+    @Bound(.inner, "The same for a connection to a node of a cluster")
+    public var reconnectNodeHealthySeconds = 1
+
+    @Bound(.refused, "Time for which a client sends a request again that no node takes; then it fails with NOT_LEADER")
+    public var leaderWaitSeconds = 15
+
+    @Bound(.inner, "The longest pause before a client sends a request again that no node took")
+    public var leaderPauseMillisecondsMax = 1_000
+
     @Bound(.refused, "Bytes that transfers of the whole server may hold in their spool files")
     public var spoolBytesMax = 16 << 30
 

@@ -5,7 +5,13 @@ public struct ClusterLimits: Sendable {
     @Bound(.refused, "Bytes of the address and of the name of a node")
     public var nodeAddressBytesMax = 255
 
-    @Bound(.waits, "Time that a commit waits for the log; then the writes wait beside the engine, and reads go on")
+    @Bound(.cut, "Nodes of one CLUSTER")
+    public var clusterNodesMax = 256
+
+    @Bound(.cut, "Bytes of one text of a CLUSTER about the log")
+    public var clusterTextBytesMax = 1_024
+
+    @Bound(.waits, "Time that a commit waits for the log; then the writes wait in the background, and reads go on")
     public var logCommitSeconds = 2
 
     @Bound(.refused, "Time without an answer of the log after which waiting writes fail with STORAGE_FAILURE")

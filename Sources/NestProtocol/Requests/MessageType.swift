@@ -49,6 +49,10 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case statistics = 0x43  // s  reply
     case explain = 0x44  // c
     case explanation = 0x45  // s  reply
+    case getCluster = 0x48  // c
+    case cluster = 0x49  // s  reply
+    case verifyCluster = 0x4a  // c
+    case clusterMark = 0x4b  // s  reply
 
     case revert = 0x50  // c
     case beginGroup = 0x51  // c
@@ -134,5 +138,7 @@ extension RequestKind {
         RequestKind(.check, .admin, .transfer, isWhole: true),
         RequestKind(GetClients.self, .admin, .server, isWhole: true, dependsOnModel: false),
         RequestKind(Kick.self, .admin, .server, isWhole: true, dependsOnModel: false),
+        RequestKind(GetCluster.self, .read, .server, isWhole: true, dependsOnModel: false),
+        RequestKind(VerifyCluster.self, .admin, .server, isWhole: true, dependsOnModel: false),
     ]
 }

@@ -54,7 +54,7 @@ extension ClientConnection {
     }
 
     /// Counts a request as in flight, and answers it when the future completes, if the connection is still open.
-    private func answer<Value: Sendable>(
+    func answer<Value: Sendable>(
         _ id: UInt32,
         _ future: EventLoopFuture<Value>,
         _ reply: @escaping @Sendable (ClientConnection, Value) -> Void

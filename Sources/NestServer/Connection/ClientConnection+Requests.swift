@@ -135,6 +135,10 @@ extension ClientConnection {
             case .kick:
                 let kick = try Kick(body: body)
                 self.perform(id: id) { () throws(NestError) in try self.kickClient(id: id, kick) }
+            case .getCluster:
+                self.describeCluster(id: id, try GetCluster(body: body))
+            case .verifyCluster:
+                self.verifyCluster(id: id)
             default:
                 guard let request = try EngineRequest(type: type, body: body) else {
                     throw .unsupportedMessage(type.rawValue)

@@ -16,6 +16,8 @@ package struct ServerConfiguration: Sendable {
     package var tls: ServerTLS?
     /// The server's name in WELCOME.
     package var serverName: String
+    /// `nil`: a single node.
+    package var cluster: ClusterAnswers?
     package var timing = Timing()
     package var connectionsMax = Limits.connectionsMax
     package var spoolBytesMax = Limits.spoolBytesMax

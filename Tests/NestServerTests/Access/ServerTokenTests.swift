@@ -94,13 +94,13 @@ extension SocketTests {
         func rolesAllowExactlyTheirRequests(_ role: AccessRole) async throws {
             let reading: Set<MessageType> = [
                 .fetch, .getObject, .fetchSubtree, .subscribe, .resubscribe, .unsubscribe, .getModel, .getUndoState,
-                .getHistory, .previewUndo, .subscribeChanges, .getStatistics, .explain,
+                .getHistory, .previewUndo, .subscribeChanges, .getStatistics, .explain, .getCluster,
             ]
             let writing: Set<MessageType> = [
                 .transaction, .importSubtree, .undo, .redo, .beginGroup, .endGroup, .revert,
             ]
             let administering: Set<MessageType> = [
-                .createToken, .listTokens, .revokeToken, .backup, .check, .getClients, .kick,
+                .createToken, .listTokens, .revokeToken, .backup, .check, .getClients, .kick, .verifyCluster,
             ]
             try await withTokens { port, client, _ in
                 let token = try await client.createToken(TokenGrant(name: "t", role: role))
