@@ -49,7 +49,7 @@ import NestProtocol
         for setting in Setting.all where setting != .memory {
             let value: SettingValue =
                 switch setting.kind {
-                case .text: .text("something")
+                case .text, .url: .text("something")
                 case .flag: .flag(true)
                 case .integer(let range): .integer(range.upperBound)
                 case .choice(let names): .text(names[0])
@@ -121,6 +121,22 @@ import NestProtocol
         #expect(
             self.faults([:], #"{"store": "a", "memory": true}"#) == ["nestd.json: memory and store exclude each other"]
         )
+    }
+
+    /// The URL of a log may contain a password, which nestd never prints.
+    @Test(arguments: [
+        ("postgres://nest:se:cr%40et@db/nest?a=b", "postgres://nest:***@db/nest?a=b"),
+        ("postgres://nest@db1,db2/nest", "postgres://nest@db1,db2/nest"),
+        ("postgresql://db/nest?user=u&password=secret&x=1", "postgresql://db/nest?user=u&password=***&x=1"),
+        (#"host=db password='a b\' c' user=u"#, "host=db password=*** user=u"),
+        ("host=db sslpassword = x password=", "host=db sslpassword = *** password=***"),
+    ]) func passwordsAreHidden(url: String, shown: String) throws {
+        let settings = try ServiceSettings(flags: [.logURL: .text(url)])
+        #expect(settings.text(.logURL) == url)
+        #expect(settings.description(of: .logURL) == shown)
+        let printed = try ServiceSettings(flags: [:], file: self.file(settings.json))
+        #expect(printed.text(.logURL) == shown)
+        #expect(settings.spelling(of: .logURL) == "--log" && Setting.logURL.variable == "NESTD_LOG_URL")
     }
 
     /// The printed settings are a configuration file with the same settings.

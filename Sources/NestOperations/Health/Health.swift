@@ -5,6 +5,8 @@ import NIOCore
 package enum Health: Equatable, Sendable {
     /// The store is being opened, and perhaps migrated.
     case starting
+    /// A node of a cluster cannot serve the newest state: it joins, or does not reach the log. The reason.
+    case waiting(String)
     case ready
     /// The server stops: it finishes what is in flight and accepts nothing new.
     case draining
@@ -36,7 +38,7 @@ package final class HealthBoard: Sendable {
     package func set(_ health: Health) {
         self.state.withLockedValue { state in
             switch (state.health, health) {
-            case (.failed, _), (.draining, .starting), (.draining, .ready): break
+            case (.failed, _), (.draining, .starting), (.draining, .ready), (.draining, .waiting): break
             default: state.health = health
             }
         }

@@ -78,15 +78,18 @@ package struct ServiceSettings: Equatable, Sendable {
         return taken
     }
 
-    package func description(of setting: Setting) -> String { self.values[setting].map { "\($0)" } ?? "not set" }
+    /// The value as nestd may print it.
+    package func description(of setting: Setting) -> String {
+        self.values[setting].map { "\(setting.shown($0))" } ?? "not set"
+    }
 
-    /// The text of a configuration file with these settings.
+    /// The text of a configuration file with these settings, without passwords.
     package var json: String {
         var members: [JSONElement.Member] = []
         for setting in Setting.all {
             guard let value = self.values[setting], !(setting == .store && self.isOn(.memory)) else { continue }
             let element: JSONElement =
-                switch value {
+                switch setting.shown(value) {
                 case .text(let text): .string(text)
                 case .flag(let flag): .boolean(flag)
                 case .integer(let number): .number("\(number)")

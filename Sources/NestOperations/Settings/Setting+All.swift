@@ -22,6 +22,12 @@ extension Setting {
     package static let minFreeMax = 1 << 40
     package static let memory = Setting("memory", .flag, default: .flag(false))
     package static let model = Setting("model", .text)
+    /// The PostgreSQL server that has the log of the node's cluster; without a value the node is not in a cluster.
+    package static let logURL = Setting("log.url", .url, option: "--log")
+    /// The node's name in its cluster; without a value the machine's.
+    package static let node = Setting("node", .text)
+    /// HOST:PORT under which clients and other nodes reach this one.
+    package static let advertise = Setting("advertise", .text)
     /// The port for metrics and health, on the loopback address only; without a value they are not shown.
     package static let metricsPort = Setting("metrics.port", .integer(0...65_535))
     package static let logLevel = Setting(
@@ -74,6 +80,7 @@ extension Setting {
     /// All settings, in the order in which they are printed.
     package static let all: [Setting] = [
         .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .insecure, .store, .minFree, .memory, .model,
+        .logURL, .node, .advertise,
         .metricsPort, .logLevel, .logFormat, .connectionsMax,
         .outputBytesMax, .spoolBytesMax, .memoryBytesMax,
         .writeStepsMax, .confinedWriteStepsMax,

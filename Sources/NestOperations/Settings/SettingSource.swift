@@ -87,7 +87,7 @@ struct SettingSource {
     func value(of setting: Setting, _ faults: inout [String]) -> SettingValue? {
         let type: ConfigType =
             switch setting.kind {
-            case .text, .choice: .string
+            case .text, .url, .choice: .string
             case .flag: .bool
             case .integer: .int
             }
@@ -110,7 +110,7 @@ extension Setting {
     }
 
     /// The setting's name on the command line. Not every setting has an option there.
-    var option: String { "--" + self.words.joined(separator: "-").lowercased() }
+    var option: String { self.ownOption ?? "--" + self.words.joined(separator: "-").lowercased() }
 
     private var words: [String] {
         self.components.map { $0.replacing(/([a-z])([A-Z])/) { "\($0.1)_\($0.2)" } }
