@@ -10,6 +10,7 @@ extension ServerError {
         case .addressInUse: 69
         case .cannotListen: 69
         case .engine(let error): error.isDamage ? 65 : 74
+        case .log(let failure): failure.exitStatus
         case .closing: 74
         }
     }

@@ -2,7 +2,8 @@ import ArgumentParser
 import Glibc
 import NestModel
 
-/// Serves, or runs `nestd token` or `nestd migrate`, which have their own options and not those of the server.
+/// Serves, or runs `nestd token`, `nestd migrate` or `nestd cluster`, which have their own options and not those of the
+/// server.
 @main
 enum Main {
     static func main() async {
@@ -24,16 +25,20 @@ enum Main {
         switch arguments.first {
         case "token": TokenCommand.main(Array(arguments.dropFirst()))
         case "migrate": MigrateCommand.main(Array(arguments.dropFirst()))
+        case "cluster": ClusterCommand.main(Array(arguments.dropFirst()))
         default: await Nestd.main(arguments)
         }
     }
 
     /// Ends nestd if the arguments name a command that does not exist; the parser would not suggest the nearest one.
     private static func checkCommand(_ arguments: [String]) {
-        let tokenCommands = TokenCommand.configuration.subcommands.map { $0._commandName }
+        let groups: [String: [any ParsableCommand.Type]] = [
+            "token": TokenCommand.configuration.subcommands,
+            "cluster": ClusterCommand.configuration.subcommands,
+        ]
+        var names = ["token", "migrate", "cluster"]
         var path: [String] = []
-        for names in [["token", "migrate"], tokenCommands] {
-            guard let name = arguments.dropFirst(path.count).first, !name.hasPrefix("-") else { return }
+        while let name = arguments.dropFirst(path.count).first, !name.hasPrefix("-") {
             let typed = (path + [name]).joined(separator: " ")
             guard names.contains(name) || name == "help" else {
                 let near = NearestName.find(name, among: names)
@@ -42,7 +47,8 @@ enum Main {
                 Nestd.printMessage("there is no command '\(typed)'. \(near ?? "See '\(page)'.")")
                 exit(64)
             }
-            guard name == "token" else { return }
+            guard path.isEmpty, let commands = groups[name] else { return }
+            names = commands.map { $0._commandName }
             path.append(name)
         }
     }

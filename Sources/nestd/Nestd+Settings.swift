@@ -31,7 +31,7 @@ extension Nestd {
             }
         }
         let settings = try ServiceSettings(flags: self.flags, environment: environment, file: file)
-        let faults = Security(settings).faults
+        let faults = Security(settings).faults + ClusterSettings.faults(settings)
         guard faults.isEmpty else { throw SettingFaults(faults) }
         return settings
     }
@@ -44,6 +44,9 @@ extension Nestd {
             (.store, self.store.map { .text($0) }),
             (.memory, self.memory ? .flag(true) : nil),
             (.model, self.model.map { .text($0) }),
+            (.logURL, self.cluster.log.map { .text($0) }),
+            (.node, self.cluster.node.map { .text($0) }),
+            (.advertise, self.cluster.advertise.map { .text($0) }),
             (.logLevel, self.logLevel.map { .text($0.rawValue) }),
             (.logFormat, self.logFormat.map { .text($0.rawValue) }),
             (.metricsPort, self.metricsPort.map { .integer(Int($0)) }),

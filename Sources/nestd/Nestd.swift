@@ -29,6 +29,8 @@ struct Nestd: AsyncParsableCommand {
               nestd --host 0.0.0.0 --insecure         open to every client that can connect
               nestd --check --store notes.sqlite      check the whole store
               nestd --config /etc/nest/nestd.json --check-config
+              nestd cluster init --log postgres://db.example/nest --store nest.sqlite
+              nestd --log postgres://db.example/nest --node a --advertise a.example:7000
 
             The environment (NESTD_LOG_LEVEL) and a file ({"log": {"level": …}}) can specify the same settings as \
             flags. Flags take precedence over the environment, and the environment over the file.
@@ -36,6 +38,10 @@ struct Nestd: AsyncParsableCommand {
             On a loopback address, and without tokens in the store, every client is an administrator. An address that \
             other machines can reach needs TLS and a token from each client (or, with --tls-client-ca, a \
             certificate), or --insecure.
+
+            With --log several nestd serve one store: one leads and takes the writes, the others follow it, and another \
+            takes over when it fails. The objects are in the log, and --store is this node's copy of them. \
+            'nestd cluster --help' has the rest.
 
             SIGTERM or Ctrl-C stops nestd: it notifies the clients, finishes requests in flight, and exits with 0. \
             SIGHUP makes it read the configuration, certificate and key again.
@@ -108,6 +114,8 @@ struct Nestd: AsyncParsableCommand {
 
     @OptionGroup var security: SecurityOptions
 
+    @OptionGroup var cluster: ClusterOptions
+
     @Flag(help: "Print every limit of the server and of the protocol, and exit.")
     var printLimits = false
 
@@ -130,6 +138,11 @@ struct Nestd: AsyncParsableCommand {
         }
         guard self.model != "" else { throw ValidationError("--model needs the name of a file") }
         guard self.config != "" else { throw ValidationError("--config needs the name of a file") }
+        guard self.cluster.log != "" else {
+            throw ValidationError("--log needs a URL, such as postgres://db.example/nest")
+        }
+        guard self.cluster.node != "" else { throw ValidationError("--node needs a name") }
+        guard self.cluster.advertise != "" else { throw ValidationError("--advertise needs a host and a port") }
     }
 
     func run() async throws {
@@ -149,17 +162,19 @@ struct Nestd: AsyncParsableCommand {
         let operations = Operations(settings)
         let logger = Logger(label: "nestd")
         let model = try Self.readModel(settings.text(.model), logger)
+        let cluster = ClusterSettings(settings)
         if self.checkConfig {
             _ = try Security(settings).serverTLS()
             return print("the configuration is good")
         }
         Self.logSQLiteVersion(logger)
-        try await self.serve(settings, model, operations, logger)
+        try await self.serve(settings, model, cluster, operations, logger)
     }
 
     private func serve(
         _ settings: ServiceSettings,
         _ model: ManagedObjectModel,
+        _ cluster: ClusterSettings?,
         _ operations: Operations,
         _ logger: Logger
     ) async throws {
@@ -169,7 +184,10 @@ struct Nestd: AsyncParsableCommand {
             setenv("SQLITE_TMPDIR", Store.directory(of: path), 0)
         }
         // All have a default, so none is missing.
-        let (host, port) = (settings.text(.host)!, settings.integer(.port)!)
+        let host = settings.text(.host)!
+        var port = settings.integer(.port)!
+        // A node registers its address before it listens.
+        if port == 0, cluster != nil { port = try Self.freePort(host) }
         var store = Store.Configuration(location: location, model: model)
         // Without --model the nested list is not what the user wants in place of another model.
         if settings.text(.model) == nil { store.removals = .none }
@@ -186,14 +204,25 @@ struct Nestd: AsyncParsableCommand {
         configuration.diskFreeBytesMin = settings.integer(.minFree)! << 20
         configuration.writeStepsMax = settings.integer(.writeStepsMax)!
         configuration.confinedWriteStepsMax = settings.integer(.confinedWriteStepsMax)!
+        if let cluster {
+            configuration.replica = cluster.replica(
+                host: host,
+                port: port,
+                model: settings.text(.model).map { _ in model },
+                onWaiting: { operations.waiting($0) }
+            )
+        }
         let security = Security(settings)
         configuration.tls = try security.serverTLS()
         configuration.authentication = security.policy
         let status = "serving \(location.description)"
+        // A node may wait for its log for long: the service manager must not take that for a failed start.
+        if cluster != nil { operations.notifier?.send(.ready(status: "waiting for the log")) }
+        let node = cluster.map { ", node \($0.node)" } ?? ""
         let server = Server(configuration, logger: logger) { listening in
             print(
                 "nestd listens on \(host.contains(":") ? "[\(host)]" : host):\(listening.port), store \(location.description), "
-                    + "history \(listening.historyID), revision \(listening.revision)"
+                    + "history \(listening.historyID), revision \(listening.revision)\(node)"
             )
             fflush(nil)
             operations.ready(status: status)
@@ -249,6 +278,12 @@ struct Nestd: AsyncParsableCommand {
         let command = "nestd migrate --store \(settings.text(.store) ?? "") --model \(model)"
         return ". To list all changes: \(command) --dry-run"
             + (losses.isEmpty ? "" : ". To lose this data, after a copy of the store: \(command) --allow-loss")
+    }
+
+    /// Returns a port on which nothing listens now.
+    private static func freePort(_ host: String) throws -> Int {
+        guard let port = FreePort.find(host) else { throw Self.failure(69, "there is no free port on \(host)") }
+        return port
     }
 
     /// Returns the path of a store. SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a

@@ -87,6 +87,11 @@ struct Operations {
         self.notifier?.send(.ready(status: status))
     }
 
+    /// Reports that a node of a cluster waits for the log or joins; `nil`: that it is ready again.
+    func waiting(_ reason: String?) {
+        self.board.set(reason.map { .waiting($0) } ?? .ready)
+    }
+
     /// Reports that the server accepts no more requests, because it was asked to stop or because of a failure.
     func stopping(failure: String?) {
         self.board.set(failure.map { .failed($0) } ?? .draining)

@@ -67,7 +67,8 @@ extension ClientConnection {
                 requestsInFlightMax: self.access.requestsInFlightMax,
                 subscriptionsMax: self.access.subscriptionsMax,
                 role: self.access.role,
-                confinement: self.access.confinement
+                confinement: self.access.confinement,
+                replica: self.server.replica?.status.welcome
             )
             self.send(message.frame(id: 0))
             self.logOpened()

@@ -97,14 +97,13 @@ extension ClientConnection {
 
     // MARK: Draining
 
-    /// Starts to end the connection because the server stops. The connection accepts no new request, and closes when
-    /// all accepted requests are answered.
-    func drain() {
+    /// Starts to end the connection because the server stops or opens its store again. The connection accepts no new
+    /// request, and closes when all accepted requests are answered.
+    func drain(_ reason: DrainReason) {
         guard self.closing == nil else { return }
         guard self.machine.drain() else { return self.finish(.shutdown) }
-        // Random, so that the clients do not all connect to a restarted server at once.
-        let retry = 500 + Int.random(in: 0..<1_500)
-        self.send(self.goAway(.shuttingDown, "the server is stopping", retryAfterMilliseconds: retry).frame(id: 0))
+        let retry = Int.random(in: reason.retryMilliseconds)
+        self.send(self.goAway(reason.code, reason.message, retryAfterMilliseconds: retry).frame(id: 0))
         self.settle()
     }
 

@@ -26,6 +26,8 @@ package final class EngineThread: Sendable {
         package let tokens: [Store.Token]
         /// The migration that opening the store needed.
         package let migration: MigrationReport?
+        /// The store's place in the log of its cluster.
+        package let log: LogState?
     }
 
     private let mailbox: NIOLockedValueBox<Mailbox>
@@ -153,7 +155,8 @@ package final class EngineThread: Sendable {
                         restoredHistoryID: store.restoredHistoryID,
                         revision: store.head,
                         tokens: engine.tokens.all.values.sorted { $0.description.number < $1.description.number },
-                        migration: store.migration
+                        migration: store.migration,
+                        log: store.logState
                     )
                 )
             )

@@ -16,10 +16,13 @@ final class IOLayer: Sendable {
     let access: AccessTable
     let metrics = ServerMetrics()
     private let configuration: ServerConfiguration
+    private let replica: ReplicaSession?
     private let logger: Logger
 
-    init(_ configuration: ServerConfiguration, logger: Logger) {
+    /// `replica`: the node of the cluster that this server is.
+    init(_ configuration: ServerConfiguration, _ replica: ReplicaSession?, logger: Logger) {
         self.configuration = configuration
+        self.replica = replica
         self.logger = logger
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoopCount)
         let eventLoops = Array(self.group.makeIterator())
@@ -62,6 +65,7 @@ final class IOLayer: Sendable {
             metrics: self.metrics,
             limiter: self.limiter,
             clients: ClientDirectory(loops: self.loops, engine: engine),
+            replica: self.replica,
             logger: self.logger
         )
     }
@@ -78,6 +82,7 @@ final class IOLayer: Sendable {
     /// on the threads of the standby.
     func deliver(_ delivery: EngineDelivery) {
         let mustExpelAnonymous = delivery.hasTokenChanges && self.takeTokenChanges(delivery.effects)
+        self.replica?.take(delivery.effects)
         let concerned = ConnectionLoop.concerned(by: delivery.effects, self.loops)
         for loop in concerned {
             loop.eventLoop.execute {

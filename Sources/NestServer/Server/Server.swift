@@ -29,14 +29,26 @@ package final class Server: Service {
         let timers: ServerTimers
     }
 
-    private let configuration: ServerConfiguration
-    private let logger: Logger
+    /// Why a server ends, or opens its store again.
+    struct Ending: Sendable {
+        var isStopping = false
+        /// A node of a cluster must open its store again.
+        var reopening: ReplicaReopening?
+        /// The log of the cluster contradicts itself.
+        var damage: LogFailure?
+        /// Hears of a request to stop before the store is open.
+        var node: ReplicaNode?
+    }
+
+    let configuration: ServerConfiguration
+    let logger: Logger
     private let onListening: @Sendable (Listening) -> Void
-    private let onStopping: @Sendable (StoreError?) -> Void
+    let onStopping: @Sendable (StoreError?) -> Void
     private let running = NIOLockedValueBox<Running?>(nil)
     private let failure = NIOLockedValueBox<StoreError?>(nil)
-    private let stopRequest: AsyncStream<Void>
-    private let stopRequested: AsyncStream<Void>.Continuation
+    let ending = NIOLockedValueBox(Ending())
+    private let endRequest: AsyncStream<Void>
+    let endRequested: AsyncStream<Void>.Continuation
 
     /// Calls `onListening` once, before the first connection can be answered. Calls `onStopping` once, when it begins
     /// to stop, with the store's failure if there was one.
@@ -50,28 +62,51 @@ package final class Server: Service {
         self.logger = logger
         self.onListening = onListening
         self.onStopping = onStopping
-        // One request to stop is enough.
-        (self.stopRequest, self.stopRequested) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        // One request to end is enough.
+        (self.endRequest, self.endRequested) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Serves until the service group shuts down, the task is cancelled, or the store fails.
     package func run() async throws {
+        if let replica = self.configuration.replica {
+            return try await withTaskCancellationOrGracefulShutdownHandler {
+                try await self.serve(as: replica)
+            } onCancelOrGracefulShutdown: {
+                let node = self.ending.withLockedValue { ending in
+                    ending.isStopping = true
+                    return ending.node
+                }
+                node?.requestStop()
+                self.endRequested.yield()
+            }
+        }
         _ = try await self.start()
         await withTaskCancellationOrGracefulShutdownHandler {
-            for await _ in self.stopRequest { break }
+            await self.untilEnding()
         } onCancelOrGracefulShutdown: {
-            self.stopRequested.yield()
+            self.endRequested.yield()
         }
         try await self.stop()
+    }
+
+    /// Waits for a request to stop, a failure of the store, or a reason to open it again.
+    func untilEnding() async {
+        for await _ in self.endRequest { break }
     }
 
     // MARK: Starting
 
     /// Opens the store and listens. `run` calls this, waits, and calls `stop`.
-    package func start() async throws(ServerError) -> Listening {
-        let io = IOLayer(self.configuration, logger: self.logger)
-        let engine = EngineThread(onStage: self.configuration.onEngineStage)
-        let opened = try await self.open(engine, io)
+    package func start() async throws(ServerError) -> Listening { try await self.start(self.configuration, nil) }
+
+    /// `replica`: the node of the cluster whose store this is.
+    func start(
+        _ configuration: ServerConfiguration,
+        _ replica: ReplicaSession?
+    ) async throws(ServerError) -> Listening {
+        let io = IOLayer(configuration, replica, logger: self.logger)
+        let engine = EngineThread(onStage: configuration.onEngineStage)
+        let opened = try await self.open(configuration, engine, io)
         for token in opened.tokens { io.access.take(.created(token)) }
         if let migration = opened.migration { self.log(migration) }
         if let former = opened.restoredHistoryID {
@@ -85,32 +120,44 @@ package final class Server: Service {
         let server = io.context(engine, opened)
         server.exports.start()
         server.files.start()
+        await replica?.start(
+            engine,
+            opened,
+            bytesLeftMin: configuration.diskFreeBytesMin,
+            connectionCount: { io.limiter.count },
+            onEnd: { self.end($0) }
+        )
         do throws(ServerError) {
-            let listener = try await Listener.bind(self.configuration, loops: io.loops, group: io.group, server: server)
+            let listener = try await Listener.bind(configuration, loops: io.loops, group: io.group, server: server)
             return self.started(listener, opened, io, server)
         } catch {
+            await replica?.stop()
             await self.close(server, group: io.group)
             throw error
         }
     }
 
     /// Opens the store on the engine's thread.
-    private func open(_ engine: EngineThread, _ io: IOLayer) async throws(ServerError) -> EngineThread.Opened {
+    private func open(
+        _ configuration: ServerConfiguration,
+        _ engine: EngineThread,
+        _ io: IOLayer
+    ) async throws(ServerError) -> EngineThread.Opened {
         do throws(StoreError) {
             return try await engine.start(
-                self.configuration.store,
+                configuration.store,
                 limits: EngineLimits(
-                    diskFreeBytesMin: self.configuration.diskFreeBytesMin,
+                    diskFreeBytesMin: configuration.diskFreeBytesMin,
                     liveResultBytesMax: io.engineMemory.liveResultBytesMax,
-                    writeStepsMax: self.configuration.writeStepsMax,
-                    confinedWriteStepsMax: self.configuration.confinedWriteStepsMax
+                    writeStepsMax: configuration.writeStepsMax,
+                    confinedWriteStepsMax: configuration.confinedWriteStepsMax
                 ),
-                readTransaction: self.configuration.timing.readTransaction,
+                readTransaction: configuration.timing.readTransaction,
                 memory: io.engineMemory,
                 deliver: { io.deliver($0) },
                 failed: { failure in
                     self.failure.withLockedValue { $0 = failure }
-                    self.stopRequested.yield()
+                    self.endRequested.yield()
                 }
             )
         } catch {
@@ -149,10 +196,10 @@ package final class Server: Service {
 
     /// Returns `nil` for a store in memory, which has no file to sample.
     private func healthMonitor(_ opened: EngineThread.Opened, _ server: ServerContext) -> StoreHealthMonitor? {
-        guard self.configuration.store.location != .memory else { return nil }
+        guard server.configuration.store.location != .memory else { return nil }
         return StoreHealthMonitor(
             opened.health,
-            freeBytesMin: self.configuration.diskFreeBytesMin,
+            freeBytesMin: server.configuration.diskFreeBytesMin,
             engine: server.engine,
             files: server.files,
             logger: self.logger
@@ -202,7 +249,10 @@ package final class Server: Service {
     private static let closingShare: Int64 = 5
 
     /// Stops accepting, notifies the clients, finishes what is in flight, and closes the store. Later calls do nothing.
-    package func stop() async throws(ServerError) {
+    package func stop() async throws(ServerError) { try await self.stop(.stopping, isFinal: true) }
+
+    /// `isFinal`: the store is not opened again.
+    func stop(_ reason: DrainReason, isFinal: Bool) async throws(ServerError) {
         let running = self.running.withLockedValue { running in
             defer { running = nil }
             return running
@@ -210,7 +260,7 @@ package final class Server: Service {
         guard let running else { return }
         self.logger.info("server.stopping", metadata: ["connections": "\(running.server.limiter.count)"])
         let failure = self.failure.withLockedValue { $0 }
-        self.onStopping(failure)
+        if isFinal { self.onStopping(failure) }
         running.timers.cancel()
         // Interrupt a batch that takes longer: the rest of the time is for closing.
         let time = self.configuration.timing.shutdown.nanoseconds
@@ -219,25 +269,50 @@ package final class Server: Service {
             running.server.engine.interrupt()
         }
         await running.listener.close()
-        await self.drain(running.io.loops, within: patience, failure)
+        let emptied = self.drain(running.io.loops, within: patience, reason, failure)
+        if let replica = running.server.replica {
+            // What clients have sent so far comes before the end of the lead, so that nothing of it is refused.
+            if failure == nil { await self.finishBatches(running) }
+            await replica.stop()
+        }
+        // These futures cannot fail.
+        for future in emptied { try? await future.get() }
+        for loop in running.io.loops { loop.eventLoop.execute { loop.stopSweeping() } }
         let closing = await self.close(running.server, group: running.io.group) { interruption.cancel() }
         self.logger.info("server.stopped")
         if let failure { throw .engine(failure) }
         if let closing { throw .closing(closing) }
     }
 
-    /// Ends all connections, within `patience`.
-    private func drain(_ loops: [ConnectionLoop], within patience: TimeAmount, _ failure: StoreError?) async {
-        let emptied = loops.map { loop in
+    /// Begins to end all connections, within `patience`.
+    private func drain(
+        _ loops: [ConnectionLoop],
+        within patience: TimeAmount,
+        _ reason: DrainReason,
+        _ failure: StoreError?
+    ) -> [EventLoopFuture<Void>] {
+        loops.map { loop in
             loop.eventLoop.flatSubmit {
                 if let failure { loop.failAll(failure.nestError) }
-                return loop.drain(within: patience)
+                return loop.drain(within: patience, reason)
             }
         }
-        // These futures cannot fail.
-        for future in emptied { try? await future.get() }
-        for loop in loops { loop.eventLoop.execute { loop.stopSweeping() } }
     }
+
+    /// Waits until the engine has performed what is in its mailbox, but not for long: it may wait for the log.
+    private func finishBatches(_ running: Running) async {
+        let eventLoop = running.io.loops[0].eventLoop
+        let finished = eventLoop.makePromise(of: Void.self)
+        let limit = eventLoop.scheduleTask(in: Self.batchesTime) { finished.succeed() }
+        let visits = running.io.loops.map { $0.eventLoop.submit {} }
+        EventLoopFuture.andAllSucceed(visits, on: eventLoop).whenSuccess {
+            running.server.engine.ask { _ in finished.succeed() }
+        }
+        try? await finished.futureResult.get()
+        limit.cancel()
+    }
+
+    private static let batchesTime = TimeAmount.seconds(1)
 
     /// Closes the engine, then ends the threads. Returns the error if the store could not be closed.
     @discardableResult

@@ -10,6 +10,8 @@ package struct ServerConfiguration: Sendable {
     /// 0: any free port.
     package var port: Int
     package var store: Store.Configuration
+    /// `nil`: a single node.
+    package var replica: ReplicaConfiguration?
     /// When a client needs a token.
     package var authentication = AccessTable.Policy.ifTokens
     /// `nil`: nothing is encrypted.

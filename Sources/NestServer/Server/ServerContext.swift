@@ -25,5 +25,7 @@ struct ServerContext: Sendable {
     let metrics: ServerMetrics
     let limiter: ConnectionLimiter
     let clients: ClientDirectory
+    /// `nil`: a single node.
+    let replica: ReplicaSession?
     let logger: Logger
 }

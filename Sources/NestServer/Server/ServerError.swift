@@ -8,6 +8,8 @@ package enum ServerError: Error, Sendable, CustomStringConvertible {
     case cannotListen(host: String, port: Int, reason: String)
     /// The store failed while the server ran, so that the server may acknowledge nothing more.
     case engine(StoreError)
+    /// The log of the cluster cannot be used.
+    case log(LogFailure)
     /// The last checkpoint failed. Acknowledged writes are in the write-ahead log, which the next start reads.
     case closing(StoreError)
 
@@ -21,6 +23,8 @@ package enum ServerError: Error, Sendable, CustomStringConvertible {
             "cannot listen on \(host), port \(port): \(reason)"
         case .engine(let error):
             "stopped, because the store failed: \(error)"
+        case .log(let failure):
+            failure.description
         case .closing(let error):
             "the store could not be closed (\(error)); acknowledged writes are kept, and the next start reads them"
         }

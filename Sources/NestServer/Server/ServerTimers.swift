@@ -35,6 +35,7 @@ struct ServerTimers: Sendable {
                 }
             }
             server.metrics.record(io.levels)
+            server.replica?.node.tick()
         }
     }
 

@@ -202,13 +202,13 @@ final class ConnectionLoop: Sendable {
     }
 
     /// Makes every connection finish. Completes when all are closed, at the latest after `deadline`.
-    func drain(within deadline: TimeAmount) -> EventLoopFuture<Void> {
+    func drain(within deadline: TimeAmount, _ reason: DrainReason = .stopping) -> EventLoopFuture<Void> {
         let emptied = self.eventLoop.makePromise(of: Void.self)
         self.state.value.emptied = emptied
         if self.state.value.connections.isEmpty {
             emptied.succeed()
         } else {
-            for connection in self.state.value.connections.values { connection.drain() }
+            for connection in self.state.value.connections.values { connection.drain(reason) }
             let cut = self.eventLoop.assumeIsolated().scheduleTask(in: deadline) {
                 for connection in self.state.value.connections.values { connection.cut(.shutdown) }
             }

@@ -128,3 +128,8 @@ extension Store {
     /// behind a mark; compute the digest on another thread.
     package func beginDigest() throws(StoreError) -> TableDigest { try TableDigest(path: self.path) }
 }
+
+extension StoreReader {
+    /// Begins to read all tables at the newest position. Behind a mark, call it on the store's thread.
+    package func beginDigest() throws(StoreError) -> TableDigest { try TableDigest(path: self.path) }
+}

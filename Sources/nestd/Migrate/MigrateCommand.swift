@@ -67,7 +67,7 @@ struct MigrateCommand: ParsableCommand {
                 let output = MigrationOutput(isRefused ? .refused : .possible, report)
                 try output.print(self.store, asJSON: self.json)
                 guard isRefused else { return }
-                throw Nestd.failure(78, self.refusal(report))
+                throw Nestd.failure(78, Self.refusal(report, isDryRun: self.dryRun))
             }
             let migrated = try self.migrate(path, model)
             try MigrationOutput(.migrated, migrated).print(self.store, asJSON: self.json)
@@ -86,8 +86,8 @@ struct MigrateCommand: ParsableCommand {
         return report ?? MigrationReport()
     }
 
-    private func refusal(_ report: MigrationReport) -> String {
-        let subject = self.dryRun ? "the migration would be refused" : "the migration was refused; nothing was changed"
+    static func refusal(_ report: MigrationReport, isDryRun: Bool) -> String {
+        let subject = isDryRun ? "the migration would be refused" : "the migration was refused; nothing was changed"
         guard report.obstacles.isEmpty else {
             let count = report.obstacles.count
             return "\(subject): \(count == 1 ? "1 change is" : "\(count) changes are") not possible with this store"

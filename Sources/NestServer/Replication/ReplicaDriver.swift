@@ -1,0 +1,250 @@
+import Dispatch
+import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NestEngine
+import NestModel
+import NestProtocol
+import NestStore
+
+/// Performs what the `ReplicaMachine` of an open store decides, on a thread of its own, which waits for the log.
+///
+/// The engine's thread reports its events to `take`, which never waits.
+final class ReplicaDriver: Sendable {
+    /// Why the open store cannot be used any more.
+    enum Ending: Sendable {
+        case reopen(ReplicaReopening)
+        case stop(LogFailure)
+    }
+
+    private struct Inbox {
+        var events: [ReplicaEvent] = []
+        /// Whether the snapshot that has ended succeeded.
+        var snapshotEnded: Bool?
+        var isStopping = false
+        /// While the node leads it needs not hear at once of each commit.
+        var isLeading = false
+    }
+
+    private let log: any ClusterLog
+    private let engine: EngineThread
+    private let status: ReplicaStatus
+    private let journal: ReplicaJournal
+    private let snapshots: SnapshotTaker
+    private let inbox = NIOLockedValueBox(Inbox())
+    private let wake = DispatchSemaphore(value: 0)
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+    private let spoolDirectory: String
+    private let onEnd: @Sendable (Ending) -> Void
+
+    /// `onEnd`: called at most once, on the driver's thread.
+    init(
+        _ log: any ClusterLog,
+        engine: EngineThread,
+        status: ReplicaStatus,
+        journal: ReplicaJournal,
+        snapshots: SnapshotTaker,
+        spoolDirectory: String,
+        onEnd: @escaping @Sendable (Ending) -> Void
+    ) {
+        self.log = log
+        self.engine = engine
+        self.status = status
+        self.journal = journal
+        self.snapshots = snapshots
+        self.spoolDirectory = spoolDirectory
+        self.onEnd = onEnd
+    }
+
+    func start(at state: LogState) {
+        self.thread.start()
+        self.thread.submit { _ in
+            let random = SystemRandomNumberGenerator()
+            self.run(ReplicaMachine(node: self.log.node.id, state: state, random: random))
+        }
+    }
+
+    /// Called on the engine's thread.
+    func take(_ event: ReplicaEvent) {
+        let mustWake = self.inbox.withLockedValue { inbox in
+            guard case .applied = event else {
+                inbox.events.append(event)
+                return true
+            }
+            if case .applied? = inbox.events.last { inbox.events.removeLast() }
+            inbox.events.append(event)
+            return !inbox.isLeading
+        }
+        if mustWake { self.wake.signal() }
+    }
+
+    /// Gives the lead up, if this node has it, and ends the thread. The engine may still append: the next leader's
+    /// record decides what comes before it.
+    func stop() async {
+        self.inbox.withLockedValue { $0.isStopping = true }
+        self.wake.signal()
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            self.thread.shutdownGracefully { _ in continuation.resume() }
+        }
+        await self.snapshots.stop()
+    }
+
+    // MARK: The thread
+
+    private static func now() -> Int64 { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) }
+
+    /// The longest wait in milliseconds.
+    private static let waitMax: Int64 = 1_000
+
+    private func run(_ start: ReplicaMachine) {
+        var machine = start
+        var isStopping = false
+        while true {
+            let inbox = self.takeInbox()
+            for event in inbox.events {
+                self.note(event)
+                machine.take(event, now: Self.now())
+            }
+            if let succeeded = inbox.snapshotEnded { machine.snapshotTaken(now: Self.now(), succeeded: succeeded) }
+            if inbox.isStopping, !isStopping {
+                isStopping = true
+                machine.stop()
+            }
+            switch machine.next(now: Self.now()) {
+            case .wait(let until):
+                if isStopping { return }
+                self.publish(machine)
+                let milliseconds = max(0, min(until, Self.now() + Self.waitMax) - Self.now())
+                _ = self.wake.wait(timeout: .now() + .milliseconds(Int(milliseconds)))
+            case .input(let input):
+                self.note(input)
+                self.engine.submit(CollectionOfOne(.log(input)))
+            case .snapshot:
+                self.snapshots.take { [weak self] succeeded in
+                    self?.inbox.withLockedValue { $0.snapshotEnded = succeeded }
+                    self?.wake.signal()
+                }
+            case .reopen(let reason):
+                return self.onEnd(.reopen(reason))
+            case .stop(let failure):
+                return self.onEnd(.stop(failure))
+            case let action:
+                let report = self.perform(action)
+                machine.report(report, now: Self.now())
+                self.publish(machine)
+                // Without the log nothing can be given up.
+                if isStopping, case .failed = report { return }
+            }
+        }
+    }
+
+    private func takeInbox() -> Inbox {
+        self.inbox.withLockedValue { inbox in
+            let taken = inbox
+            inbox.events = []
+            inbox.snapshotEnded = nil
+            return taken
+        }
+    }
+
+    /// Performs an action that has a report.
+    private func perform(_ action: ReplicaMachine.Action) -> ReplicaMachine.Report {
+        do throws(LogFailure) {
+            let report = try self.tryToPerform(action)
+            self.journal.answered()
+            return report
+        } catch {
+            self.journal.failed(error)
+            return .failed(error)
+        }
+    }
+
+    private func tryToPerform(_ action: ReplicaMachine.Action) throws(LogFailure) -> ReplicaMachine.Report {
+        switch action {
+        case .renewLease: try self.log.renewLease()
+        case .server: return .server(try self.server())
+        case .overview(let position):
+            let overview = try self.log.overview(position: position.position)
+            self.note(overview)
+            return .overview(overview)
+        case .records(let position):
+            let countMax = Limits.logPageRecordsMax
+            let directory = self.spoolDirectory
+            return .records(try self.log.records(after: position, countMax: countMax, directory: directory))
+        case .claim(let isSessionGone):
+            return .claimed(epoch: try self.log.claim(isSessionGone: isSessionGone))
+        case .release: try self.log.release()
+        case .setDoubt(let doubt): try self.log.setDoubt(doubt)
+        case .note(let position): try self.log.note(position: position)
+        case .survey: return .surveyed(try self.survey())
+        case .truncate(let position, let removed):
+            try self.log.remove(removed)
+            try self.log.truncate(through: position)
+            self.journal.truncated(through: position, snapshots: removed.count)
+        case .snapshot, .input, .reopen, .stop, .wait:
+            preconditionFailure("\(action) has no report")
+        }
+        return .done
+    }
+
+    private func server() throws(LogFailure) -> LogServer {
+        let server = try self.log.server()
+        self.journal.metrics.record(server)
+        return server
+    }
+
+    private func survey() throws(LogFailure) -> ReplicaMachine.Survey {
+        // Standbys come and go without a failover.
+        _ = try self.server()
+        let snapshots = try self.log.snapshots()
+        if let newest = snapshots.first { self.journal.newestSnapshot(newest, now: WallClock.now()) }
+        return ReplicaMachine.Survey(
+            nodes: try self.log.nodes(),
+            snapshots: snapshots,
+            recordBytes: try self.log.recordBytes(after: snapshots.first?.position.position ?? 0),
+            time: WallClock.now()
+        )
+    }
+
+    // MARK: What others see
+
+    private func publish(_ machine: ReplicaMachine) {
+        let lag = machine.lagSeconds(now: Self.now())
+        self.status.note(position: machine.position.position, head: machine.headPosition ?? 0, lagSeconds: lag)
+    }
+
+    private func note(_ overview: LogOverview) {
+        self.status.withState { state in
+            state.epoch = overview.epoch
+            state.base = overview.base
+        }
+    }
+
+    private func note(_ input: LogInput) {
+        guard case .leader(let address) = input else { return }
+        self.status.withState { $0.leader = address }
+    }
+
+    private func note(_ event: ReplicaEvent) {
+        switch event {
+        case .leading(let state):
+            self.setLeading(true)
+            self.journal.leading(state)
+        case .following:
+            self.setLeading(false)
+            self.journal.following()
+        case .uncertain: self.journal.uncertain()
+        case .settled: self.journal.settled()
+        case .leadRefused(let error): self.journal.leadRefused(error)
+        case .applyFailed(let error): self.journal.applyFailed(error)
+        case .damaged(let reason): self.journal.damaged(reason)
+        case .applied, .mustReopen, .marked, .markAnswered: break
+        }
+    }
+
+    private func setLeading(_ isLeading: Bool) {
+        self.inbox.withLockedValue { $0.isLeading = isLeading }
+        self.status.withState { $0.role = isLeading ? .leader : .follower }
+    }
+}

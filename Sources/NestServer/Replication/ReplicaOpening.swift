@@ -1,0 +1,127 @@
+import NestModel
+import NestStore
+
+/// Brings a node's file into a state from which it can follow the log: leaves it as it is, or joins from a snapshot.
+///
+/// Blocks: call it on a thread that may wait. Can be repeated after a failure.
+struct ReplicaOpening {
+    let log: any ClusterLog
+    let path: String
+    /// `nil`: nothing is logged.
+    let journal: ReplicaJournal?
+    /// Why the file must not be used, although it may be on the log's line.
+    let reopening: ReplicaReopeningRequest?
+
+    /// Why a running node opens its store again.
+    enum ReplicaReopeningRequest: Sendable {
+        /// A snapshot takes the file's place.
+        case join(reason: String)
+        /// The file is kept aside, and a snapshot takes its place.
+        case diverged(reason: String)
+    }
+
+    enum Failure: Error {
+        case log(LogFailure)
+        case store(StoreError)
+    }
+
+    /// Returns the head of the log.
+    func run() throws(Failure) -> Int64 {
+        let (local, history) = try self.localState()
+        if let local, local.store != self.log.store {
+            let reason = "belongs to another store of the log or to another cluster: specify another --store"
+            throw .store(.clusterMismatch(path: self.path, reason: reason))
+        }
+        let (log, position) = (self.log, local?.position.position ?? 0)
+        let overview = try self.log { () throws(LogFailure) in try log.overview(position: position) }
+        let snapshots = try self.log { () throws(LogFailure) in try log.snapshots() }
+        switch self.finding(local, overview, snapshots) {
+        case .goesOn: break
+        case .joins(let reason):
+            try self.join(snapshots, reason: reason)
+        case .diverged(let reason, let isAhead):
+            // Without a snapshot to join from the file stays where it is.
+            _ = try self.usable(snapshots)
+            // Before the file has another name: after a crash between the two it is found again, and doubted again.
+            if isAhead { try self.log { () throws(LogFailure) in try log.setDoubt(true) } }
+            let kept = try self.store { () throws(StoreError) in
+                try Store.setAside(self.path, divergedAt: position)
+            }
+            self.journal?.diverged(reason, kept: kept)
+            try self.join(snapshots, reason: "its store was on another line")
+            // The same history id must not name two states: the next leader renews it.
+            if !isAhead, try self.localState().history == history {
+                try self.log { () throws(LogFailure) in try log.setDoubt(true) }
+            }
+        }
+        return overview.head.position
+    }
+
+    /// Returns the place in the log and the history id of the node's file; `nil` if there is no file.
+    private func localState() throws(Failure) -> (state: LogState?, history: Identifier128?) {
+        let file = try self.store { () throws(StoreError) in try Store.replicaFile(at: self.path) }
+        switch file {
+        case .missing: return (nil, nil)
+        case .replica(let state, let history): return (state, history)
+        case .ordinary:
+            let reason =
+                "belongs to no cluster: start nestd without --log, give --store a new name, or begin a cluster with "
+                + "it: nestd cluster init --store FILE"
+            throw .store(.clusterMismatch(path: self.path, reason: reason))
+        }
+    }
+
+    private func finding(
+        _ local: LogState?,
+        _ overview: LogOverview,
+        _ snapshots: [LogSnapshot]
+    ) -> ReplicaFinding {
+        guard local != nil else { return .of(nil, overview, snapshots) }
+        switch self.reopening {
+        case nil: return .of(local, overview, snapshots)
+        case .join(let reason): return .joins(reason: reason)
+        case .diverged(let reason):
+            // The log may have been ahead when the node noticed that it is not on its line.
+            if case .diverged(let found, let isAhead) = ReplicaFinding.of(local, overview, snapshots) {
+                return .diverged(reason: found, isAhead: isAhead)
+            }
+            return .diverged(reason: reason, isAhead: false)
+        }
+    }
+
+    private func join(_ snapshots: [LogSnapshot], reason: String) throws(Failure) {
+        let snapshot = try self.usable(snapshots)
+        let download = try self.store { () throws(StoreError) in try SnapshotDownload(snapshot, at: self.path) }
+        let log = self.log
+        for index in 0..<snapshot.partCount {
+            let part = try self.log { () throws(LogFailure) in try log.part(index, of: snapshot) }
+            try self.store { () throws(StoreError) in try download.add(part) }
+        }
+        try self.store { () throws(StoreError) in try download.publish(store: log.store) }
+        self.journal?.joined(snapshot, reason: reason)
+    }
+
+    /// Returns the newest snapshot that the log's records confirm. One without its record was made for a model that
+    /// another node prevented.
+    private func usable(_ snapshots: [LogSnapshot]) throws(Failure) -> LogSnapshot {
+        let log = self.log
+        for snapshot in snapshots {
+            let overview = try self.log { () throws(LogFailure) in
+                try log.overview(position: snapshot.position.position)
+            }
+            let isGone = overview.chainAtPosition == nil && snapshot.position.position <= overview.base
+            if isGone || overview.chainAtPosition == snapshot.position.chain { return snapshot }
+        }
+        throw .log(
+            .damaged("it has no complete snapshot to join from; an up-to-date node makes one while it runs")
+        )
+    }
+
+    private func store<Value>(_ body: () throws(StoreError) -> Value) throws(Failure) -> Value {
+        do throws(StoreError) { return try body() } catch { throw .store(error) }
+    }
+
+    private func log<Value>(_ body: () throws(LogFailure) -> Value) throws(Failure) -> Value {
+        do throws(LogFailure) { return try body() } catch { throw .log(error) }
+    }
+}

@@ -1,0 +1,118 @@
+import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NestEngine
+import NestModel
+import NestProtocol
+import NestStore
+
+/// A node of a cluster while its store is open: the driver, and what connections ask about the cluster.
+final class ReplicaSession: Sendable {
+    let node: ReplicaNode
+    let log: any ClusterLog
+    /// The head of the log when the store was opened.
+    private let head: Int64
+    private let parts = NIOLockedValueBox<Parts?>(nil)
+
+    private struct Parts {
+        let driver: ReplicaDriver
+        let verifier: ReplicaVerifier
+        let questions: ClusterQuestions
+    }
+
+    var status: ReplicaStatus { self.node.status }
+
+    init(_ node: ReplicaNode, _ log: any ClusterLog, head: Int64) {
+        self.node = node
+        self.log = log
+        self.head = head
+    }
+
+    /// Begins to follow the log. Returns when the store has what the log had when it was opened, or when that takes so
+    /// long that clients should see an older state meanwhile. `bytesLeftMin`: the bytes that stay free on its disk.
+    func start(
+        _ engine: EngineThread,
+        _ opened: EngineThread.Opened,
+        bytesLeftMin: Int,
+        connectionCount: @escaping @Sendable () -> Int,
+        onEnd: @escaping @Sendable (ReplicaDriver.Ending) -> Void
+    ) async {
+        guard let state = opened.log else { preconditionFailure("a node's store has a position in the log") }
+        let reader = opened.reader
+        let journal = self.node.journal
+        let driver = ReplicaDriver(
+            self.log,
+            engine: engine,
+            status: self.status,
+            journal: journal,
+            snapshots: SnapshotTaker(self.log, reader, journal, bytesLeftMin: bytesLeftMin),
+            spoolDirectory: reader.spoolDirectory,
+            onEnd: onEnd
+        )
+        let parts = Parts(
+            driver: driver,
+            verifier: ReplicaVerifier(self.log, reader, journal),
+            questions: ClusterQuestions(self.log, self.status, engine, connectionCount: connectionCount)
+        )
+        self.parts.withLockedValue { $0 = parts }
+        self.status.withState { status in
+            status.role = .follower
+            status.position = state.position.position
+            status.head = self.head
+            status.caughtUpAt = .now()
+        }
+        journal.opened(at: state, node: self.log.node)
+        self.node.use(engine)
+        parts.questions.start()
+        parts.verifier.start()
+        driver.start(at: state)
+        let deadline = NIODeadline.now() + .seconds(Int64(Limits.nodeLagSecondsMax))
+        while self.status.withState({ $0.position < self.head }), NIODeadline.now() < deadline, !self.node.isStopping {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Called on the engine's thread, while the engine's effects are delivered.
+    func take(_ effects: [EngineEffect]) {
+        guard let parts = self.parts.withLockedValue({ $0 }) else { return }
+        for case .replica(let event) in effects {
+            switch event {
+            case .marked(let position): parts.verifier.begin(at: position)
+            case .markAnswered(let number, let answer): parts.questions.answer(number, answer)
+            default: break
+            }
+            parts.driver.take(event)
+        }
+    }
+
+    /// Gives up the lead, if this node has it, so that another node takes over while this one finishes.
+    func stop() async {
+        guard let parts = self.parts.withLockedValue({ $0 }) else { return }
+        await parts.driver.stop()
+        await parts.verifier.stop()
+        await parts.questions.stop()
+        self.node.use(nil)
+        self.status.withState { state in
+            state.role = nil
+            state.leader = nil
+        }
+    }
+
+    // MARK: Questions
+
+    /// What connections ask about the cluster.
+    var answers: ClusterAnswers {
+        ClusterAnswers(
+            status: { mark, reply in self.questions { $0.status(mark: mark, reply) } },
+            verify: { reply in self.questions { $0.verify(reply) } }
+        )
+    }
+
+    private func questions(_ ask: (ClusterQuestions) -> Void) {
+        guard let parts = self.parts.withLockedValue({ $0 }) else {
+            preconditionFailure("connections exist only after the session has started")
+        }
+        ask(parts.questions)
+    }
+}
