@@ -7,7 +7,7 @@ LIBRARIES = libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-dev pkg-con
 # tests are skipped and report that.
 TOOLS = strace tmux
 
-.PHONY: consumer setup tools build build-release test test-unit test-one build-tests simulate chaos soak fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture documentation clean
+.PHONY: consumer setup tools build build-release test test-unit test-one build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture documentation clean
 
 build: setup
 	swift build $(CHECKED)
@@ -66,6 +66,10 @@ chaos: setup
 soak: setup
 	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),10) * 60 )) NEST_SOAK=1 swift test $(CHECKED) --no-parallel \
 	    --filter 'everyPromiseIsKept|memoryAndDescriptorsDoNotGrow'
+
+# Kills the leader of a cluster under load, again and again; needs PostgreSQL: make cluster-kills KILLS=100
+cluster-kills: setup
+	NEST_CLUSTER_KILLS=$(or $(KILLS),20) swift test $(CHECKED) --no-parallel --filter killsOfTheLeaderLoseNoAcknowledgedWrite
 
 # libFuzzer with AddressSanitizer; findings go to .build/fuzz/findings: make fuzz TARGET=bodies SECONDS=300
 # Without TARGET, fuzzes all targets in turn. Merge inputs that are worth keeping into Tests/Fixtures/Corpus.
@@ -166,6 +170,11 @@ test-deb: setup
 
 run: build-release
 	mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite
+
+# A cluster on this machine: PostgreSQL, installed if root runs this, and a nestd for each port. docs/cluster.md describes
+# it: make cluster PORTS='7100 7101 7102' MODEL=model.json
+cluster: build-release
+	exec deploy/cluster .build/release/nestd $(or $(PORTS),7000 7001 7002)
 
 # Installs both programs and their completions: make install PREFIX=$$HOME/.local. They need this machine's Swift; a
 # package from `make deb` does not. Builds nothing: root may have no Swift.
