@@ -35,6 +35,22 @@ final class BenchConnection: Sendable {
         on group: any EventLoopGroup,
         features: Features = .all
     ) async throws -> (BenchConnection, Identifier128) {
+        let (connection, welcome) = try await Self.connectWithWelcome(
+            host: host,
+            port: port,
+            on: group,
+            features: features
+        )
+        return (connection, welcome.historyID)
+    }
+
+    /// Connects and performs the handshake. Returns the server's answer as well.
+    static func connectWithWelcome(
+        host: String = "127.0.0.1",
+        port: Int,
+        on group: any EventLoopGroup,
+        features: Features = .all
+    ) async throws -> (BenchConnection, Welcome) {
         let connection = try await Self.connectRaw(host: host, port: port, on: group, decodes: true)
         let session = Self.sessions.withLockedValue {
             $0 += 1; return $0
@@ -45,11 +61,17 @@ final class BenchConnection: Sendable {
             features: features,
             session: Identifier128(high: generator.next(), low: session)
         )
-        let welcomed = connection.channel.eventLoop.makePromise(of: Identifier128.self)
+        let welcomed = connection.channel.eventLoop.makePromise(of: Welcome.self)
         try await connection.channel.eventLoop.submit {
-            connection.handler.value.onFrame = { frame in
-                guard frame.type == MessageType.welcome.rawValue else { return }
-                welcomed.completeWith(Result { try Welcome(body: frame.body).historyID })
+            let handler = connection.handler.value
+            handler.onEnd = { welcomed.fail(BenchError.ended) }
+            guard connection.channel.isActive else { return welcomed.fail(BenchError.ended) }
+            handler.onFrame = { frame in
+                switch MessageType(rawValue: frame.type) {
+                case .welcome: welcomed.completeWith(Result { try Welcome(body: frame.body) })
+                case .error: welcomed.fail(BenchError.refused(frame))
+                default: break
+                }
             }
         }.get()
         var bytes = ByteBuffer(bytes: Preface.client.bytes)
@@ -140,6 +162,8 @@ final class BenchConnection: Sendable {
     func request(_ frame: ByteBuffer) async throws -> Frame {
         let answer = self.channel.eventLoop.makePromise(of: Frame.self)
         try await self.configure { handler in
+            handler.onEnd = { answer.fail(BenchError.ended) }
+            guard self.channel.isActive else { return answer.fail(BenchError.ended) }
             handler.onFrame = { frame in
                 if frame.type == MessageType.error.rawValue { return answer.fail(BenchError.refused(frame)) }
                 if frame.type != MessageType.progress.rawValue { answer.succeed(frame) }
@@ -156,6 +180,8 @@ enum BenchError: Error, CustomStringConvertible {
     /// The server or a child process did not do its part of a measurement.
     case failed(String)
     case nothingInserted
+    /// The connection ended before the answer.
+    case ended
 
     var description: String {
         switch self {
@@ -164,6 +190,7 @@ enum BenchError: Error, CustomStringConvertible {
         case .badServer(let text): "--server takes HOST:PORT, not \(text)"
         case .failed(let text): text
         case .nothingInserted: "the server inserted nothing"
+        case .ended: "the connection ended before the answer"
         }
     }
 }
@@ -176,6 +203,8 @@ final class FrameHandler: ChannelInboundHandler {
     var onFrame: (Frame) -> Void = { _ in }
     /// Called with the received bytes instead of `onFrame` if `decodes` is false.
     var onBytes: (ByteBuffer) -> Void = { _ in }
+    /// Called when the connection ends.
+    var onEnd: () -> Void = {}
     var bytesRead = 0
     private let decodes: Bool
     private var buffer = ByteBuffer()
@@ -212,6 +241,11 @@ final class FrameHandler: ChannelInboundHandler {
     /// Flushes the replies to all frames of one read together.
     func channelReadComplete(context: ChannelHandlerContext) {
         context.flush()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.onEnd()
+        context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -23,13 +23,14 @@ struct NestBench: AsyncParsableCommand {
               nestbench resume --subscribers 2000
               nestbench scaling subscribers depth --quick
               nestbench attack held-replies pings --seconds 5
+              nestbench cluster kills --kills 100
               nestbench proxy --random --seed 7
               nestbench all
             """,
         subcommands: [
             CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self,
             SubtreeCommand.self, FirstCommand.self, ResultsCommand.self, ResumeCommand.self, ScalingCommand.self,
-            AttackCommand.self,
+            AttackCommand.self, ClusterCommand.self,
             AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self, ServeAnswers.self,
         ]
     )
@@ -54,7 +55,10 @@ struct BenchOptions: ParsableArguments {
 }
 
 struct AllCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "all", abstract: "Run all but attack and scaling.")
+    static let configuration = CommandConfiguration(
+        commandName: "all",
+        abstract: "Run all but attack, cluster and scaling."
+    )
     @OptionGroup var options: BenchOptions
 
     func run() async throws {
