@@ -10,11 +10,12 @@ enum ProcessTests {}
 
 extension TimeLimitTrait.Duration {
     /// The time limit, extended where an environment variable makes a test long: checking a chaos run takes about as
-    /// long as the run, and idle clients connect one after the other.
+    /// long as the run, idle clients connect one after the other, and a killed leader takes a few seconds.
     static let ofProcesses: TimeLimitTrait.Duration = {
         let environment = ProcessInfo.processInfo.environment
         func number(_ name: String) -> Int { environment[name].flatMap(Int.init) ?? 0 }
-        return .minutes(10 + number("NEST_CHAOS_SECONDS") * 4 / 60 + number("NEST_IDLE") / 500)
+        let minutes = number("NEST_CHAOS_SECONDS") * 4 / 60 + number("NEST_IDLE") / 500 + number("NEST_CLUSTER_KILLS") / 6
+        return .minutes(10 + minutes)
     }()
 }
 
