@@ -19,7 +19,9 @@ actor PageReader {
 
     /// `environment` is added to the reader's environment. `links`: files of the repository that the directory links
     /// to.
-    init(environment: [String: String] = [:], links: [String] = ["Examples", "Makefile"]) throws {
+    init(environment: [String: String] = [:], links: [String] = ["Examples", "Makefile", "deploy"]) throws {
+        // PostgreSQL, which does not run as root, must be able to enter.
+        chmod(self.directory.path, 0o711)
         let first = try Self.freePorts()
         self.ports = Array(first..<first + 10)
         let programs = URL(filePath: Program.nestc).deletingLastPathComponent().path()
@@ -145,14 +147,15 @@ actor PageReader {
         return try Terminal(directory: self.directory.path, environment: environment)
     }
 
-    /// Returns a command. For `make run` it is the last line of the recipe, without the build and with the programs
-    /// under test.
+    /// Returns a command. For `make run` and `make cluster` it is the last line of the recipe, without the build, with
+    /// the defaults of variables and with the programs under test.
     private func recipe(_ command: String) throws -> String {
-        guard command == "make run" else { return command }
+        guard let target = command.wholeMatch(of: /make (run|cluster)/)?.output.1 else { return command }
         let makefile = try Repository.text("Makefile").split(separator: "\n", omittingEmptySubsequences: false)
-        let rule = makefile.drop { !$0.hasPrefix("run:") }.dropFirst().prefix { $0.hasPrefix("\t") }
-        guard let last = rule.last else { throw ProcessFailure("the Makefile has no rule 'run'") }
+        let rule = makefile.drop { !$0.hasPrefix("\(target):") }.dropFirst().prefix { $0.hasPrefix("\t") }
+        guard let last = rule.last else { throw ProcessFailure("the Makefile has no rule '\(target)'") }
         return String(last.dropFirst()).replacing(".build/release/", with: "")
+            .replacing(/\$\(or \$\([A-Z]+\),([^)]*)\)/) { String($0.output.1) }
     }
 
     // MARK: Ports

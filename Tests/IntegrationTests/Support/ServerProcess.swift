@@ -14,7 +14,8 @@ extension TimeLimitTrait.Duration {
     static let ofProcesses: TimeLimitTrait.Duration = {
         let environment = ProcessInfo.processInfo.environment
         func number(_ name: String) -> Int { environment[name].flatMap(Int.init) ?? 0 }
-        let minutes = number("NEST_CHAOS_SECONDS") * 4 / 60 + number("NEST_IDLE") / 500 + number("NEST_CLUSTER_KILLS") / 6
+        let minutes =
+            number("NEST_CHAOS_SECONDS") * 4 / 60 + number("NEST_IDLE") / 500 + number("NEST_CLUSTER_KILLS") / 6
         return .minutes(10 + minutes)
     }()
 }
