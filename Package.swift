@@ -183,7 +183,7 @@ let package = Package(
         // a client like nestc, imports neither the engine nor the store.
         .target(
             name: "BenchEngine",
-            dependencies: ["NestModel", "NestProtocol", "NestStore", "NestEngine", "CMalloc"],
+            dependencies: ["NestModel", "NestProtocol", "NestStore", "NestEngine", "CMalloc", concurrencyHelpers],
             path: "bench/Engine",
             swiftSettings: settings
         ),

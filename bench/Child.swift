@@ -79,6 +79,10 @@ final class Child {
         return directory
     }
 
+    static func removeDirectory(_ path: String) {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
     /// Starts a nestd on the store in a directory.
     ///
     /// `removes`: a directory to remove after nestd has ended. `program`: the nestd to start instead of the one in this

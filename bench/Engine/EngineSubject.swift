@@ -22,6 +22,7 @@ package final class EngineSubject {
         package var turnCount = 0
     }
 
+    private let store: Store
     private let engine: Engine
     private let reader: StoreReader
     private var now: Int64 = 1_700_000_000_000_000
@@ -30,11 +31,16 @@ package final class EngineSubject {
     private static let writer = ConnectionID(1)
 
     /// `path`: the file of the store. If it is `nil`, the store is in memory and commits do not wait for a disk.
-    package init(_ model: ManagedObjectModel, path: String? = nil) throws {
+    package convenience init(_ model: ManagedObjectModel, path: String? = nil) throws {
         let store = try Store(
             .init(location: path.map { .file($0) } ?? .memory, model: model),
             newHistoryID: Identifier128(high: 1, low: 1)
         )
+        try self.init(store: store)
+    }
+
+    init(store: Store) throws {
+        self.store = store
         self.engine = try Engine(store: store)
         self.reader = store.reader
         _ = self.perform([.connected(Self.writer, session: Identifier128(high: 1, low: 1), scope: .everything)])
@@ -102,9 +108,21 @@ package final class EngineSubject {
             case .reply(_, _, .receipt(let receipt)): run.inserted += receipt.insertedIDs
             case .reply(_, _, .failure(let error)): throw Failure(description: "\(error)")
             case .push: run.pushCount += 1
-            case .reply, .welcome, .progress, .own, .undoState, .whenDrained, .read, .end, .tokensChanged, .replica: break
+            case .reply, .welcome, .progress, .own, .undoState, .whenDrained, .read, .end, .tokensChanged, .replica:
+                break
             }
         }
+    }
+
+    // MARK: A node of a cluster
+
+    /// The store's position in the log of its cluster.
+    var position: Int64? { self.store.logState?.position.position }
+
+    /// Performs an input from the log, and the turns that it takes.
+    func perform(_ input: LogInput) {
+        _ = self.perform([.log(input)])
+        while self.engine.hasBacklog { _ = self.perform([]) }
     }
 
     // MARK: Reading

@@ -55,7 +55,7 @@ actor BenchCluster {
     func close() {
         for index in self.nodes.indices { self.nodes[index] = nil }
         self.postgres = nil
-        try? FileManager.default.removeItem(atPath: self.directory)
+        Child.removeDirectory(self.directory)
     }
 
     // MARK: Asking

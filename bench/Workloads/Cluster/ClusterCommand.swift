@@ -41,7 +41,7 @@ struct ClusterCommand: AsyncParsableCommand {
     func run() async throws {
         let parts = self.parts.isEmpty ? Part.allCases : self.parts
         let report = Report(isJSON: self.options.json)
-
+        if parts.contains(.apply) { try ClusterApply(report: report, options: self.options).run() }
         guard parts.contains(where: { $0 != .apply }) else { return }
         guard BenchPostgres.programs != nil else {
             report.note("skipped: PostgreSQL is not installed (apt-get install postgresql)")
