@@ -19,11 +19,8 @@ package final class ApplySubject {
         let writer = LogRecord.Writer(node: Identifier128(high: 2, low: 1), epoch: 1)
         let server = LogServer(timeline: 1, isReplicated: false)
         let entered = try first.enterCluster(store: 1, writer: writer, server: server, now: 1)
-        let snapshot = try first.reader.snapshot(bytesLeftMin: 0)
+        try Self.layDown(try first.reader.snapshot(bytesLeftMin: 0), at: paths.follower)
         try first.close()
-        let download = try SnapshotDownload(snapshot.description, at: paths.follower)
-        for index in 0..<snapshot.description.partCount { try download.add(try snapshot.part(index)) }
-        try download.publish(store: 1)
 
         self.log = MemoryLog(LogEntry(position: entered.position, bytes: entered.record.bytes))
         configuration.log = self.log
@@ -33,6 +30,13 @@ package final class ApplySubject {
         self.position = 0
         self.leader.perform(.lead(LogRecord.Writer(node: writer.node, epoch: 2), server, renewsHistory: nil))
         try self.catchUp()
+    }
+
+    /// The path is locked until this returns.
+    private static func layDown(_ snapshot: StoreSnapshot, at path: String) throws {
+        let download = try SnapshotDownload(snapshot.description, at: path)
+        for index in 0..<snapshot.description.partCount { try download.add(try snapshot.part(index)) }
+        try download.publish(store: 1)
     }
 
     package func close() throws {
