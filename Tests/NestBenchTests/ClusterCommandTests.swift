@@ -22,7 +22,9 @@ import Testing
         for example in examples { #expect(throws: Never.self) { try self.parsed(Array(example.dropFirst(2))) } }
     }
 
-    @Test(arguments: [["nothing"], ["--kills", "0"], ["--nodes", "1"], ["--nodes", "10"], ["--server", "127.0.0.1:7000"]])
+    @Test(arguments: [
+        ["nothing"], ["--kills", "0"], ["--nodes", "1"], ["--nodes", "10"], ["--server", "127.0.0.1:7000"],
+    ])
     func clusterArgumentsOutOfRangeAreRefused(_ arguments: [String]) {
         #expect(throws: (any Error).self) { try self.parsed(arguments) }
     }
@@ -30,7 +32,13 @@ import Testing
     /// An answer of the killed node that is still on its way does not end the pause.
     @Test func onlyAnotherNodeEndsAPause() throws {
         let ledger = ClusterLedger()
-        let receipt = { (id: Int64) in Receipt(revision: Revision(UInt64(id)), insertedIDs: [ObjectID(id)]) }
+        let receipt = { (id: Int64) in
+            Receipt(
+                revision: Revision(UInt64(id)),
+                isChanged: true,
+                results: [Receipt.Run(first: ObjectID(id), count: 1)]
+            )
+        }
         try ledger.acknowledge("a", receipt(2), by: 7_000)
         #expect(ledger.pause == nil)
         ledger.beginPause(killed: 7_000)
