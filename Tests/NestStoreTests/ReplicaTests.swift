@@ -101,7 +101,7 @@ import Glibc
         try self.store.access { try self.store.revokeToken(second.description.number) }
         try self.replica.catchUp()
         try self.expectEqual()
-        // A number is never assigned twice, whoever leads.
+        // No leader assigns a number twice.
         try self.fixture.exchange()
         let third = try self.store.access {
             try self.store.createToken(Self.grant("c"), secretHash: Self.secret(3), now: 3)
@@ -153,6 +153,12 @@ import Glibc
 
     // MARK: Bulk writes
 
+    /// A sub-tree of several blocks.
+    private func staged() throws -> StagedSubtree {
+        let title = String(repeating: "a long title ", count: 20)
+        return try self.fixture.stage((0..<3_000).map { (depth: $0 % 7, title: "\($0) \(title)") }, under: ObjectID(1))
+    }
+
     @Test func importsAndTheirUndoAreReplayedBlockByBlock() throws {
         let staged = try self.fixture.stage(
             (0..<3_000).map { (depth: $0 % 7, title: "item \($0)") },
@@ -162,7 +168,7 @@ import Glibc
             try self.fixture.commit { graph in _ = try graph.importSubtree(staged) }
         )
         let imported = try #require(try self.replica.catchUp().last)
-        #expect(imported.record.blockCount > 1)
+        #expect(imported.record.blockCount > 1, "\(imported.record.blockCount)")
         let changes = try #require(imported.changes.first)
         #expect(changes.blockCount > 1)
         // Memory does not grow with the write.

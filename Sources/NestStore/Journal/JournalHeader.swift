@@ -24,8 +24,8 @@ package final class JournalHeader: Sendable {
     /// The key for undo coalescing: the session's next write joins this one if it has the same key. `nil`: no write
     /// joins.
     package let coalescingKey: String?
-    /// How many revisions, this one being the last, answer the request: an undo may become several. Written in a cluster
-    /// only, where another node may have to answer a retry.
+    /// The number of revisions that answer the request, of which this is the last: an undo may become several. Stored
+    /// in a cluster only, where another node may have to answer a retry.
     package let revisionCount: Int
     /// The token scope of the write. Headers from before format 5 have none, which means everything.
     package let scope: WriteScope

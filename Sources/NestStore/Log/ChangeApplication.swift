@@ -50,7 +50,6 @@ struct ChangeApplication {
     private mutating func applyBlock(_ number: Int, _ changes: [ObjectChange]) throws(StoreError) {
         if self.firstUpdated == nil, changes.contains(where: { $0.kind == .update }) {
             self.firstUpdated = number
-            // What is streamed stays so: the blocks before the updated objects are the first ones.
         }
         let isStreamed = self.firstUpdated == nil && self.set.blockCount == number && number > 0
         if isStreamed {

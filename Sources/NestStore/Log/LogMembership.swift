@@ -29,6 +29,12 @@ final class LogMembership {
         }
     }
 
+    /// The refusal of a write while the fate of an earlier one is open.
+    static let noAnswer = StoreError.refused(
+        .logUnavailable,
+        "the cluster's log has not answered yet: nothing was written"
+    )
+
     static func ordinary(_ path: String) -> StoreError {
         .clusterMismatch(
             path: path,
@@ -54,9 +60,7 @@ final class LogMembership {
 
     /// The writer of the store's next record. Refuses a store that may not append one.
     func writerOrRefusal() throws(StoreError) -> LogRecord.Writer {
-        guard self.uncertain == nil else {
-            throw .refused(.logUnavailable, "the cluster's log has not answered yet: nothing was written")
-        }
+        guard self.uncertain == nil else { throw Self.noAnswer }
         guard let writer else { throw .overtaken }
         return writer
     }

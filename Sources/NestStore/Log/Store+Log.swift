@@ -41,7 +41,7 @@ extension Store {
         now: Int64
     ) throws(StoreError) -> AppliedRecord {
         guard let membership else { preconditionFailure("a store of a cluster") }
-        precondition(membership.uncertain == nil, "an open record is settled first")
+        guard membership.uncertain == nil else { throw LogMembership.noAnswer }
         let record = try LogRecord(
             kind,
             writer: writer,
@@ -126,8 +126,8 @@ extension Store {
         try LogTable.write(state, self.connection)
         Failpoint.logAppending.pass()
         let outcome = membership.log.append(record, chain: chain, after: before)
-        Failpoint.logAppended.pass()
         guard outcome != .appended else {
+            Failpoint.logAppended.pass()
             try self.commitAppended(position)
             membership.state = state
             if record.kind == .leader { membership.writer = record.writer }

@@ -77,6 +77,14 @@ import Testing
         #expect(try Store.replicaFile(at: single) == .ordinary)
     }
 
+    @Test func theCheckFindsNothingWrongWithANodesFile() throws {
+        try self.fixture.perform(Fixture.insert("a"))
+        let path = self.path("replica.sqlite")
+        try Replica.layDown(try self.fixture.store.reader.snapshot(bytesLeftMin: 0), at: path)
+        let report = try Store.check(path) { _ in }
+        #expect(report.problems.isEmpty, "\(report)")
+    }
+
     // MARK: Snapshots
 
     @Test func aSnapshotIsTheStoreAtItsPosition() throws {

@@ -2,7 +2,7 @@ import NestModel
 import NestStore
 import Synchronization
 
-/// A log in memory that keeps the rules of a real one, and loses answers and requests when it is told to.
+/// A log in memory that keeps the rules of a real one, and loses those answers and requests that a test names.
 final class MemoryLog: SharedLog {
     enum Fault {
         /// The record is in the log, and no answer comes.
