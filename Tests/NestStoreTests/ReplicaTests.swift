@@ -160,15 +160,12 @@ import Glibc
     }
 
     @Test func importsAndTheirUndoAreReplayedBlockByBlock() throws {
-        let staged = try self.fixture.stage(
-            (0..<3_000).map { (depth: $0 % 7, title: "item \($0)") },
-            under: ObjectID(1)
-        )
+        let staged = try self.staged()
         let written = try #require(
             try self.fixture.commit { graph in _ = try graph.importSubtree(staged) }
         )
         let imported = try #require(try self.replica.catchUp().last)
-        #expect(imported.record.blockCount > 1, "\(imported.record.blockCount)")
+        #expect(imported.record.blockCount > 1)
         let changes = try #require(imported.changes.first)
         #expect(changes.blockCount > 1)
         // Memory does not grow with the write.
@@ -183,10 +180,7 @@ import Glibc
 
     /// Only the blocks with objects that something needs are read again.
     @Test func onlyConcernedBlocksAreNoted() throws {
-        let staged = try self.fixture.stage(
-            (0..<3_000).map { (depth: $0 % 7, title: "item \($0)") },
-            under: ObjectID(1)
-        )
+        let staged = try self.staged()
         try self.fixture.commit { graph in _ = try graph.importSubtree(staged) }
         let follower = self.replica.store
         var applied: AppliedRecord?
