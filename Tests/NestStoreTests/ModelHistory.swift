@@ -125,7 +125,7 @@ final class ModelHistory {
             }
         }
         self.written = []
-        guard try replica.store.tableHash() == store.tableHash(), replica.store.remembered == store.remembered else {
+        guard try replica.isEqual(to: store) else {
             let differences = try replica.store.differences(from: store)
             throw self.fail("the replica differs: \(differences), \(replica.store.remembered), \(store.remembered)")
         }

@@ -70,8 +70,8 @@ import Testing
         ([.sync], .inputOutput, true), ([.read], .inputOutput, false),
     ]
 
-    /// Runs `work` on a new cluster with each fault, until a fault comes after its end, and then `check` on a sound disk
-    /// with the error of the work.
+    /// Runs `work` on a new cluster with each fault, until a fault comes after its end. Then runs `check` on a sound
+    /// disk with the error of the work.
     private func forEachFault(
         prepare: (Cluster) throws -> Void = { _ in },
         _ work: (Cluster) throws -> Void,

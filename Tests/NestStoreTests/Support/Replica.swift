@@ -10,6 +10,8 @@ final class Replica {
     private(set) var store: Store
     private let configuration: Store.Configuration
     private var epoch: Int64 = 0
+    /// Selects a text of all rows of all tables: much faster than a hash in a build for debugging.
+    private let everything: String
 
     /// Makes an ordinary store the first state of a log, lays its snapshot down as a second store, and closes it.
     init(of first: Store, _ configuration: Store.Configuration, _ directory: String) throws {
@@ -29,6 +31,27 @@ final class Replica {
         try Self.layDown(try first.reader.snapshot(bytesLeftMin: 0), at: directory + "/replica.sqlite")
         try first.close()
         self.store = try Store(configuration, newHistoryID: Identifier128(high: 8, low: 8))
+        self.everything = try Self.everything(self.store)
+    }
+
+    private static func everything(_ store: Store) throws -> String {
+        let texts = try store.tableColumns().map { table, columns in
+            let row = columns.joined(separator: "||','||")
+            return "ifnull((SELECT group_concat(\(row), ';') FROM (SELECT * FROM \(table) ORDER BY 1, 2)), '')"
+        }
+        return "SELECT " + texts.joined(separator: "||'|'||")
+    }
+
+    /// Whether all tables of both stores have the same rows.
+    func isEqual(to leader: Store) throws -> Bool {
+        var texts: [String] = []
+        for store in [self.store, leader] {
+            try store.forEachRow(self.everything) {
+                texts.append($0.text(0))
+                return true
+            }
+        }
+        return texts[0] == texts[1] && self.store.remembered == leader.remembered
     }
 
     deinit {
@@ -84,31 +107,39 @@ extension Store {
         ]
     }
 
-    /// The tables in which two stores differ, with their first different row, for messages.
-    func differences(from other: Store) throws -> [String] {
-        var names: [String] = []
-        try self.forEachRow("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
-            names.append($0.text(0))
+    /// The tables, each with the texts of its columns, quoted. Each node has its own times at which tokens were used.
+    func tableColumns() throws -> [(table: String, columns: [String])] {
+        var tables: [(table: String, columns: [String])] = []
+        let sql = """
+            SELECT tables.name, columns.name
+            FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns
+            WHERE tables.type = 'table' AND columns.name <> 'last_used' ORDER BY 1, columns.cid
+            """
+        try self.forEachRow(sql) { row in
+            let table = EntitySQL.quoted(row.text(0))
+            if tables.last?.table != table { tables.append((table, [])) }
+            tables[tables.count - 1].columns.append("quote(\(EntitySQL.quoted(row.text(1))))")
             return true
         }
-        return try names.compactMap { name in
-            let (own, others) = (try self.texts(name), try other.texts(name))
+        return tables
+    }
+
+    /// The tables in which two stores differ, with their first different row, for messages.
+    func differences(from other: Store) throws -> [String] {
+        try self.tableColumns().compactMap { table, columns in
+            let sql = "SELECT \(columns.joined(separator: "||','||")) FROM \(table) ORDER BY 1"
+            let (own, others) = (try self.texts(sql), try other.texts(sql))
             guard own != others else { return nil }
             let index = zip(own, others).enumerated().first { $0.element.0 != $0.element.1 }?.offset
             let at = index ?? min(own.count, others.count)
             let row = { (rows: [String]) in at < rows.count ? rows[at] : "no row" }
-            return "\(name): \(row(own)), not \(row(others))"
+            return "\(table): \(row(own)), not \(row(others))"
         }
     }
 
-    private func texts(_ table: String) throws -> [String] {
-        var columns: [String] = []
-        try self.forEachRow("SELECT name FROM pragma_table_info('\(table)')") {
-            if $0.text(0) != "last_used" { columns.append("quote(\"\($0.text(0))\")") }
-            return true
-        }
+    private func texts(_ sql: String) throws -> [String] {
         var texts: [String] = []
-        try self.forEachRow("SELECT \(columns.joined(separator: "||','||")) FROM \"\(table)\"") {
+        try self.forEachRow(sql) {
             texts.append($0.text(0))
             return true
         }
