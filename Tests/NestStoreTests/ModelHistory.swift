@@ -129,7 +129,7 @@ final class ModelHistory {
             let differences = try replica.store.differences(from: store)
             throw self.fail("the replica differs: \(differences), \(replica.store.remembered), \(store.remembered)")
         }
-        if self.roles.oneIn(8) { try self.fixture.exchange() }
+        if self.roles.oneIn(20) { try self.fixture.exchange() }
     }
 
     private func transact(

@@ -277,6 +277,36 @@ import Glibc
         try self.expectEqual()
     }
 
+    /// A revision is in the log, and the answer is lost: the undo's reply has the number of its revisions on any node.
+    @Test func aRetriedUndoIsAnsweredByAnotherNode() throws {
+        try self.insert("a")
+        let key = Identifier128(high: 5, low: 5)
+        try self.fixture.inGroup { group in
+            for title in ["b", "c"] {
+                _ = try group.request(inSavepoint: true) { graph in
+                    _ = try graph.perform(WriteTransaction(mutations: [Fixture.insert(title)]))
+                    return Fixture.description
+                }
+            }
+            _ = group.completeLast(key: key, conflicts: UndoConflicts(), revisionCount: 2)
+        }
+        let headers = try #require(try self.replica.catchUp().last?.headers)
+        #expect(headers.map(\.revisionCount) == [1, 2])
+        #expect(headers.map(\.key) == [nil, key])
+        try self.expectEqual()
+        // An older server reads the journal of a single store: there it is not written.
+        let single = try Fixture(inMemory: true)
+        try single.inGroup { group in
+            _ = try group.request(inSavepoint: true) { graph in
+                _ = try graph.perform(WriteTransaction(mutations: [Fixture.insert("a")]))
+                return Fixture.description
+            }
+            #expect(
+                group.completeLast(key: key, conflicts: UndoConflicts(), revisionCount: 2).header.revisionCount == 1
+            )
+        }
+    }
+
     @Test func aStoreLeadsWhenItsOpenLeaderRecordIsInTheLog() throws {
         try self.replica.catchUp()
         let follower = self.replica.store

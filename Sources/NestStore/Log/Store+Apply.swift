@@ -30,7 +30,12 @@ extension Store {
         } catch {
             throw .logDamaged("the record \(position) of the cluster's log: \(error)")
         }
-        guard record.kind != .cut else { return AppliedRecord(record: record, position: position, reopen: .cut) }
+        guard record.kind != .cut else {
+            // An open record of this store is not in the log: this one has its place.
+            membership.uncertain = nil
+            self.follow()
+            return AppliedRecord(record: record, position: position, reopen: .cut)
+        }
         let applied = try self.access { () throws(StoreError) in
             try self.apply(record, at: position, membership, isConcerned)
         }
@@ -51,7 +56,6 @@ extension Store {
         _ isConcerned: @escaping (ChangedRow) -> Bool
     ) throws(StoreError) -> AppliedRecord {
         guard !self.isStopping else { throw .stopping }
-        let historyID = self.historyID
         do throws(StoreError) {
             try self.connection.statement("BEGIN IMMEDIATE").run()
             var application = RecordApplication(self, record, isConcerned: isConcerned)
@@ -63,7 +67,6 @@ extension Store {
             membership.state = state
             return application.finish(at: position)
         } catch {
-            self.historyID = historyID
             try self.rollBackRecord()
             switch error {
             case .sqlite(let code, let message) where code & 0xff == SQLITE_CONSTRAINT:

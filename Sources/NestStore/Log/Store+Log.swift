@@ -51,7 +51,6 @@ extension Store {
             directory: self.bulkMemory.directory
         )
         return try self.access { () throws(StoreError) in
-            let historyID = self.historyID
             do throws(StoreError) {
                 try self.connection.statement("BEGIN IMMEDIATE").run()
                 var application = RecordApplication(self, record, isConcerned: { _ in false })
@@ -59,7 +58,6 @@ extension Store {
                 try self.append(record, membership)
                 return application.finish(at: membership.state.position)
             } catch {
-                self.historyID = historyID
                 try self.rollBackRecord()
                 throw error
             }
