@@ -2,9 +2,9 @@
 # make test-one NAME=...: one test or suite. make check: the checks that every change must pass.
 # Without colours a build for a file or a pipe is the same as one for a terminal: nothing is built twice.
 CHECKED = --explicit-target-dependency-import-check error --no-color-diagnostics
-LIBRARIES = libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-dev pkg-config
-# For tests only: strace makes the disk of a running server fail, tmux runs full-screen programs. Without them those
-# tests are skipped and report that.
+LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-dev pkg-config
+# For tests only: strace makes the disk of a running server fail, tmux runs full-screen programs, PostgreSQL has the
+# log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux
 
 .PHONY: consumer setup tools build build-release test test-unit test-one build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture documentation clean
@@ -211,3 +211,11 @@ tools:
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then apt-get install -y --no-install-recommends $$missing || true; \
 	else echo "some tests are skipped without: sudo apt-get install -y $$missing" >&2; fi
+	@if command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then $(POSTGRESQL); \
+	else echo "some tests are skipped without: sudo apt-get install -y postgresql" >&2; fi
+
+# Without the server that Debian would make and start: the tests make their own.
+CREATE = /etc/postgresql-common/createcluster.d
+POSTGRESQL = mkdir -p $(CREATE) && echo 'create_main_cluster = false' >$(CREATE)/nest-tests.conf && \
+    { apt-get install -y --no-install-recommends postgresql || true; rm -f $(CREATE)/nest-tests.conf; }

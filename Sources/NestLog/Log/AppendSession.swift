@@ -9,6 +9,8 @@ import NestStore
 struct AppendSession {
     /// A record on its way into the log.
     struct Attempt: Sendable {
+        /// Counts the records of a session.
+        let number: Int
         let record: LogRecord
         let chain: Chain
         let after: LogPosition
@@ -42,6 +44,8 @@ struct AppendSession {
     /// The timeline of the server when this node claimed the lead.
     private var claimedTimeline: UInt32?
     private var pending: Pending?
+    /// The number of the record on its way.
+    private var current: Int?
     /// An attempt with this record may still be executed.
     private var isOpen = false
     /// The row at the record's position must be read before anything is sent again.
@@ -91,15 +95,29 @@ struct AppendSession {
         case waiting
     }
 
-    /// Claims the lead. `gone`: the leader whose session has ended.
-    mutating func claim(from gone: Identifier128?) throws(PostgresFailure) -> Claim {
+    /// Which leader a claim may replace.
+    enum Claimed {
+        /// A leader whose lease has ended, or none.
+        case free
+        /// Also this leader, whose session has ended.
+        case from(Identifier128)
+        /// Any leader.
+        case any
+    }
+
+    /// Claims the lead.
+    mutating func claim(_ claimed: Claimed) throws(PostgresFailure) -> Claim {
         do throws(PostgresFailure) {
             try self.connect()
             let connection = self.connection!
             let deadline = Deadline(after: Self.answerTime)
             if self.pending == nil {
                 try connection.prepare(LogStatements.claim, until: deadline)
-                let values: [PostgresValue] = [.long(self.store), .uuid(self.node), gone.map { .uuid($0) } ?? .null]
+                var gone = PostgresValue.null
+                if case .from(let leader) = claimed { gone = .uuid(leader) }
+                var isForced = false
+                if case .any = claimed { isForced = true }
+                let values: [PostgresValue] = [.long(self.store), .uuid(self.node), gone, .bool(isForced)]
                 try connection.send(LogStatements.claim, values)
                 self.pending = .claim
             }
@@ -116,17 +134,18 @@ struct AppendSession {
 
     // MARK: Appending
 
-    /// Begins with a new record.
-    mutating func begin() {
+    private mutating func begin(_ number: Int) {
         // The answer to a claim that is of no use any more.
         if self.pending == .claim { self.drop() }
         precondition(self.pending == nil, "the record before is not resolved")
+        self.current = number
         self.isOpen = false
         self.mustLook = false
     }
 
     /// Does the next thing for a record, and waits for the answer of an append until the deadline.
     mutating func step(_ attempt: Attempt, until deadline: Deadline) -> Step {
+        if self.current != attempt.number { self.begin(attempt.number) }
         do throws(PostgresFailure) {
             try self.connect()
             return try self.step(attempt, on: self.connection!, until: deadline)
@@ -218,7 +237,7 @@ struct AppendSession {
         self.mustLook = false
         if !row.isNull(0) {
             guard try row.bytes(0) == attempt.chain.bytes else { return .known(.taken) }
-            try connection.send(LogStatements.barrier, [.long(self.store)])
+            try connection.send(LogStatements.barrier, [])
             self.pending = .barrier
             return nil
         }

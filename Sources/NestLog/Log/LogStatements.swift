@@ -24,11 +24,11 @@ enum LogStatements {
     )
 
     /// A commit behind everything that the caller has read: PostgreSQL answers it only when a synchronous standby has
-    /// all of that too. Reading alone would find records that a standby may never get.
+    /// all of that too. It writes a message that no table has, so that it holds no lock while it waits. Reading alone would find records that a standby may never get.
     static let barrier = PostgresStatement(
         "barrier",
-        [.long],
-        "UPDATE nest.store SET base = base WHERE store = $1"
+        [],
+        "SELECT pg_logical_emit_message(true, 'nest', ''::text)"
     )
 
     /// A former attempt may have left parts only if its record was deleted by hand.
@@ -68,13 +68,13 @@ enum LogStatements {
     /// The first four bytes of a node's id, which is random.
     private static func lockKey(_ node: String) -> String { "('x' || left(\(node)::text, 8))::bit(32)::int" }
 
-    /// `$3`: the leader whose session was seen to have ended; may be NULL.
+    /// `$3`: the leader whose session was seen to have ended; may be NULL. `$4`: even if another node leads.
     static let claim = PostgresStatement(
         "claim",
-        [.long, .uuid, .uuid],
+        [.long, .uuid, .uuid, .bool],
         """
         UPDATE nest.store s SET leader = $2, epoch = epoch + 1
-        WHERE store = $1 AND (leader IS NULL OR leader = $2 OR leader = $3
+        WHERE store = $1 AND ($4 OR leader IS NULL OR leader = $2 OR leader = $3
             OR NOT EXISTS (SELECT FROM nest.node n WHERE n.node = s.leader AND n.expires > clock_timestamp()))
         RETURNING epoch
         """

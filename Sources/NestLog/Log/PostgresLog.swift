@@ -51,6 +51,11 @@ package final class PostgresLog: ClusterLog {
         var goneLeader: Identifier128?
     }
 
+    /// Throws if the address cannot be one of PostgreSQL. Does not connect.
+    package static func check(url: String) throws(LogFailure) {
+        _ = try PostgresAddress(url, applicationName: "nestd")
+    }
+
     /// Connects and looks the store up. Throws `unusable` if this database has no log, one of another version, or not
     /// this store.
     package init(_ settings: Settings) throws(LogFailure) {
@@ -116,7 +121,16 @@ package final class PostgresLog: ClusterLog {
         // Without a lease the next claim of another node would succeed at once.
         try self.renewLease()
         let (log, gone) = self.appends.withLockedValue { ($0.log, isSessionGone ? $0.goneLeader : nil) }
-        return try log.claim(from: gone)
+        return try log.claim(gone.map { .from($0) } ?? .free)
+    }
+
+    /// Claims the lead whether or not another node leads: that node's next append is refused.
+    package func seize() throws(LogFailure) -> Int64 {
+        try self.renewLease()
+        guard let epoch = try self.appends.withLockedValue({ $0.log }).claim(.any) else {
+            throw .unusable("the store was removed from the log")
+        }
+        return epoch
     }
 
     package func release() throws(LogFailure) {

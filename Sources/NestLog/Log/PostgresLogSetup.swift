@@ -75,7 +75,9 @@ package final class PostgresLogSetup: Sendable {
                 .long(Int64(record.head.rawValue)), .bytes(body),
             ]
         )
-        guard added.affected == 1 else { throw self.exists }
+        guard added.affected == 1 else {
+            throw .unavailable("another program creates the store '\(self.storeName)' at the same time")
+        }
         // Confirmed by a standby, or what was just made may vanish with a failover.
         guard !added.hasWarning else { throw .unavailable("a standby has not confirmed the new store") }
     }
@@ -98,7 +100,8 @@ package final class PostgresLogSetup: Sendable {
         [.long, .bytes, .long, .short, .long, .bytes],
         """
         WITH epoch AS (UPDATE nest.store SET epoch = greatest(epoch, $3) WHERE store = $1)
-        INSERT INTO nest.log (store, position, chain, epoch, kind, revision, body) VALUES ($1, 0, $2, $3, $4, $5, $6)
+        INSERT INTO nest.log (store, position, chain, epoch, kind, revision, body) SELECT $1, 0, $2, $3, $4, $5, $6
+        WHERE EXISTS (SELECT FROM nest.snapshot WHERE store = $1 AND position = 0 AND chain = $2 AND complete)
         ON CONFLICT DO NOTHING
         """
     )

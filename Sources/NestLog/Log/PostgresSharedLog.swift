@@ -20,6 +20,8 @@ final class PostgresSharedLog: SharedLog {
         /// A record is on its way. No other may be appended, and no claim made.
         var isBusy = false
         var isClosed = false
+        /// Records so far.
+        var count = 0
     }
 
     /// How long one step of the resolver waits, so that `close` is noticed.
@@ -37,15 +39,16 @@ final class PostgresSharedLog: SharedLog {
 
     func append(_ record: LogRecord, chain: Chain, after: LogPosition) -> AppendOutcome {
         let deadline = Deadline(after: .seconds(Limits.logCommitSeconds))
-        let isFree = self.state.withLockedValue { state in
-            guard !state.isBusy, !state.isClosed else { return false }
+        let number = self.state.withLockedValue { (state) -> Int? in
+            guard !state.isBusy, !state.isClosed else { return nil }
             state.isBusy = true
-            return true
+            state.count += 1
+            return state.count
         }
-        guard isFree else {
-            return .refused(NestError(.logUnavailable, "the fate of the record before is not known yet"))
+        guard let number else {
+            return .refused(NestError(.logUnavailable, "this node does not append to the cluster's log now"))
         }
-        let attempt = AppendSession.Attempt(record: record, chain: chain, after: after)
+        let attempt = AppendSession.Attempt(number: number, record: record, chain: chain, after: after)
         if let outcome = self.tryAtOnce(attempt, until: deadline) {
             self.state.withLockedValue { $0.isBusy = false }
             return outcome
@@ -57,13 +60,13 @@ final class PostgresSharedLog: SharedLog {
 
     /// The usual way: one round trip on the engine's thread. Returns `nil` if it takes more than that.
     private func tryAtOnce(_ attempt: AppendSession.Attempt, until deadline: Deadline) -> AppendOutcome? {
-        self.session.withLock { session in
-            session.begin()
-            // Connecting, and the parts of a large record, may take longer than the engine waits.
-            guard session.isConnected, attempt.record.bytes.isBody else { return nil }
-            if case .known(let outcome) = session.step(attempt, until: deadline) { return outcome }
-            return nil
+        // Connecting, and the parts of a large record, may take longer than the engine waits.
+        guard attempt.record.bytes.isBody else { return nil }
+        let step = self.session.withLockIfAvailable { session in
+            session.isConnected ? session.step(attempt, until: deadline) : nil
         }
+        if case .known(let outcome)?? = step { return outcome }
+        return nil
     }
 
     /// On the resolver's thread: goes on until the record's fate is known.
@@ -90,14 +93,14 @@ final class PostgresSharedLog: SharedLog {
         }
     }
 
-    /// Claims the lead for this node. `gone`: the leader whose session has ended.
-    func claim(from gone: Identifier128?) throws(LogFailure) -> Int64? {
+    /// Claims the lead for this node: returns the epoch, or `nil` if another node leads.
+    func claim(_ claimed: AppendSession.Claimed) throws(LogFailure) -> Int64? {
         guard !self.state.withLockedValue({ $0.isBusy }) else {
             throw .unavailable("the fate of a record of this node is not known yet")
         }
         return try self.session.withLock { (session) throws(LogFailure) in
             do throws(PostgresFailure) {
-                switch try session.claim(from: gone) {
+                switch try session.claim(claimed) {
                 case .leading(let epoch): return epoch
                 case .refused: return nil
                 case .waiting: throw .lost("PostgreSQL has not confirmed the claim yet: it waits for its standby")

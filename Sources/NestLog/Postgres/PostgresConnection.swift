@@ -110,10 +110,13 @@ final class PostgresConnection {
 
     /// Whether the connection is open, as far as this side can know without asking.
     func isAlive() -> Bool {
-        guard PQstatus(self.connection) == CONNECTION_OK else { return false }
-        // A server that has ended the session has sent why, or closed.
-        guard self.wait(for: Int16(POLLIN), until: Deadline(after: .zero)) else { return true }
-        return PQconsumeInput(self.connection) == 1 && PQstatus(self.connection) == CONNECTION_OK
+        // A server that has ended the session has sent why, and then closed it.
+        var reads = 0
+        while reads < 4, self.wait(for: Int16(POLLIN), until: Deadline(after: .zero)) {
+            guard PQconsumeInput(self.connection) == 1 else { return false }
+            reads += 1
+        }
+        return PQstatus(self.connection) == CONNECTION_OK
     }
 
     // MARK: Statements

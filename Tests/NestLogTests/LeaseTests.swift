@@ -1,0 +1,107 @@
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+@testable import NestLog
+
+extension SocketTests {
+    /// Who may lead, by the clock of the server.
+    @Suite struct LeaseTests {
+        @Test func aNodeLeadsUntilItsLeaseEnds() async throws {
+            let fixture = try await LogFixture.started()
+            let (a, b) = (try fixture.node("a"), try fixture.node("b"))
+            #expect(try a.overview(position: 0).leader == nil)
+            #expect(try a.claim(isSessionGone: false) == 1)
+            #expect(try b.claim(isSessionGone: false) == nil)
+            #expect(try b.claim(isSessionGone: true) == nil, "b has not seen that a's session has ended")
+            #expect(try a.claim(isSessionGone: false) == 2, "a node may claim again")
+            let overview = try b.overview(position: 0)
+            #expect(overview.epoch == 2)
+            #expect(overview.leader?.id == a.node.id && overview.leader?.address == "a.example:7000")
+            #expect(overview.leader?.isAlive == true && !overview.isLeaderSessionGone && !overview.doubt)
+            try await fixture.server.sql("UPDATE nest.node SET expires = clock_timestamp() WHERE name = 'a'")
+            #expect(try b.overview(position: 0).leader?.isAlive == false)
+            #expect(try b.claim(isSessionGone: false) == 3)
+            #expect(try a.claim(isSessionGone: false) == nil)
+            try a.release()
+            #expect(try a.overview(position: 0).leader?.id == b.node.id, "only the leader releases")
+            try b.release()
+            #expect(try a.claim(isSessionGone: false) == 4)
+            #expect(try b.seize() == 5)
+        }
+
+        /// After a kill of the leader no node waits for the end of its lease.
+        @Test func theEndOfTheLeadersSessionIsSeen() async throws {
+            let fixture = try await LogFixture.started()
+            let (a, b, c) = (try fixture.node("a"), try fixture.node("b"), try fixture.node("c"))
+            #expect(try a.claim(isSessionGone: false) == 1)
+            #expect(try !b.overview(position: 0).isLeaderSessionGone)
+            a.close()
+            try await waitUntil("the end of the session") { try b.overview(position: 0).isLeaderSessionGone }
+            #expect(try c.overview(position: 0).isLeaderSessionGone)
+            #expect(try b.claim(isSessionGone: false) == nil)
+            #expect(try b.claim(isSessionGone: true) == 2)
+            // The other node has seen that a's session is gone, not b's.
+            #expect(try c.claim(isSessionGone: true) == nil)
+            #expect(try !c.overview(position: 0).isLeaderSessionGone)
+            // A session that ends by itself is replaced when the lease is renewed.
+            try await fixture.server.sql(
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'
+                    AND objid = ('x' || left((SELECT node::text FROM nest.node WHERE name = 'b'), 8))::bit(32)::bigint::oid
+                """
+            )
+            try await waitUntil("a new session") {
+                try b.renewLease()
+                return try !c.overview(position: 0).isLeaderSessionGone
+            }
+        }
+
+        @Test func ofManyClaimsOneSucceeds() async throws {
+            let fixture = try await LogFixture.started()
+            let nodes = try (0..<8).map { try fixture.node("\($0)") }
+            let epochs = try await withThrowingTaskGroup(of: Int64?.self) { group in
+                for node in nodes { group.addTask { try await blocking { try node.claim(isSessionGone: true) } } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(epochs.compactMap { $0 } == [1])
+        }
+
+        @Test func nodesAreListedWithTheirPositions() async throws {
+            let fixture = try await LogFixture.started()
+            let (a, b) = (try fixture.node("a"), try fixture.node("b"))
+            for node in [b, a] { try node.renewLease() }
+            try a.note(position: 5)
+            try a.note(position: 6)
+            #expect(try a.nodes().map(\.name) == ["a", "b"])
+            #expect(try a.nodes().map(\.position) == [6, nil])
+            #expect(try a.nodes().allSatisfy { $0.isAlive && $0.version == "0.4" })
+            // The same node started again, with a new id.
+            let again = try fixture.node("a")
+            try again.renewLease()
+            #expect(try a.nodes().map(\.id) == [again.node.id, b.node.id])
+            try b.deregister()
+            #expect(try a.nodes().map(\.name) == ["a"])
+            let setup = try PostgresLogSetup(fixture.settings("setup"))
+            #expect(try setup.forget(node: "a"))
+            #expect(try !setup.forget(node: "a"))
+            #expect(try a.nodes().isEmpty)
+        }
+
+        @Test func doubtsAndVerificationsAreForAllNodes() async throws {
+            let fixture = try await LogFixture.started()
+            let (a, b) = (try fixture.node("a"), try fixture.node("b"))
+            try a.setDoubt(true)
+            #expect(try b.overview(position: 0).doubt)
+            try b.setDoubt(false)
+            #expect(try !a.overview(position: 0).doubt)
+            let digests = [a, b].map { node in
+                LogVerification(node: node.node.id, position: 3, digest: Identifier128(high: 1, low: node.node.id.low))
+            }
+            for digest in digests + digests { try a.add(digest) }
+            #expect(Set(try b.verifications(at: 3)) == Set(digests))
+            #expect(try b.verifications(at: 4).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Dispatch
+import NIOConcurrencyHelpers
+import NestModel
+import NestProtocol
+import NestStore
+import NestTestSupport
+
+@testable import NestLog
+
+/// A server with a log that has one store, and the records that tests append to it.
+struct LogFixture {
+    let server: PostgresServer
+    let directory = TemporaryDirectory()
+
+    static let writer = LogRecord.Writer(node: Identifier128(high: 1, low: 1), epoch: 0)
+
+    static func started() async throws -> LogFixture {
+        let server = try await PostgresServer.started(isInMemory: true)
+        let fixture = LogFixture(server: server)
+        let setup = try PostgresLogSetup(fixture.settings("setup"))
+        try setup.installSchema()
+        try fixture.create(setup)
+        return fixture
+    }
+
+    /// Creates the store with a snapshot of two parts and its first record.
+    func create(_ setup: PostgresLogSetup, part: (Int) throws(LogFailure) -> [UInt8] = { [UInt8($0)] }) throws {
+        let record = try self.record("first", kind: .leader)
+        let snapshot = try self.snapshot(at: try Self.first(record))
+        try setup.createStore(record: record, chain: snapshot.position.chain, snapshot: snapshot, part: part)
+    }
+
+    func settings(_ node: String, url: String? = nil) -> PostgresLog.Settings {
+        PostgresLog.Settings(url: url ?? self.server.url, node: node, address: "\(node).example:7000", version: "0.4")
+    }
+
+    /// A node that uses the log.
+    func node(_ name: String, url: String? = nil) throws -> PostgresLog {
+        try PostgresLog(self.settings(name, url: url))
+    }
+
+    func snapshot(at position: LogPosition, parts: Int = 2) throws -> LogSnapshot {
+        LogSnapshot(
+            position: position,
+            revision: Revision(7),
+            modelHash: .max - 1,
+            byteCount: 1_234,
+            checksum: Identifier128(high: 5, low: 6),
+            partCount: parts
+        )
+    }
+
+    // MARK: Records
+
+    static func first(_ record: LogRecord) throws -> LogPosition {
+        LogPosition(position: 0, chain: try Chain.empty.followed(by: record.bytes, at: 0))
+    }
+
+    /// A record that contains a text, and `size` bytes more.
+    func record(_ text: String, size: Int = 0, kind: LogRecord.Kind = .group) throws -> LogRecord {
+        let row = LogRecord.Row(
+            first: Revision(1),
+            last: Revision(1),
+            nextObjectID: 1,
+            time: 1,
+            headers: Array(text.utf8),
+            changes: (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+        )
+        return try LogRecord(
+            kind,
+            writer: Self.writer,
+            time: 1,
+            head: Revision(1),
+            row: row,
+            directory: self.directory.path
+        )
+    }
+
+    /// The records after a position, each checked against the chain.
+    func records(_ log: PostgresLog, after start: LogPosition) throws -> [LogEntry] {
+        var position = start
+        var entries: [LogEntry] = []
+        while true {
+            let page = try log.records(after: position.position, countMax: 100, directory: self.directory.path)
+            for entry in page {
+                let chain = try position.chain.followed(by: entry.bytes, at: entry.position.position)
+                guard chain == entry.position.chain, entry.position.position == position.position + 1 else {
+                    throw ProcessFailure("the chain is broken at \(entry.position)")
+                }
+                position = entry.position
+            }
+            entries += page
+            if page.isEmpty { return entries }
+        }
+    }
+
+    /// The texts of the records after position 0.
+    func texts(_ log: PostgresLog) throws -> [String] {
+        try self.records(log, after: try self.start).map { entry in
+            let record = try LogRecord(decoding: entry.bytes)
+            return String(decoding: record.row?.headers ?? [], as: UTF8.self)
+        }
+    }
+
+    /// The position of the first record.
+    var start: LogPosition { get throws { try Self.first(try self.record("first", kind: .leader)) } }
+}
+
+/// A writer that appends one record after the other, as a leader does. Unchecked: one thread at a time uses it.
+final class TestWriter: @unchecked Sendable {
+    let log: PostgresLog
+    let outcomes = ResolvedOutcomes()
+    private(set) var position: LogPosition
+    private let fixture: LogFixture
+    private let shared: any SharedLog
+
+    init(_ log: PostgresLog, _ fixture: LogFixture, at position: LogPosition? = nil) throws {
+        self.log = log
+        self.fixture = fixture
+        self.position = try position ?? fixture.start
+        let outcomes = self.outcomes
+        self.shared = log.sharedLog { outcomes.add($0) }
+    }
+
+    /// Appends a record; goes on behind it if it is in the log.
+    func append(_ text: String, size: Int = 0) throws -> AppendOutcome {
+        let record = try self.fixture.record(text, size: size)
+        return try self.append(record)
+    }
+
+    func append(_ record: LogRecord) throws -> AppendOutcome {
+        let next = try self.next(record)
+        let outcome = self.shared.append(record, chain: next.chain, after: self.position)
+        if outcome == .appended { self.position = next }
+        return outcome
+    }
+
+    /// The position of a record that is appended now.
+    func next(_ record: LogRecord) throws -> LogPosition {
+        let number = self.position.position + 1
+        return LogPosition(
+            position: number,
+            chain: try self.position.chain.followed(by: record.bytes, at: number)
+        )
+    }
+
+    /// Reads what others have appended, and goes on behind it.
+    func follow() throws {
+        if let last = try self.fixture.records(self.log, after: self.position).last { self.position = last.position }
+    }
+}
+
+/// What was reported after an unknown outcome.
+final class ResolvedOutcomes: Sendable {
+    private let all = NIOLockedValueBox<[AppendOutcome]>([])
+
+    func add(_ outcome: AppendOutcome) { self.all.withLockedValue { $0.append(outcome) } }
+
+    var now: [AppendOutcome] { self.all.withLockedValue { $0 } }
+
+    /// Waits until there is an outcome.
+    func first() async throws -> AppendOutcome {
+        try await waitFor("the outcome of a record") { self.now.first }
+    }
+}
+
+/// Runs something that blocks on a thread of its own.
+func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(with: Result(catching: body)) }
+    }
+}
