@@ -71,11 +71,10 @@ extension SocketTests {
             try await waitUntil("the standby has the record") {
                 try await standby.sql("SELECT count(*) FROM nest.log") == "2"
             }
-            await standby.freeze()
+            try await fixture.server.freezeReplication()
             #expect(try writer.append("lost 1") == .appended)
             #expect(try writer.append("lost 2") == .appended)
             try await fixture.server.killNow()
-            await standby.thaw()
             try await standby.promote()
             let outcome = try writer.append("after")
             #expect(outcome == .behind)

@@ -71,7 +71,9 @@ extension SocketTests {
                     try log.records(after: 0, countMax: 10, directory: fixture.directory.path)
                 }
             }
-            try await fixture.server.sql("UPDATE nest.log SET body = set_byte(body, 30, 1) WHERE position = 3")
+            try await fixture.server.sql(
+                "UPDATE nest.log SET body = set_byte(body, 30, get_byte(body, 30) # 1) WHERE position = 3"
+            )
             #expect(throws: ProcessFailure.self) { try fixture.texts(log) }
             try await damaged("DELETE FROM nest.part WHERE part = 1")
             try await damaged("DELETE FROM nest.log WHERE position = 2")

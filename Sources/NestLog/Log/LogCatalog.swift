@@ -10,8 +10,7 @@ struct LogCatalog {
 
     /// The version of the tables; `nil` if there are none.
     func version() throws(LogFailure) -> Int32? {
-        let exists = try self.session.perform(Self.hasFormat, []).rows.first
-        guard let exists, try PostgresLog.read({ () throws(PostgresFailure) in try exists.bool(0) }) else { return nil }
+        guard try !self.session.perform(Self.findFormat, []).rows.isEmpty else { return nil }
         let row = try self.session.perform(Self.format, []).rows.first
         guard let row else { return nil }
         return try PostgresLog.read { () throws(PostgresFailure) in row.isNull(0) ? nil : try row.int(0) }
@@ -52,11 +51,7 @@ struct LogCatalog {
         return try PostgresLog.read { () throws(PostgresFailure) in try row?.bool(0) ?? false }
     }
 
-    private static let hasFormat = PostgresStatement(
-        "has_format",
-        [],
-        "SELECT to_regclass('nest.format') IS NOT NULL"
-    )
+    private static let findFormat = PostgresStatement("find_format", [], LogSchema.findFormat)
     private static let format = PostgresStatement("format", [], "SELECT max(version) FROM nest.format")
     private static let find = PostgresStatement("find", [.text], "SELECT store FROM nest.store WHERE name = $1")
     private static let records = PostgresStatement(

@@ -6,6 +6,12 @@ enum LogSchema {
     /// The key of the advisory lock under which the tables are made: "nest".
     static let installLock = 0x6e65_7374
 
+    /// Returns a row if there is a log.
+    static let findFormat = """
+        SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'nest' AND c.relname = 'format'
+        """
+
     static let script = """
         CREATE SCHEMA IF NOT EXISTS nest;
         CREATE TABLE IF NOT EXISTS nest.format (version int PRIMARY KEY);

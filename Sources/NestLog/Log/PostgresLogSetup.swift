@@ -25,9 +25,10 @@ package final class PostgresLogSetup: Sendable {
         if try catalog.version() == nil {
             try self.session.transaction(lock: LogSchema.installLock) {
                 (connection, deadline) throws(PostgresFailure) in
-                // Another program may have made them while this one waited for the lock.
-                let found = try connection.run("SELECT (to_regclass('nest.format') IS NULL)::text", until: deadline)
-                guard try found.rows.first?.text(0) == "true" else { return }
+                // Another program may have made them while this one waited for the lock. Only reading the catalog
+                // sees that: a function like to_regclass may answer from what the session remembers.
+                let found = try connection.run(LogSchema.findFormat, until: deadline)
+                guard found.rows.isEmpty else { return }
                 try connection.run(LogSchema.script, until: deadline)
             }
         }

@@ -64,7 +64,7 @@ struct LogFixture {
             nextObjectID: 1,
             time: 1,
             headers: Array(text.utf8),
-            changes: (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+            changes: Self.bytes(size)
         )
         return try LogRecord(
             kind,
@@ -74,6 +74,20 @@ struct LogFixture {
             row: row,
             directory: self.directory.path
         )
+    }
+
+    /// Bytes of which no two blocks are equal.
+    private static func bytes(_ count: Int) -> [UInt8] {
+        let block = [UInt8](repeating: 7, count: 4_096)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + block.count)
+        while bytes.count < count {
+            let start = bytes.count
+            bytes += block
+            withUnsafeBytes(of: UInt32(start)) { bytes.replaceSubrange(start..<start + 4, with: $0) }
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
     }
 
     /// The records after a position, each checked against the chain.

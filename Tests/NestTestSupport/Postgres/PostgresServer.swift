@@ -166,7 +166,17 @@ public actor PostgresServer {
         self.frozen.append(process.pid)
     }
 
-    /// Ends `freeze`.
+    /// Stops the processes that send changes to standbys: what is committed from then on is lost with this server.
+    /// Freezing a standby does not do that: it finds what was sent to it when it goes on.
+    public func freezeReplication() async throws {
+        let senders = try await self.sql("SELECT pid FROM pg_stat_replication").split(separator: "\n")
+        for pid in senders.compactMap({ pid_t($0) }) {
+            kill(pid, SIGSTOP)
+            self.frozen.append(pid)
+        }
+    }
+
+    /// Ends `freeze` and `freezeReplication`.
     public func thaw() {
         for pid in self.frozen { kill(pid, SIGCONT) }
         self.frozen = []
