@@ -57,6 +57,12 @@ import Testing
         for part in ["secret", "sec/", "ret@", "sec@"] { #expect(!reason.contains(part), "\(reason)") }
     }
 
+    @Test func anAddressIsCheckedWithoutConnecting() throws {
+        try PostgresLog.check(url: "postgres://nowhere.invalid/nest")
+        #expect(throws: LogFailure.self) { try PostgresLog.check(url: "postgres://u:p@ss@db/nest") }
+        #expect(throws: LogFailure.self) { try PostgresLog.check(url: "nonsense") }
+    }
+
     @Test func aWrongNumberOfPortsIsRefused() {
         #expect(throws: LogFailure.self) { try Self.address("host=a,b,c port=1,2") }
     }

@@ -87,7 +87,7 @@ extension SocketTests {
             let (a, b) = (try fixture.node("a"), try fixture.node("b"))
             let writer = try TestWriter(a, fixture)
             for number in 1...3 { #expect(try writer.append("\(number)") == .appended) }
-            let snapshot = try fixture.snapshot(at: writer.position, parts: 3)
+            let snapshot = fixture.snapshot(at: writer.position, parts: 3)
             func part(_ index: Int) -> [UInt8] { [UInt8](repeating: UInt8(index), count: 1 << 20) }
             // It fails half way, as on a full disk.
             #expect(throws: LogFailure.self) {

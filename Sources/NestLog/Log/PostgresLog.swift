@@ -93,7 +93,7 @@ package final class PostgresLog: ClusterLog {
         self.snapshotSession.close()
     }
 
-    /// The first value of a row, of whatever the log's tables contain.
+    /// Reads rows: one that is not as its table declares is damage of the log.
     static func read<Value>(_ body: () throws(PostgresFailure) -> Value) throws(LogFailure) -> Value {
         do throws(PostgresFailure) {
             return try body()

@@ -7,7 +7,6 @@ struct PostgresServerFacts: Sendable {
     /// HOST:PORT.
     private(set) var place = ""
     private(set) var timeline: UInt32 = 0
-    private(set) var isReplicated = false
     private(set) var isInRecovery = false
     private var syncs = true
     private var writesFullPages = true
@@ -36,8 +35,7 @@ struct PostgresServerFacts: Sendable {
         SET default_transaction_isolation = 'read committed'; SET search_path = pg_catalog;
         SET plan_cache_mode = force_generic_plan; SET jit = off;
         SELECT current_setting('server_version'), \(Self.timelineExpression)::text,
-            (\(Self.replicatedExpression))::text, pg_is_in_recovery()::text, current_setting('fsync'),
-            current_setting('full_page_writes')
+            pg_is_in_recovery()::text, current_setting('fsync'), current_setting('full_page_writes')
         """
     }
 
@@ -55,10 +53,9 @@ struct PostgresServerFacts: Sendable {
     init(_ row: PostgresRow, place: String) throws(PostgresFailure) {
         self.version = String(try row.text(0).prefix { $0 != " " })
         self.timeline = UInt32(try row.text(1)) ?? 0
-        self.isReplicated = try row.text(2) == "true"
-        self.isInRecovery = try row.text(3) == "true"
-        self.syncs = try row.text(4) == "on"
-        self.writesFullPages = try row.text(5) == "on"
+        self.isInRecovery = try row.text(2) == "true"
+        self.syncs = try row.text(3) == "on"
+        self.writesFullPages = try row.text(4) == "on"
         self.place = place
     }
 

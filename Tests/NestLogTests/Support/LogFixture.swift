@@ -26,7 +26,7 @@ struct LogFixture {
     /// Creates the store with a snapshot of two parts and its first record.
     func create(_ setup: PostgresLogSetup, part: (Int) throws(LogFailure) -> [UInt8] = { [UInt8($0)] }) throws {
         let record = try self.record("first", kind: .leader)
-        let snapshot = try self.snapshot(at: try Self.first(record))
+        let snapshot = self.snapshot(at: try Self.first(record))
         try setup.createStore(record: record, chain: snapshot.position.chain, snapshot: snapshot, part: part)
     }
 
@@ -39,7 +39,7 @@ struct LogFixture {
         try PostgresLog(self.settings(name, url: url))
     }
 
-    func snapshot(at position: LogPosition, parts: Int = 2) throws -> LogSnapshot {
+    func snapshot(at position: LogPosition, parts: Int = 2) -> LogSnapshot {
         LogSnapshot(
             position: position,
             revision: Revision(7),
