@@ -26,6 +26,9 @@ public struct ClientConfiguration: Sendable {
     /// Whether large answers and sub-trees may be compressed, in both directions. This saves bytes and costs some CPU
     /// time on both sides.
     public var usesCompression = true
+    /// Whether the client goes to the leader of a cluster when another node refuses a request, with the same demands on
+    /// TLS. Otherwise such a request fails with `notLeader`.
+    public var followsLeader = true
 
     public init(
         host: String = "127.0.0.1",

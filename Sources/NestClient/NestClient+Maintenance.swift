@@ -18,6 +18,19 @@ extension NestClient {
         return try await body(Backup(start, stream: stream, token: token, core: core))
     }
 
+    /// Returns the state of the server's cluster; `nil` if the server is not a node of one.
+    ///
+    /// - Parameter mark: The position of a mark of `verifyCluster()`: the state contains what the nodes found there.
+    public func cluster(verifiedAt mark: Int64 = 0) async throws(NestError) -> ClusterStatus? {
+        try await self.ask(GetCluster(mark: mark)).status
+    }
+
+    /// Lets every node of the cluster compute the digest of its store at the same position. Returns the position of the
+    /// mark, with which `cluster(verifiedAt:)` returns the results as they arrive.
+    public func verifyCluster() async throws(NestError) -> Int64 {
+        try await self.ask(VerifyCluster()).position
+    }
+
     /// Makes the server check its whole store. The server continues to commit. The check takes as long as reading the
     /// store.
     ///

@@ -51,6 +51,11 @@ public final class NestClient: Sendable {
         get async { await self.core.server }
     }
 
+    /// The address of the current or last connection: the configured one, or that of the leader of its cluster.
+    public var address: ServerAddress {
+        get async { await self.core.address }
+    }
+
     /// Connects, runs `body`, and closes the client, even if `body` throws.
     public static func withClient<Result>(
         _ configuration: ClientConfiguration,

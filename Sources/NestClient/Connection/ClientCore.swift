@@ -53,8 +53,20 @@ actor ClientCore {
                 token: configuration.token
             ),
             seed: random.next(),
-            backoff: Backoff(millisecondsMax: max(Int(configuration.reconnectPauseMax / .milliseconds(1)), 1))
+            backoff: Backoff(millisecondsMax: max(Int(configuration.reconnectPauseMax / .milliseconds(1)), 1)),
+            home: ServerAddress(host: configuration.host, port: configuration.port),
+            followsLeader: configuration.followsLeader
         )
+    }
+
+    /// The address of the current or next connection.
+    var address: ServerAddress { self.machine.route.current }
+
+    /// The settings for the current address.
+    var here: ClientConfiguration {
+        var here = self.configuration
+        (here.host, here.port) = (self.address.host, self.address.port)
+        return here
     }
 
     var server: ServerDescription? { self.machine.welcome.map(ServerDescription.init) }
@@ -262,6 +274,10 @@ actor ClientCore {
                 _ = self.schedule(after: .milliseconds(Int64(milliseconds))) { core in
                     core.perform(core.machine.backoffEnded())
                 }
+            case .retryAfter(let milliseconds):
+                _ = self.schedule(after: .milliseconds(Int64(milliseconds))) { core in
+                    core.perform(core.machine.pauseEnded())
+                }
             case .send(let buffer):
                 self.channel?.write(buffer, promise: nil)
                 isFlushNeeded = true
@@ -332,10 +348,10 @@ actor ClientCore {
 
     private func openChannel() {
         let number = self.channelNumber
-        let (host, port) = (self.configuration.host, self.configuration.port)
+        let here = self.here
         self.handshakeTimer = self.schedule(after: TimeAmount(self.configuration.connectTimeout)) { core in
             guard core.channelNumber == number, let channel = core.channel ?? core.openingChannel else { return }
-            core.channelClosed(number: number, core.configuration.fault(.silent))
+            core.channelClosed(number: number, here.fault(.silent))
             channel.close(promise: nil)
         }
         let tls: (@Sendable (any Channel) throws -> Void)?
@@ -353,7 +369,7 @@ actor ClientCore {
                     try channel.pipeline.syncOperations.addHandler(ClientHandler(core: self, channelNumber: number))
                 }
             }
-            .connect(host: host, port: port)
+            .connect(host: here.host, port: here.port)
             .flatMap { channel in
                 guard tls != nil else { return channel.eventLoop.makeSucceededFuture(channel) }
                 self.assumeIsolated { core in
@@ -375,6 +391,10 @@ actor ClientCore {
             }
             if let error = self.clearTokenError(channel) {
                 channel.close(promise: nil)
+                // The leader that a node named is not the user's choice: the client goes on elsewhere.
+                guard self.address == self.machine.route.home else {
+                    return self.channelClosed(number: number, error)
+                }
                 return self.perform(self.machine.giveUp(error))
             }
             self.openingChannel = nil
@@ -382,7 +402,7 @@ actor ClientCore {
             self.isReading = true
             self.perform(self.machine.channelOpened(now: .now()))
         case .failure(let error):
-            self.channelClosed(number: number, ConnectFailure.nestError(error, self.configuration))
+            self.channelClosed(number: number, ConnectFailure.nestError(error, self.here))
         }
     }
 

@@ -47,18 +47,22 @@ final class ClientHandler: ChannelInboundHandler {
     /// The error if the first bytes are not those of a nest server that speaks as this client does.
     private var strangerFault: NestError? {
         guard !self.hasPreface, let kind = FirstBytes.kind(self.buffer) else { return nil }
-        return self.core.configuration.fault(kind == .tls ? .tlsServer : .notNest)
+        return self.fault(kind == .tls ? .tlsServer : .notNest)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        self.closed(self.hasPreface ? nil : self.strangerFault ?? self.core.configuration.fault(.closedEarly))
+        self.closed(self.hasPreface ? nil : self.strangerFault ?? self.fault(.closedEarly))
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         let lost = NestError(.connectionLost, "the connection failed: \(error)")
-        self.closed(error as? NestError ?? (self.hasPreface ? lost : self.core.configuration.fault(.closedEarly)))
+        self.closed(error as? NestError ?? (self.hasPreface ? lost : self.fault(.closedEarly)))
         context.close(promise: nil)
+    }
+
+    private func fault(_ reason: ConnectFault.Reason) -> NestError {
+        self.core.assumeIsolated { $0.here.fault(reason) }
     }
 
     private func closed(_ error: NestError?) {

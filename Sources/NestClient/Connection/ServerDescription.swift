@@ -11,12 +11,23 @@ public struct ServerDescription: Hashable, Sendable {
     /// The oldest revision from which a subscription can resume.
     public var oldestRevision: Revision
     public var modelHash: UInt64
-    /// The number of this client's session, as in `history`.
+    /// The number of this client's session, as in `history`; 0: not known, because the server is a follower.
     public var sessionNumber: UInt64
     /// The role of this client, which determines its permissions.
     public var role: AccessRole
     /// The scope of the client's token; `nil`: the whole store.
     public var confinement: AccessConfinement?
+    /// The server's place in its cluster; `nil`: a single node.
+    public var replica: Replica?
+
+    /// What a node of a cluster said of itself.
+    public struct Replica: Hashable, Sendable {
+        /// The name of the store in the cluster's log.
+        public var store: String
+        public var role: ReplicaRole
+        /// The address of the leader; `nil` if there was none, or the node did not know it.
+        public var leader: String?
+    }
 
     init(_ welcome: Welcome) {
         self.name = welcome.serverName
@@ -27,5 +38,6 @@ public struct ServerDescription: Hashable, Sendable {
         self.sessionNumber = welcome.sessionNumber
         self.role = welcome.role
         self.confinement = welcome.confinement
+        self.replica = welcome.replica.map { Replica(store: $0.store, role: $0.role, leader: $0.leader) }
     }
 }

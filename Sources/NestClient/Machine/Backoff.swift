@@ -22,8 +22,9 @@ package struct Backoff: Sendable {
         return Int.random(in: pause / 2...pause, using: &random)
     }
 
-    /// Resets the pauses if the last connection lived long enough.
-    package mutating func connectionLived(milliseconds: Int) {
-        if milliseconds >= Limits.reconnectHealthySeconds * 1_000 { self.attempts = 0 }
+    /// Resets the pauses if the last connection lived long enough. `isNode`: it was to a node of a cluster.
+    package mutating func connectionLived(milliseconds: Int, isNode: Bool = false) {
+        let healthy = isNode ? Limits.reconnectNodeHealthySeconds : Limits.reconnectHealthySeconds
+        if milliseconds >= healthy * 1_000 { self.attempts = 0 }
     }
 }

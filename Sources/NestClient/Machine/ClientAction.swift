@@ -38,6 +38,8 @@ package enum ClientAction: Equatable, Sendable {
     case openChannel
     /// Open a channel after a pause.
     case openChannelAfter(milliseconds: Int)
+    /// After a pause, look again for a node that takes writes.
+    case retryAfter(milliseconds: Int)
     case send(ByteBuffer)
     case closeChannel
     /// The handshake is done. Callers that wait in `connect` may continue.

@@ -59,6 +59,9 @@ extension ClientStateMachine {
         let isOtherHistory = self.welcome.map { $0.historyID != welcome.historyID } ?? false
         self.welcome = welcome
         self.hasBeenReady = true
+        self.route.connected()
+        if self.leaderFault?.address == self.route.current { self.leaderFault = nil }
+        if self.followsLeader { self.route.learn(welcome.replica?.leader) }
         self.readySince = now
         let interval = TimeAmount.milliseconds(Int64(max(welcome.pingIntervalMilliseconds, 100)))
         let keepAlive = KeepAlive(interval: interval, now: now)
@@ -106,16 +109,40 @@ extension ClientStateMachine {
         self.keepAlive = nil
         guard self.hasBeenReady else { return self.firstAttemptFailed(reason) }
         if let since = self.readySince {
-            self.backoff.connectionLived(milliseconds: Int((now - since).nanoseconds / 1_000_000))
+            self.backoff.connectionLived(
+                milliseconds: Int((now - since).nanoseconds / 1_000_000),
+                isNode: self.welcome?.replica != nil
+            )
         }
-        var pause = self.backoff.nextMilliseconds(using: &self.random)
-        if case .leaving(let retryAfter) = self.phase { pause = max(pause, retryAfter) }
         let wasReady = self.readySince != nil
         self.readySince = nil
+        let isMove = self.moving != nil
+        var pause = self.pauseToNextAttempt(wasReady: wasReady, reason)
+        if case .leaving(let retryAfter) = self.phase { pause = max(pause, retryAfter) }
         self.phase = .backingOff
         var actions = wasReady ? self.connectionLost(reason) : []
+        if wasReady, !isMove {
+            self.search = nil
+            self.requests.forgetTimesOfRefusals()
+        }
         actions.append(.openChannelAfter(milliseconds: pause))
         return actions
+    }
+
+    /// Chooses the address of the next attempt, and returns the pause before it.
+    private mutating func pauseToNextAttempt(wasReady: Bool, _ reason: NestError) -> Int {
+        if let address = self.moving {
+            self.moving = nil
+            self.route.move(to: address)
+            return 0
+        }
+        if !wasReady {
+            if self.route.current != self.route.home {
+                self.leaderFault = LeaderFault(address: self.route.current, error: reason)
+            }
+            guard self.route.attemptFailed() else { return 0 }
+        }
+        return self.backoff.nextMilliseconds(using: &self.random)
     }
 
     private mutating func firstAttemptFailed(_ reason: NestError) -> [ClientAction] {

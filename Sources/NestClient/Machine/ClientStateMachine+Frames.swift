@@ -40,7 +40,7 @@ extension ClientStateMachine {
         }
         switch type {
         case .welcome: return self.received(try Welcome(body: frame.body), now: now)
-        case .error: return self.received(try ErrorMessage(body: frame.body), id: frame.id)
+        case .error: return self.received(try ErrorMessage(body: frame.body), id: frame.id, now: now)
         case .goAway: return self.received(try GoAway(body: frame.body))
         case .ping: return [self.frame(Pong(payload: try Ping(body: frame.body).payload))]
         case .pong:
@@ -111,12 +111,13 @@ extension ClientStateMachine {
     /// Completes a request with its reply, and sends the next waiting request.
     mutating func finish(_ id: UInt32, _ reply: Reply) -> [ClientAction] {
         guard let entry = self.requests.finish(id) else { return [] }
+        self.answered(entry)
         var actions: [ClientAction] = []
         if case .caller(let token) = entry.request.owner { actions.append(.succeed(token, reply)) }
         return actions + self.afterAnswer()
     }
 
-    private mutating func afterAnswer() -> [ClientAction] {
+    mutating func afterAnswer() -> [ClientAction] {
         if case .leaving = self.phase, self.requests.inFlightCount == 0 { return [.closeChannel] }
         return self.flush()
     }
@@ -168,7 +169,7 @@ extension ClientStateMachine {
         return self.finish(frame.id, try assembler.reply())
     }
 
-    private mutating func received(_ message: ErrorMessage, id: UInt32) -> [ClientAction] {
+    private mutating func received(_ message: ErrorMessage, id: UInt32, now: NIODeadline) -> [ClientAction] {
         if id == 0 {
             if case .handshaking = self.phase, !self.hasBeenReady || message.retry == .never {
                 return self.giveUp(message.error)
@@ -177,6 +178,7 @@ extension ClientStateMachine {
             return []
         }
         guard let entry = self.requests.finish(id) else { return [] }
+        if let actions = self.refusedByNode(entry, id: id, message.error, now: now) { return actions }
         var actions: [ClientAction] = []
         switch entry.request.owner {
         case .caller(let token): actions = [.fail(token, message.error)]

@@ -54,6 +54,9 @@ extension ClientStateMachine {
             let error = NestError(isTimeout ? .timedOut : .cancelled, "abandoned before the subscription was changed")
             return [.fail(token, error)]
         case .unsent: return [.fail(token, Self.abandonError(nil, isTimeout))]
+        case .refused(let error):
+            let cancelled = NestError(.cancelled, "cancelled before a node has executed it")
+            return [.fail(token, isTimeout ? self.leaderError(error) : cancelled)]
         case .sentBefore(let request): return [.fail(token, Self.abandonError(request, isTimeout))]
         case .inFlight(let id, let request):
             let canSend = self.phase == .ready || self.isLeaving
@@ -106,6 +109,7 @@ extension ClientStateMachine {
     /// Sends waiting requests while the server has free slots.
     mutating func flush() -> [ClientAction] {
         guard case .ready = self.phase, let welcome = self.welcome else { return [] }
+        if let actions = self.moveBeforeUpload() { return actions }
         var actions: [ClientAction] = []
         let inFlightMax = max(welcome.requestsInFlightMax, 1)
         while let (id, request) = self.requests.nextToSend(inFlightMax: inFlightMax) {

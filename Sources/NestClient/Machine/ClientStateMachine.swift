@@ -28,6 +28,13 @@ package struct ClientStateMachine: Sendable {
     package internal(set) var welcome: Welcome?
 
     let hello: Hello
+    /// Whether the client goes to the leader when another node refuses a request.
+    let followsLeader: Bool
+    package internal(set) var route: Route
+    var search: LeaderSearch?
+    var leaderFault: LeaderFault?
+    /// The address to connect to as soon as the connection is closed.
+    var moving: ServerAddress?
     /// The model of the current or last connection, if it was read.
     var readModel: KnownModel?
     /// The hash of the model that requests and subscriptions are made for; `nil` before the first connection.
@@ -65,8 +72,16 @@ package struct ClientStateMachine: Sendable {
     /// The number of bytes in the subscribers' queues.
     var queuedByteCount = 0
 
-    package init(hello: Hello, seed: UInt64, backoff: Backoff = Backoff()) {
+    package init(
+        hello: Hello,
+        seed: UInt64,
+        backoff: Backoff = Backoff(),
+        home: ServerAddress = ServerAddress(),
+        followsLeader: Bool = true
+    ) {
         self.hello = hello
+        self.route = Route(home: home)
+        self.followsLeader = followsLeader
         self.backoff = backoff
         self.random = SeededSource(state: seed)
     }

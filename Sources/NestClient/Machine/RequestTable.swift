@@ -6,28 +6,36 @@ import NestProtocol
 ///
 ///     waiting ──sendable──▶ in flight ──answer──▶ gone
 ///        ▲                      │
-///        └──── GOAWAY above its id, or the connection lost and it may be sent again
+///        ├──── GOAWAY above its id, or the connection lost and it may be sent again
+///        └──release── held ◀── refused by a node that does not take writes now
 package struct RequestTable: Sendable {
     package struct InFlight: Sendable {
         package var request: OutgoingRequest
         package var assembler: SnapshotAssembler?
+        fileprivate var sentTo: Identifier128?
+        /// Set if a node refused it before.
+        package fileprivate(set) var refusal: Refusal?
     }
 
     private struct Waiting: Sendable {
         var request: OutgoingRequest
         /// The history of the server that it was sent to before, if any.
         var sentTo: Identifier128?
+        var refusal: Refusal?
     }
 
     private var waiting: Deque<Waiting> = []
     private var inFlight: [UInt32: InFlight] = [:]
+    /// Refused requests by the id that they had on this connection. While there are some, no write is sent, because
+    /// writes keep their order.
+    private var held: [UInt32: Waiting] = [:]
     private var nextID = Self.firstID
 
     package static let firstID: UInt32 = 1
 
     package init() {}
 
-    package var isEmpty: Bool { self.waiting.isEmpty && self.inFlight.isEmpty }
+    package var isEmpty: Bool { self.waiting.isEmpty && self.inFlight.isEmpty && self.held.isEmpty }
     package var inFlightCount: Int { self.inFlight.count }
     /// Whether this connection has no ids left.
     package var isExhausted: Bool { self.nextID > Limits.requestIDMax }
@@ -41,13 +49,47 @@ package struct RequestTable: Sendable {
 
     /// Removes and returns the next request to send, with its id, if the server has a free slot.
     package mutating func nextToSend(inFlightMax: Int) -> (id: UInt32, request: OutgoingRequest)? {
-        guard self.inFlight.count < inFlightMax, !self.isExhausted, let next = self.waiting.popFirst() else {
-            return nil
-        }
+        guard self.inFlight.count < inFlightMax, !self.isExhausted, let next = self.popSendable() else { return nil }
         let id = self.nextID
         self.nextID += 1
-        self.inFlight[id] = InFlight(request: next.request)
+        self.inFlight[id] = InFlight(request: next.request, sentTo: next.sentTo, refusal: next.refusal)
         return (id, next.request)
+    }
+
+    private mutating func popSendable() -> Waiting? {
+        if self.held.isEmpty { return self.waiting.popFirst() }
+        guard let index = self.waiting.firstIndex(where: { $0.request.type.request?.isWrite != true }) else {
+            return nil
+        }
+        return self.waiting.remove(at: index)
+    }
+
+    /// Keeps a request that a node refused without executing it. It is sent again after `release`, or on the next
+    /// connection.
+    package mutating func hold(_ id: UInt32, _ entry: InFlight, _ refusal: Refusal) {
+        self.held[id] = Waiting(request: entry.request, sentTo: entry.sentTo, refusal: refusal)
+    }
+
+    package var isHolding: Bool { !self.held.isEmpty }
+
+    package var hasWriteInFlight: Bool {
+        self.inFlight.values.contains { $0.request.type.request?.isWrite == true }
+    }
+
+    /// Lets the held requests be sent again, before all others and in their order.
+    package mutating func release() {
+        for (_, waiting) in self.held.sorted(by: { $0.key > $1.key }) { self.waiting.prepend(waiting) }
+        self.held = [:]
+    }
+
+    /// Begins the time anew for which requests have been refused. Their connection was lost.
+    package mutating func forgetTimesOfRefusals() {
+        for index in self.waiting.indices { self.waiting[index].refusal?.since = nil }
+    }
+
+    /// Whether an upload waits to be sent.
+    package var hasWaitingUpload: Bool {
+        self.waiting.contains { $0.request.kind == .upload(isEnded: false) }
     }
 
     package subscript(id: UInt32) -> InFlight? {
@@ -71,7 +113,10 @@ package struct RequestTable: Sendable {
         for id in self.inFlight.keys.filter({ $0 > last }).sorted(by: >) {
             guard let entry = self.inFlight.removeValue(forKey: id) else { continue }
             switch entry.request.kind {
-            case .read, .write, .connection: self.waiting.prepend(Waiting(request: entry.request))
+            case .read, .write, .connection:
+                self.waiting.prepend(
+                    Waiting(request: entry.request, sentTo: entry.sentTo, refusal: entry.refusal)
+                )
             case .download, .upload: failed.append(entry.request)
             }
         }
@@ -87,7 +132,11 @@ package struct RequestTable: Sendable {
     /// order. Returns the others, including parts of the connection's group.
     package mutating func connectionLost(history: Identifier128) -> [OutgoingRequest] {
         var failed: [OutgoingRequest] = []
-        for (_, entry) in self.inFlight.sorted(by: { $0.key > $1.key }) {
+        for id in (Array(self.inFlight.keys) + Array(self.held.keys)).sorted(by: >) {
+            guard let entry = self.inFlight[id] else {
+                if let held = self.held[id] { self.waiting.prepend(held) }
+                continue
+            }
             switch entry.request.kind {
             case .read,
                 .write where entry.request.group == nil:
@@ -96,8 +145,9 @@ package struct RequestTable: Sendable {
             }
         }
         self.inFlight = [:]
+        self.held = [:]
         self.nextID = Self.firstID
-        failed += self.removeWaiting { $0.request.kind == .connection }
+        failed += self.removeWaiting { $0.request.kind == .connection && $0.refusal == nil }
         // Parts of a group were never sent on another connection, so these were not carried out.
         failed += self.removeWaiting { $0.request.group != nil }.map { request in
             var request = request
@@ -129,8 +179,10 @@ package struct RequestTable: Sendable {
     package mutating func removeAll() -> [(request: OutgoingRequest, wasSent: Bool)] {
         let all =
             self.inFlight.sorted { $0.key < $1.key }.map { ($0.value.request, true) }
+            + self.held.sorted { $0.key < $1.key }.map { ($0.value.request, $0.value.sentTo != nil) }
             + self.waiting.map { ($0.request, $0.sentTo != nil) }
         self.inFlight = [:]
+        self.held = [:]
         self.waiting = []
         return all
     }
@@ -138,6 +190,8 @@ package struct RequestTable: Sendable {
     package enum Abandoned: Equatable, Sendable {
         /// Never sent, so never executed.
         case unsent
+        /// Refused by every node that it was sent to, so never executed.
+        case refused(NestError)
         /// Sent on a connection that was lost. It waits to be sent again.
         case sentBefore(OutgoingRequest)
         case inFlight(id: UInt32, OutgoingRequest)
@@ -147,13 +201,22 @@ package struct RequestTable: Sendable {
     /// Removes the caller of a request. An answer that still arrives is ignored.
     package mutating func abandon(_ token: RequestToken) -> Abandoned {
         if let index = self.waiting.firstIndex(where: { $0.request.owner == .caller(token) }) {
-            let waiting = self.waiting.remove(at: index)
-            return waiting.sentTo == nil ? .unsent : .sentBefore(waiting.request)
+            return Self.abandoned(self.waiting.remove(at: index))
+        }
+        if let id = self.held.first(where: { $0.value.request.owner == .caller(token) })?.key,
+            let held = self.held.removeValue(forKey: id)
+        {
+            return Self.abandoned(held)
         }
         guard let id = self.id(of: token), let entry = self.inFlight[id] else { return .unknown }
         self.inFlight[id]?.request.owner = .noCaller
         self.inFlight[id]?.request.kind = .connection
         return .inFlight(id: id, entry.request)
+    }
+
+    private static func abandoned(_ waiting: Waiting) -> Abandoned {
+        if waiting.sentTo != nil { return .sentBefore(waiting.request) }
+        return waiting.refusal.map { .refused($0.error) } ?? .unsent
     }
 
     private mutating func removeWaiting(where isRemoved: (Waiting) -> Bool) -> [OutgoingRequest] {

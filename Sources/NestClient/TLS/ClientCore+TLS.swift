@@ -8,7 +8,7 @@ extension ClientCore {
     /// configured.
     func configureTLS() throws(NestError) -> (@Sendable (any Channel) throws -> Void)? {
         guard let tls = self.configuration.tls else { return nil }
-        let configuration = self.configuration
+        let configuration = self.here
         do throws(ClientTLS.Fault) {
             if self.tlsContext == nil { self.tlsContext = try tls.context() }
         } catch {
@@ -38,6 +38,6 @@ extension ClientCore {
         guard self.configuration.token != nil, self.configuration.tls == nil, !self.configuration.sendsTokenInClear,
             let address = channel.remoteAddress?.ipAddress, !ClientConfiguration.staysOnThisMachine(address)
         else { return nil }
-        return self.configuration.fault(.tokenInClear)
+        return self.here.fault(.tokenInClear)
     }
 }

@@ -1,0 +1,123 @@
+import NIOCore
+import NestModel
+import NestProtocol
+
+/// In a cluster, one node takes writes. A request that a node refused for that reason was not executed:
+///
+///     NOT_LEADER with an address ──▶ the client moves there: subscriptions resume, the request is sent again
+///     NOT_LEADER without one, or LOG_UNAVAILABLE ──▶ the request is sent again after a pause
+///
+/// A request that no node takes for `Limits.leaderWaitSeconds` fails with NOT_LEADER, one for which the log is
+/// unavailable at its own time limit. The client stays at the leader, reads included.
+extension ClientStateMachine {
+    /// Handles the error of a request. Returns `nil` if it is not about who takes writes.
+    mutating func refusedByNode(
+        _ entry: RequestTable.InFlight,
+        id: UInt32,
+        _ error: NestError,
+        now: NIODeadline
+    ) -> [ClientAction]? {
+        switch error.code {
+        case .notLeader where self.followsLeader: break
+        case .logUnavailable: break
+        default:
+            self.answered(entry)
+            return nil
+        }
+        guard case .caller(let token) = entry.request.owner else { return nil }
+        let named = error.code == .notLeader ? self.route.learn(error.leader) : nil
+        if let named, let fault = self.leaderFault, fault.address == named, fault.isPermanent {
+            return [.fail(token, self.leaderError(error))] + self.afterAnswer()
+        }
+        let since = entry.refusal?.since ?? now
+        let isOver = error.code == .notLeader && now - since >= .seconds(Int64(Limits.leaderWaitSeconds))
+        guard entry.request.maySendAgainElsewhere, !isOver else {
+            return [.fail(token, self.leaderError(error))] + self.seek(named)
+        }
+        self.requests.hold(id, entry, Refusal(since: since, error: error))
+        return self.seek(named)
+    }
+
+    /// Ends the search when a node has taken a request.
+    mutating func answered(_ entry: RequestTable.InFlight) {
+        guard self.search != nil else { return }
+        if entry.refusal != nil || entry.request.type.request?.isWrite == true { self.search = nil }
+    }
+
+    /// Moves to the leader that was named, or pauses before the next attempt.
+    private mutating func seek(_ named: ServerAddress?) -> [ClientAction] {
+        var search = self.search ?? LeaderSearch()
+        defer { self.search = search }
+        search.named = named
+        guard case .ready = self.phase else { return self.afterAnswer() }
+        if let named, named != self.route.current, !search.hasMoved {
+            search.hasMoved = true
+            return self.move(to: named)
+        }
+        guard !search.isPausing else { return self.flush() }
+        search.isPausing = true
+        return [.retryAfter(milliseconds: search.nextPause(using: &self.random))] + self.flush()
+    }
+
+    /// Handles the end of the pause of a search.
+    package mutating func pauseEnded() -> [ClientAction] {
+        guard case .ready = self.phase else {
+            self.search?.isPausing = false
+            return []
+        }
+        if self.requests.isHolding, self.requests.hasWriteInFlight {
+            // It was sent before the refusal, and may be refused too: the order of writes must stay.
+            return [.retryAfter(milliseconds: Limits.reconnectMillisecondsMin)]
+        }
+        self.search?.isPausing = false
+        if let named = self.search?.named, named != self.route.current {
+            self.search?.hasMoved = true
+            return self.move(to: named)
+        }
+        self.requests.release()
+        return self.flush()
+    }
+
+    /// Closes the connection, to connect to the leader instead. Transfers in flight fail: their data cannot be sent
+    /// again.
+    private mutating func move(to address: ServerAddress) -> [ClientAction] {
+        self.moving = address
+        self.phase = .leaving(retryAfterMilliseconds: 0)
+        self.closeReason = NestError(.connectionLost, "another node leads: the client connects to \(address)")
+        return [.closeChannel]
+    }
+
+    /// An upload cannot be sent twice, so the client goes to the leader that WELCOME named before it sends one.
+    mutating func moveBeforeUpload() -> [ClientAction]? {
+        guard self.followsLeader, self.search == nil, let replica = self.welcome?.replica, replica.role == .follower,
+            self.requests.hasWaitingUpload, let leader = self.route.learn(replica.leader),
+            leader != self.route.current
+        else { return nil }
+        self.search = LeaderSearch(named: leader, hasMoved: true)
+        return self.move(to: leader)
+    }
+
+    /// The error for a caller whose request no node has taken.
+    func leaderError(_ error: NestError) -> NestError {
+        guard error.code == .notLeader, self.followsLeader else { return error }
+        var error = error
+        if let fault = self.leaderFault {
+            error.message += "; the client cannot use the leader: \(fault.error.message)"
+        }
+        error.message +=
+            ". Nothing was executed. Ask for the state of the cluster (nestc cluster status), then try again"
+        return error
+    }
+}
+
+extension OutgoingRequest {
+    /// Whether the request may be sent again, on another connection too, after a node refused it without executing it.
+    fileprivate var maySendAgainElsewhere: Bool {
+        switch self.kind {
+        case .read: true
+        case .write: self.group == nil
+        case .connection: self.type != .endGroup
+        case .download, .upload: false
+        }
+    }
+}

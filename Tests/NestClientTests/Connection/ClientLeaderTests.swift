@@ -1,0 +1,287 @@
+import NIOCore
+import NestFraming
+import NestModel
+import NestProtocol
+import NestTestSupport
+import Testing
+
+@testable import NestClient
+
+/// A client of a cluster, step by step.
+@Suite struct ClientLeaderTests {
+    private static let start = NIODeadline.uptimeNanoseconds(0)
+    private static let leader = ServerAddress(host: "b", port: 7001)
+
+    private static func frame(_ message: some Message, id: UInt32) -> Frame {
+        Frame(type: Swift.type(of: message).type.rawValue, id: id, body: ByteBuffer(bytes: message.body))
+    }
+
+    private static func notLeader(_ leader: String?, id: UInt32) -> Frame {
+        Self.frame(ErrorMessage(NestError(.notLeader, "this node follows", leader: leader)), id: id)
+    }
+
+    private static func receipt(id: UInt32) -> Frame {
+        Self.frame(ReceiptMessage(Receipt(revision: Revision(9), isChanged: true)), id: id)
+    }
+
+    private static func write(_ token: UInt64) -> OutgoingRequest {
+        OutgoingRequest(owner: .caller(RequestToken(token)), kind: .write, TransactionMessage(Fixtures.insert))
+    }
+
+    private static func read(_ token: UInt64) -> OutgoingRequest {
+        OutgoingRequest(owner: .caller(RequestToken(token)), kind: .read, GetObject(id: ObjectID(1)))
+    }
+
+    /// Completes the handshake. Returns the types of the requests that the client sends then.
+    private static func welcome(
+        _ machine: inout ClientStateMachine,
+        _ role: ReplicaRole,
+        leader: String? = nil,
+        now: NIODeadline = Self.start
+    ) -> [MessageType] {
+        _ = machine.channelOpened(now: now)
+        _ = machine.received(.server(chosen: 1))
+        let welcome = Welcome(
+            serverName: "s",
+            features: .all,
+            historyID: Identifier128(high: 0, low: 7),
+            revision: Revision(0),
+            oldestRevision: Revision(0),
+            modelHash: 0,
+            sessionNumber: 0,
+            requestsInFlightMax: 8,
+            replica: .init(store: "default", role: role, leader: leader)
+        )
+        return Self.sent(machine.received(Self.frame(welcome, id: 0), now: now))
+    }
+
+    private static func sent(_ actions: [ClientAction]) -> [MessageType] {
+        actions.compactMap { action in
+            guard case .send(let buffer) = action else { return nil }
+            return buffer.getInteger(at: buffer.readerIndex + 4, as: UInt8.self).flatMap { MessageType(rawValue: $0) }
+        }
+    }
+
+    private static func pause(_ actions: [ClientAction]) -> Int? {
+        actions.lazy.compactMap { if case .retryAfter(let milliseconds) = $0 { milliseconds } else { nil } }.first
+    }
+
+    private static func failures(_ actions: [ClientAction]) -> [RequestToken: NestError] {
+        var failures: [RequestToken: NestError] = [:]
+        for case .fail(let token, let error) in actions { failures[token] = error }
+        return failures
+    }
+
+    private static func ready(_ role: ReplicaRole = .follower, leader: String? = nil, follows: Bool = true)
+        -> ClientStateMachine
+    {
+        let hello = Hello(clientName: "t", session: Identifier128(high: 1, low: 2))
+        var machine = ClientStateMachine(hello: hello, seed: 1, home: ServerAddress(), followsLeader: follows)
+        _ = machine.connect()
+        _ = Self.welcome(&machine, role, leader: leader)
+        return machine
+    }
+
+    /// Moves the client to the leader after a refusal.
+    private static func move(_ machine: inout ClientStateMachine, now: NIODeadline = Self.start) -> [MessageType] {
+        #expect(machine.channelClosed(nil, now: now).last == .openChannelAfter(milliseconds: 0))
+        #expect(machine.backoffEnded() == [.openChannel])
+        return Self.welcome(&machine, .leader, now: now)
+    }
+
+    @Test func aRefusedWriteIsSentToTheLeaderWithTheSubscriptions() {
+        var machine = Self.ready()
+        _ = machine.subscribe(SubscriberID(50), to: Fixtures.request)
+        let view: UInt32 = Limits.viewIDMin
+        _ = machine.received(Self.frame(Fixtures.subscribed(view, .snapshot), id: 1), now: Self.start)
+        _ = machine.submit(Self.write(1))
+        _ = machine.submit(Self.read(2))
+        #expect(machine.received(Self.notLeader("b:7001", id: 2), now: Self.start) == [.closeChannel])
+        #expect(Self.move(&machine) == [.transaction, .getObject, .subscribe])
+        #expect(machine.route.current == Self.leader)
+        #expect(machine.received(Self.receipt(id: 1), now: Self.start).first.map(Self.isSuccess) == true)
+        // The client stays, and the next write goes there at once.
+        #expect(Self.sent(machine.submit(Self.write(3))) == [.transaction])
+    }
+
+    private static func isSuccess(_ action: ClientAction) -> Bool {
+        if case .succeed = action { true } else { false }
+    }
+
+    @Test func writesWaitBehindARefusedOneAndReadsDoNot() {
+        var machine = Self.ready()
+        _ = machine.submit(Self.write(1))
+        let pause = Self.pause(machine.received(Self.notLeader(nil, id: 1), now: Self.start))
+        #expect(pause ?? 0 > 0)
+        #expect(Self.sent(machine.submit(Self.write(2))).isEmpty)
+        #expect(Self.sent(machine.submit(Self.read(3))) == [.getObject])
+        #expect(Self.sent(machine.pauseEnded()) == [.transaction, .transaction])
+        #expect(machine.pauseEnded().isEmpty)
+    }
+
+    /// The node began to lead between two writes: the second was taken, and the first is sent again.
+    @Test func aWriteBehindARefusedOneMayBeTaken() {
+        var machine = Self.ready()
+        _ = machine.submit(Self.write(1))
+        _ = machine.submit(Self.write(2))
+        _ = machine.received(Self.notLeader(nil, id: 1), now: Self.start)
+        #expect(Self.pause(machine.pauseEnded()) != nil)
+        #expect(machine.received(Self.receipt(id: 2), now: Self.start).first.map(Self.isSuccess) == true)
+        #expect(Self.sent(machine.pauseEnded()) == [.transaction])
+    }
+
+    @Test func withoutALeaderARequestFailsAfterTheLimit() {
+        var machine = Self.ready()
+        _ = machine.submit(Self.write(1))
+        var (now, id, failure) = (Self.start, UInt32(1), NestError?.none)
+        while failure == nil, id < 1_000 {
+            let actions = machine.received(Self.notLeader(nil, id: id), now: now)
+            failure = Self.failures(actions)[RequestToken(1)]
+            now = now + .milliseconds(Int64(Self.pause(actions) ?? 0))
+            _ = machine.pauseEnded()
+            id += 1
+        }
+        #expect(failure?.code == .notLeader && failure?.message.contains("cluster status") == true)
+        #expect(now - Self.start >= .seconds(Int64(Limits.leaderWaitSeconds)))
+        #expect(id < 100, "\(id) attempts")
+    }
+
+    @Test func anUnavailableLogIsWaitedForUntilTheRequestTimesOut() {
+        var machine = Self.ready(.leader)
+        _ = machine.submit(Self.write(1))
+        let refusal = ErrorMessage(NestError(.logUnavailable, "the log cannot be reached"))
+        let late = Self.start + .hours(1)
+        #expect(Self.pause(machine.received(Self.frame(refusal, id: 1), now: Self.start)) != nil)
+        #expect(Self.sent(machine.pauseEnded()) == [.transaction])
+        #expect(Self.pause(machine.received(Self.frame(refusal, id: 2), now: late)) != nil)
+        let failure = Self.failures(machine.abandon(RequestToken(1), isTimeout: true))[RequestToken(1)]
+        #expect(failure == refusal.error)
+        #expect(machine.pauseEnded().isEmpty)
+    }
+
+    /// What a lost connection may have executed stays unknown, whatever another node says later.
+    @Test func aRefusalDoesNotHideAnUnknownOutcome() {
+        var machine = Self.ready(.leader)
+        _ = machine.submit(Self.write(1))
+        _ = machine.channelClosed(nil, now: Self.start)
+        _ = machine.backoffEnded()
+        #expect(Self.welcome(&machine, .follower) == [.transaction])
+        _ = machine.received(Self.notLeader(nil, id: 1), now: Self.start)
+        let failure = Self.failures(machine.abandon(RequestToken(1), isTimeout: true))[RequestToken(1)]
+        #expect(failure?.code == .outcomeUnknown)
+    }
+
+    @Test func aClientThatMustNotFollowGetsTheError() {
+        var machine = Self.ready(follows: false)
+        _ = machine.submit(Self.write(1))
+        let error = NestError(.notLeader, "this node follows", leader: "b:7001")
+        #expect(machine.received(Self.notLeader("b:7001", id: 1), now: Self.start) == [.fail(RequestToken(1), error)])
+    }
+
+    @Test func aWriteOfAGroupIsNotSentElsewhere() {
+        var machine = Self.ready(.leader)
+        let begin = OutgoingRequest(owner: .caller(RequestToken(1)), kind: .connection, BeginGroup(name: nil))
+        _ = machine.submit(begin)
+        _ = machine.received(Self.frame(Group(number: 4), id: 1), now: Self.start)
+        _ = machine.submit(Self.write(2))
+        let actions = machine.received(Self.notLeader("b:7001", id: 2), now: Self.start)
+        #expect(Self.failures(actions)[RequestToken(2)]?.code == .notLeader && actions.contains(.closeChannel))
+        #expect(Self.move(&machine).isEmpty)
+        #expect(Self.failures(machine.submit(Self.write(3)))[RequestToken(3)]?.code == .connectionLost)
+    }
+
+    @Test func aGroupBeginsAtTheLeader() {
+        var machine = Self.ready()
+        let begin = OutgoingRequest(owner: .caller(RequestToken(1)), kind: .connection, BeginGroup(name: nil))
+        _ = machine.submit(begin)
+        #expect(machine.received(Self.notLeader("b:7001", id: 1), now: Self.start) == [.closeChannel])
+        #expect(Self.move(&machine) == [.beginGroup])
+    }
+
+    @Test func anUploadGoesToTheLeaderBeforeItBegins() {
+        var machine = Self.ready(.follower, leader: "b:7001")
+        let target = SubtreeImport(
+            entity: EntityNumber(1),
+            placement: Placement(relationship: PropertyNumber(5), owner: .object(ObjectID(1)), place: .last),
+            properties: []
+        )
+        let upload = OutgoingRequest(
+            owner: .caller(RequestToken(1)),
+            kind: .upload(isEnded: false),
+            ImportSubtree(target)
+        )
+        #expect(machine.submit(upload) == [.closeChannel])
+        #expect(Self.move(&machine) == [.importSubtree])
+        // A leader that follows by now refuses it: an upload cannot be sent twice.
+        let actions = machine.received(Self.notLeader("127.0.0.1:7000", id: 1), now: Self.start)
+        #expect(Self.failures(actions)[RequestToken(1)]?.code == .notLeader)
+    }
+
+    /// The client tries the address of the leader and its user's in turn, and pauses after both have failed.
+    @Test func afterALossBothAddressesAreTried() {
+        var machine = Self.ready()
+        _ = machine.submit(Self.write(1))
+        _ = machine.received(Self.notLeader("b:7001", id: 1), now: Self.start)
+        _ = Self.move(&machine)
+        var tried: [(ServerAddress, Int)] = []
+        for _ in 0..<5 {
+            guard case .openChannelAfter(let pause)? = machine.channelClosed(nil, now: Self.start).last else { break }
+            tried.append((machine.route.current, pause))
+            _ = machine.backoffEnded()
+        }
+        #expect(tried.map(\.0) == [Self.leader, ServerAddress(), Self.leader, ServerAddress(), Self.leader])
+        #expect(tried.map { $0.1 > 0 } == [false, false, true, false, true])
+    }
+
+    /// A leader that this client must not use, because its certificate is wrong for example: the write fails at once.
+    @Test func aLeaderThatCannotBeTrustedIsNamedInTheError() {
+        var machine = Self.ready()
+        _ = machine.submit(Self.write(1))
+        _ = machine.received(Self.notLeader("b:7001", id: 1), now: Self.start)
+        _ = machine.channelClosed(nil, now: Self.start)
+        _ = machine.backoffEnded()
+        let untrusted = NestError(.untrusted, "the certificate is for another name")
+        #expect(machine.channelClosed(untrusted, now: Self.start) == [.openChannelAfter(milliseconds: 0)])
+        _ = machine.backoffEnded()
+        #expect(machine.route.current == ServerAddress())
+        #expect(Self.welcome(&machine, .follower) == [.transaction])
+        let failure = Self.failures(machine.received(Self.notLeader("b:7001", id: 1), now: Self.start))[RequestToken(1)]
+        #expect(failure?.code == .notLeader && failure?.message.contains(untrusted.message) == true)
+    }
+
+    @Test(arguments: ["", "b:port", "http://b", String(repeating: "x", count: 100) + ":99999"])
+    func anAddressThatIsNoneIsLikeNoAddress(_ address: String) {
+        var machine = Self.ready()
+        _ = machine.submit(Self.write(1))
+        #expect(Self.pause(machine.received(Self.notLeader(address, id: 1), now: Self.start)) != nil)
+        #expect(machine.route.current == ServerAddress())
+    }
+}
+
+extension SocketTests {
+    @Suite struct ClientLeaderSocketTests {
+        @Test func aWriteGoesToTheLeaderThatAFollowerNames() async throws {
+            try await FakeServer.run { leader in
+                try await leader.welcome()
+                let (id, _) = try await leader.expect(TransactionMessage.self)
+                try await leader.send(ReceiptMessage(Receipt(revision: Revision(8), isChanged: true)), id: id)
+                await leader.untilClosed()
+            } client: { leaderPort in
+                try await FakeServer.run { follower in
+                    try await follower.welcome()
+                    let (id, _) = try await follower.expect(TransactionMessage.self)
+                    let error = NestError(.notLeader, "this node follows", leader: "127.0.0.1:\(leaderPort)")
+                    try await follower.send(ErrorMessage(error), id: id)
+                    await follower.untilClosed()
+                } client: { port in
+                    try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                        #expect(await client.address.port == port)
+                        let receipt = try await client.transaction(Fixtures.insert)
+                        #expect(receipt.revision == Revision(8))
+                        #expect(await client.address.port == leaderPort)
+                    }
+                }
+            }
+        }
+    }
+}
