@@ -45,6 +45,7 @@ struct Nestc: AsyncParsableCommand {
                 name: "Operate",
                 subcommands: [
                     Stat.self, ListClients.self, KickClient.self, CheckStore.self, BackUp.self, Model.self,
+                    Clusters.self,
                 ]
             ),
             CommandGroup(name: "Help", subcommands: [Completion.self, ExitCodes.self]),

@@ -16,7 +16,11 @@ extension NestCommand {
         let command = self
         var output = Output()
         try await NestClient.withClient(try command.global.configuration()) { client in
-            try await NamedRefusal.naming(client) { try await command.runInGroup(client, &output) }
+            do {
+                try await NamedRefusal.naming(client) { try await command.runInGroup(client, &output) }
+            } catch let error as NestError {
+                throw await client.namingLeader(in: error)
+            }
         }
         try output.flush()
     }
@@ -28,6 +32,18 @@ extension NestCommand {
 
     /// Prints a message for the user, unless `--quiet` is given: with `--json`, as a line `{"note":"…"}`.
     func note(_ text: String) { self.global.note(text) }
+}
+
+extension NestClient {
+    /// Adds the address to an error of a node that is not the one that the user named.
+    fileprivate func namingLeader(in error: NestError) async -> NestError {
+        let address = await self.address
+        let isHome = address.host == self.configuration.host && address.port == self.configuration.port
+        guard !isHome, error.connectFault == nil else { return error }
+        var error = error
+        error.message += " (at \(address), which leads the cluster)"
+        return error
+    }
 }
 
 /// The built-in nested list in a server's model.

@@ -70,6 +70,8 @@ extension ProcessTests {
             "stat": ([], "", .refuses("NOT_PERMITTED")),
             "clients": ([], "", .refuses("NOT_PERMITTED")),
             "kick": (["1"], "", .refuses("NOT_PERMITTED")),
+            "cluster status": ([], "", .refuses("NOT_PERMITTED")),
+            "cluster verify": ([], "", .refuses("NOT_PERMITTED")),
             "ping": ([], "", .contains("pong")),
             "model show": ([], "", .contains("Item")),
             "token create": (["x"], "", .refuses("NOT_PERMITTED")),

@@ -1,0 +1,128 @@
+import NestDocuments
+import NestModel
+
+/// The state of a cluster as `nestc cluster status` prints it.
+struct ClusterReport {
+    let status: ClusterStatus
+    /// Microseconds since 1970-01-01 UTC.
+    let now: Int64
+
+    func print(_ output: inout Output) throws {
+        for (name, text) in self.lines {
+            let padding = String(repeating: " ", count: 7 - name.count)
+            try output.line("\(output.dim(name))\(padding)\(output.shown(text))")
+        }
+        guard !self.status.nodes.isEmpty else { return }
+        try TextTable(header: ["node", "address", "role", "position", "lag", "clients", "version"], rows: self.rows)
+            .print(&output)
+    }
+
+    /// What is above the table: names and texts.
+    var lines: [(String, String)] {
+        let store = "\(self.status.store), epoch \(self.status.epoch)"
+        var lines = [("store", store)]
+        if self.status.nodes.isEmpty {
+            let position = ShownText.number(Int(self.status.position))
+            lines.append(("node", "\(self.status.node), \(self.status.role) at position \(position)"))
+        }
+        var log = [self.status.log.isEmpty ? "no answer" : self.status.log]
+        if !self.status.log.isEmpty { log.append(counted(self.recordCount, "record")) }
+        if let snapshot = self.status.snapshot {
+            log.append("snapshot \(Self.age(self.now - snapshot.made)) old")
+        } else if !self.status.log.isEmpty {
+            log.append("no snapshot")
+        }
+        return lines + [("log", log.joined(separator: ", "))]
+    }
+
+    var rows: [[String]] {
+        self.status.nodes.map { node in
+            [
+                node.name, node.address, node.role.map { "\($0)" } ?? "gone",
+                self.position(node).map { ShownText.number(Int($0)) } ?? "–", self.lag(node),
+                node.clients.map { ShownText.number($0) } ?? "–", node.version,
+            ]
+        }
+    }
+
+    /// The records that the log has.
+    private var recordCount: Int { Int(max(0, self.status.head - self.status.base)) }
+
+    /// The node that answered knows its own position better than the log does.
+    private func position(_ node: ClusterStatus.Node) -> Int64? {
+        self.isAnswering(node) ? self.status.position : node.position
+    }
+
+    private func isAnswering(_ node: ClusterStatus.Node) -> Bool {
+        node.name == self.status.node && node.role == self.status.role
+    }
+
+    private func behind(_ node: ClusterStatus.Node) -> Int64? {
+        self.position(node).map { max(0, self.status.head - $0) }
+    }
+
+    private func lag(_ node: ClusterStatus.Node) -> String {
+        guard node.role != .leader, let behind = self.behind(node) else { return "–" }
+        if behind > 0 { return "\(ShownText.number(Int(behind))) behind" }
+        guard self.isAnswering(node), let lag = self.status.lag else { return "none" }
+        let tenths = (lag + 50) / 100
+        return "\(ShownText.number(Int(tenths / 10))).\(tenths % 10) ms"
+    }
+
+    /// Returns an age in one unit: `40 s`, `3 min`, `3 h`, `5 days`.
+    static func age(_ microseconds: Int64) -> String {
+        let seconds = max(0, microseconds) / 1_000_000
+        switch seconds {
+        case ..<120: return "\(seconds) s"
+        case ..<7_200: return "\(seconds / 60) min"
+        case ..<172_800: return "\(seconds / 3_600) h"
+        default: return "\(seconds / 86_400) days"
+        }
+    }
+
+    var json: JSONWriter {
+        .object { json in
+            json.field("store", self.status.store)
+            json.field("node", self.status.node)
+            json.field("role", "\(self.status.role)")
+            json.field("epoch", self.status.epoch)
+            json.field("position", self.status.position)
+            json.field("head", self.status.head)
+            json.optional("lagMicroseconds", self.status.lag)
+            json.key("log")
+            if self.status.log.isEmpty { json.null() } else { json.string(self.status.log) }
+            json.key("logFault")
+            if let fault = self.status.logFault { json.string(fault) } else { json.null() }
+            json.field("records", self.recordCount)
+            json.key("snapshot")
+            if let snapshot = self.status.snapshot {
+                json.object { json in
+                    json.field("position", snapshot.position)
+                    json.field("made", DateText.text(microseconds: snapshot.made))
+                    json.field("bytes", snapshot.byteCount)
+                }
+            } else {
+                json.null()
+            }
+            json.key("nodes")
+            json.array(self.status.nodes) { json, node in
+                json.object { json in
+                    json.field("node", node.name)
+                    json.field("address", node.address)
+                    json.field("role", node.role.map { "\($0)" } ?? "gone")
+                    json.optional("position", self.position(node))
+                    json.optional("behind", self.behind(node))
+                    json.optional("clients", node.clients.map { Int64($0) })
+                    json.field("version", node.version)
+                }
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    mutating func optional(_ name: String, _ value: Int64?) {
+        self.key(name)
+        if let value { self.integer(value) } else { self.null() }
+    }
+}
