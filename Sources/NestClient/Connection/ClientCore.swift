@@ -276,7 +276,7 @@ actor ClientCore {
                 }
             case .retryAfter(let milliseconds):
                 _ = self.schedule(after: .milliseconds(Int64(milliseconds))) { core in
-                    core.perform(core.machine.pauseEnded())
+                    core.perform(core.machine.pauseEnded(now: .now()))
                 }
             case .send(let buffer):
                 self.channel?.write(buffer, promise: nil)
@@ -391,7 +391,7 @@ actor ClientCore {
             }
             if let error = self.clearTokenError(channel) {
                 channel.close(promise: nil)
-                // The leader that a node named is not the user's choice: the client goes on elsewhere.
+                // See `leaveServer`: here the machine has no channel yet.
                 guard self.address == self.machine.route.home else {
                     return self.channelClosed(number: number, error)
                 }

@@ -37,7 +37,7 @@ extension ClientStateMachine {
     package mutating func received(_ preface: Preface) -> [ClientAction] {
         guard preface.bytes[4] != 0 else {
             let (highest, lowest) = (preface.bytes[5], preface.bytes[6])
-            return self.giveUp(
+            return self.leaveServer(
                 NestError(
                     .versionMismatch,
                     "the server speaks versions \(lowest) to \(highest) of the protocol, "
@@ -46,7 +46,7 @@ extension ClientStateMachine {
             )
         }
         guard ProtocolVersion.lowest...ProtocolVersion.highest ~= preface.bytes[4] else {
-            return self.giveUp(NestError(.versionMismatch, "the server chose a version that was not offered"))
+            return self.leaveServer(NestError(.versionMismatch, "the server chose a version that was not offered"))
         }
         return []
     }
@@ -117,7 +117,7 @@ extension ClientStateMachine {
         let wasReady = self.readySince != nil
         self.readySince = nil
         let isMove = self.moving != nil
-        var pause = self.pauseToNextAttempt(wasReady: wasReady, reason)
+        var pause = self.pauseToNextAttempt(wasReady: wasReady, reason, now: now)
         if case .leaving(let retryAfter) = self.phase { pause = max(pause, retryAfter) }
         self.phase = .backingOff
         var actions = wasReady ? self.connectionLost(reason) : []
@@ -130,7 +130,7 @@ extension ClientStateMachine {
     }
 
     /// Chooses the address of the next attempt, and returns the pause before it.
-    private mutating func pauseToNextAttempt(wasReady: Bool, _ reason: NestError) -> Int {
+    private mutating func pauseToNextAttempt(wasReady: Bool, _ reason: NestError, now: NIODeadline) -> Int {
         if let address = self.moving {
             self.moving = nil
             self.route.move(to: address)
@@ -138,7 +138,7 @@ extension ClientStateMachine {
         }
         if !wasReady {
             if self.route.current != self.route.home {
-                self.leaderFault = LeaderFault(address: self.route.current, error: reason)
+                self.leaderFault = LeaderFault(address: self.route.current, error: reason, at: now)
             }
             guard self.route.attemptFailed() else { return 0 }
         }
@@ -200,6 +200,14 @@ extension ClientStateMachine {
         for token in self.pings.values { actions.append(.fail(token, error)) }
         self.pings = [:]
         return actions + self.endAllSubscriptions(error) + self.endUndoState(error) + [.closeChannel]
+    }
+
+    /// Ends everything with an error that a retry at this server cannot fix. The user did not choose a leader that a
+    /// node named: there, only the connection ends.
+    mutating func leaveServer(_ error: NestError) -> [ClientAction] {
+        guard self.route.current != self.route.home else { return self.giveUp(error) }
+        self.closeReason = error
+        return [.closeChannel]
     }
 
     /// Closes the connection because the server violated the protocol.

@@ -172,7 +172,7 @@ extension ClientStateMachine {
     private mutating func received(_ message: ErrorMessage, id: UInt32, now: NIODeadline) -> [ClientAction] {
         if id == 0 {
             if case .handshaking = self.phase, !self.hasBeenReady || message.retry == .never {
-                return self.giveUp(message.error)
+                return self.leaveServer(message.error)
             }
             self.closeReason = message.error
             return []

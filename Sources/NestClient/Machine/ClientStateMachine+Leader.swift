@@ -26,16 +26,16 @@ extension ClientStateMachine {
         }
         guard case .caller(let token) = entry.request.owner else { return nil }
         let named = error.code == .notLeader ? self.route.learn(error.leader) : nil
-        if let named, let fault = self.leaderFault, fault.address == named, fault.isPermanent {
+        if let named, let fault = self.leaderFault, fault.address == named, fault.endsRequests(now: now) {
             return [.fail(token, self.leaderError(error))] + self.afterAnswer()
         }
         let since = entry.refusal?.since ?? now
         let isOver = error.code == .notLeader && now - since >= .seconds(Int64(Limits.leaderWaitSeconds))
         guard entry.request.maySendAgainElsewhere, !isOver else {
-            return [.fail(token, self.leaderError(error))] + self.seek(named)
+            return [.fail(token, self.leaderError(error))] + self.seek(named, now: now)
         }
         self.requests.hold(id, entry, Refusal(since: since, error: error))
-        return self.seek(named)
+        return self.seek(named, now: now)
     }
 
     /// Ends the search when a node has taken a request.
@@ -45,12 +45,12 @@ extension ClientStateMachine {
     }
 
     /// Moves to the leader that was named, or pauses before the next attempt.
-    private mutating func seek(_ named: ServerAddress?) -> [ClientAction] {
+    private mutating func seek(_ named: ServerAddress?, now: NIODeadline) -> [ClientAction] {
         var search = self.search ?? LeaderSearch()
         defer { self.search = search }
         search.named = named
         guard case .ready = self.phase else { return self.afterAnswer() }
-        if let named, named != self.route.current, !search.hasMoved {
+        if let named, self.mayMove(to: named, now: now), !search.hasMoved {
             search.hasMoved = true
             return self.move(to: named)
         }
@@ -60,7 +60,7 @@ extension ClientStateMachine {
     }
 
     /// Handles the end of the pause of a search.
-    package mutating func pauseEnded() -> [ClientAction] {
+    package mutating func pauseEnded(now: NIODeadline) -> [ClientAction] {
         guard case .ready = self.phase else {
             self.search?.isPausing = false
             return []
@@ -70,12 +70,19 @@ extension ClientStateMachine {
             return [.retryAfter(milliseconds: Limits.reconnectMillisecondsMin)]
         }
         self.search?.isPausing = false
-        if let named = self.search?.named, named != self.route.current {
+        if let named = self.search?.named, self.mayMove(to: named, now: now) {
             self.search?.hasMoved = true
             return self.move(to: named)
         }
         self.requests.release()
         return self.flush()
+    }
+
+    /// Whether the leader is elsewhere, and no attempt to connect to it has just failed. Until then the client asks the
+    /// node again, which learns of a new leader.
+    private func mayMove(to leader: ServerAddress, now: NIODeadline) -> Bool {
+        guard leader != self.route.current else { return false }
+        return self.leaderFault.map { $0.address != leader || !$0.isRecent(now: now) } ?? true
     }
 
     /// Closes the connection, to connect to the leader instead. Transfers in flight fail: their data cannot be sent
@@ -101,7 +108,7 @@ extension ClientStateMachine {
     func leaderError(_ error: NestError) -> NestError {
         guard error.code == .notLeader, self.followsLeader else { return error }
         var error = error
-        if let fault = self.leaderFault {
+        if let fault = self.leaderFault, fault.address == self.route.leader {
             error.message += "; the client cannot use the leader: \(fault.error.message)"
         }
         error.message +=

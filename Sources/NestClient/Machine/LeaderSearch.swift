@@ -39,7 +39,19 @@ struct LeaderSearch: Sendable {
 struct LeaderFault: Equatable, Sendable {
     var address: ServerAddress
     var error: NestError
+    var at: NIODeadline
 
-    /// Whether another attempt would fail in the same way.
-    var isPermanent: Bool { self.error.code.retry == .never }
+    /// Whether another attempt would fail in the same way, until a setting is changed.
+    private var isPermanent: Bool { self.error.code.retry == .never }
+
+    /// Whether it is too early for another attempt.
+    func isRecent(now: NIODeadline) -> Bool {
+        let pause: TimeAmount =
+            self.isPermanent
+            ? .seconds(Int64(Limits.leaderWaitSeconds)) : .milliseconds(Int64(Limits.leaderPauseMillisecondsMax))
+        return now - self.at < pause
+    }
+
+    /// Whether a request for this leader fails at once.
+    func endsRequests(now: NIODeadline) -> Bool { self.isPermanent && self.isRecent(now: now) }
 }

@@ -72,8 +72,12 @@ package struct RequestTable: Sendable {
 
     package var isHolding: Bool { !self.held.isEmpty }
 
+    /// Whether a write in flight is about to be answered. An upload is not: its end may be far.
     package var hasWriteInFlight: Bool {
-        self.inFlight.values.contains { $0.request.type.request?.isWrite == true }
+        self.inFlight.values.contains { entry in
+            if case .upload = entry.request.kind { return false }
+            return entry.request.type.request?.isWrite == true
+        }
     }
 
     /// Lets the held requests be sent again, before all others and in their order.

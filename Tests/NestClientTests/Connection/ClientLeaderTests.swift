@@ -115,8 +115,8 @@ import Testing
         #expect(pause ?? 0 > 0)
         #expect(Self.sent(machine.submit(Self.write(2))).isEmpty)
         #expect(Self.sent(machine.submit(Self.read(3))) == [.getObject])
-        #expect(Self.sent(machine.pauseEnded()) == [.transaction, .transaction])
-        #expect(machine.pauseEnded().isEmpty)
+        #expect(Self.sent(machine.pauseEnded(now: Self.start)) == [.transaction, .transaction])
+        #expect(machine.pauseEnded(now: Self.start).isEmpty)
     }
 
     /// The node began to lead between two writes: the second was taken, and the first is sent again.
@@ -125,9 +125,9 @@ import Testing
         _ = machine.submit(Self.write(1))
         _ = machine.submit(Self.write(2))
         _ = machine.received(Self.notLeader(nil, id: 1), now: Self.start)
-        #expect(Self.pause(machine.pauseEnded()) != nil)
+        #expect(Self.pause(machine.pauseEnded(now: Self.start)) != nil)
         #expect(machine.received(Self.receipt(id: 2), now: Self.start).first.map(Self.isSuccess) == true)
-        #expect(Self.sent(machine.pauseEnded()) == [.transaction])
+        #expect(Self.sent(machine.pauseEnded(now: Self.start)) == [.transaction])
     }
 
     @Test func withoutALeaderARequestFailsAfterTheLimit() {
@@ -138,7 +138,7 @@ import Testing
             let actions = machine.received(Self.notLeader(nil, id: id), now: now)
             failure = Self.failures(actions)[RequestToken(1)]
             now = now + .milliseconds(Int64(Self.pause(actions) ?? 0))
-            _ = machine.pauseEnded()
+            _ = machine.pauseEnded(now: now)
             id += 1
         }
         #expect(failure?.code == .notLeader && failure?.message.contains("cluster status") == true)
@@ -152,11 +152,11 @@ import Testing
         let refusal = ErrorMessage(NestError(.logUnavailable, "the log cannot be reached"))
         let late = Self.start + .hours(1)
         #expect(Self.pause(machine.received(Self.frame(refusal, id: 1), now: Self.start)) != nil)
-        #expect(Self.sent(machine.pauseEnded()) == [.transaction])
+        #expect(Self.sent(machine.pauseEnded(now: Self.start)) == [.transaction])
         #expect(Self.pause(machine.received(Self.frame(refusal, id: 2), now: late)) != nil)
         let failure = Self.failures(machine.abandon(RequestToken(1), isTimeout: true))[RequestToken(1)]
         #expect(failure == refusal.error)
-        #expect(machine.pauseEnded().isEmpty)
+        #expect(machine.pauseEnded(now: Self.start).isEmpty)
     }
 
     /// What a lost connection may have executed stays unknown, whatever another node says later.
@@ -247,6 +247,38 @@ import Testing
         #expect(Self.welcome(&machine, .follower) == [.transaction])
         let failure = Self.failures(machine.received(Self.notLeader("b:7001", id: 1), now: Self.start))[RequestToken(1)]
         #expect(failure?.code == .notLeader && failure?.message.contains(untrusted.message) == true)
+    }
+
+    /// A leader that is not there: the client asks the node again, which names another one sooner or later.
+    @Test func aLostLeaderIsNotTriedAgainAtOnce() {
+        var machine = Self.ready()
+        _ = machine.submit(Self.write(1))
+        _ = machine.received(Self.notLeader("b:7001", id: 1), now: Self.start)
+        _ = machine.channelClosed(nil, now: Self.start)
+        _ = machine.backoffEnded()
+        _ = machine.channelClosed(NestError(.unreachable, "nothing listens there"), now: Self.start)
+        _ = machine.backoffEnded()
+        #expect(Self.welcome(&machine, .follower) == [.transaction])
+        #expect(Self.pause(machine.received(Self.notLeader("b:7001", id: 1), now: Self.start)) != nil)
+        #expect(Self.sent(machine.pauseEnded(now: Self.start)) == [.transaction])
+        #expect(machine.received(Self.notLeader("c:7002", id: 2), now: Self.start).contains { $0 != .closeChannel })
+        #expect(machine.pauseEnded(now: Self.start) == [.closeChannel])
+        _ = machine.channelClosed(nil, now: Self.start)
+        #expect(machine.route.current == ServerAddress(host: "c", port: 7002))
+    }
+
+    /// What a named leader refuses for good ends the connection, not the client.
+    @Test func aLeaderThatRefusesTheClientDoesNotEndIt() {
+        var machine = Self.ready()
+        _ = machine.submit(Self.write(1))
+        _ = machine.received(Self.notLeader("b:7001", id: 1), now: Self.start)
+        _ = machine.channelClosed(nil, now: Self.start)
+        _ = machine.backoffEnded()
+        _ = machine.channelOpened(now: Self.start)
+        let refusal = ErrorMessage(NestError(.unauthenticated, "no such token"))
+        #expect(machine.received(Self.frame(refusal, id: 0), now: Self.start) == [.closeChannel])
+        _ = machine.channelClosed(nil, now: Self.start)
+        #expect(machine.phase == .backingOff && machine.route.current == ServerAddress())
     }
 
     @Test(arguments: ["", "b:port", "http://b", String(repeating: "x", count: 100) + ":99999"])

@@ -114,7 +114,7 @@ struct ClusterWorld {
         let due = self.timers.filter { $0.at <= self.now }
         self.timers.removeAll { $0.at <= self.now }
         for timer in due {
-            self.perform(timer.isReconnect ? self.machine.backoffEnded() : self.machine.pauseEnded())
+            self.perform(timer.isReconnect ? self.machine.backoffEnded() : self.machine.pauseEnded(now: self.now))
         }
     }
 
