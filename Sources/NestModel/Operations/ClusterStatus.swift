@@ -15,7 +15,7 @@ public struct ClusterStatus: Hashable, Sendable {
     public var lag: Int64?
     /// The records up to this position have been removed from the log.
     public var base: Int64
-    /// Describes the server that has the log, for people; empty if the log did not answer.
+    /// Describes the log and its server, for people; empty if the log did not answer.
     public var log: String
     /// Why the log did not answer. The lists are then empty, and there is no snapshot.
     public var logFault: String?

@@ -4,8 +4,6 @@ import NestModel
 /// The state of a cluster as `nestc cluster status` prints it.
 struct ClusterReport {
     let status: ClusterStatus
-    /// Microseconds since 1970-01-01 UTC.
-    let now: Int64
 
     func print(_ output: inout Output) throws {
         for (name, text) in self.lines {
@@ -25,14 +23,8 @@ struct ClusterReport {
             let position = ShownText.number(Int(self.status.position))
             lines.append(("node", "\(self.status.node), \(self.status.role) at position \(position)"))
         }
-        var log = [self.status.log.isEmpty ? "no answer" : self.status.log]
-        if !self.status.log.isEmpty { log.append(counted(self.recordCount, "record")) }
-        if let snapshot = self.status.snapshot {
-            log.append("snapshot \(Self.age(self.now - snapshot.made)) old")
-        } else if !self.status.log.isEmpty {
-            log.append("no snapshot")
-        }
-        return lines + [("log", log.joined(separator: ", "))]
+        lines.append(("log", self.status.log.isEmpty ? "no answer" : self.status.log))
+        return lines
     }
 
     var rows: [[String]] {
@@ -48,9 +40,11 @@ struct ClusterReport {
     /// The records that the log has.
     private var recordCount: Int { Int(max(0, self.status.head - self.status.base)) }
 
-    /// The node that answered knows its own position better than the log does.
+    /// The node that answered knows its own position, and the leader has written the newest record. The others' are as
+    /// old as their notes.
     private func position(_ node: ClusterStatus.Node) -> Int64? {
-        self.isAnswering(node) ? self.status.position : node.position
+        if self.isAnswering(node) { return self.status.position }
+        return node.role == .leader ? self.status.head : node.position
     }
 
     private func isAnswering(_ node: ClusterStatus.Node) -> Bool {
@@ -67,17 +61,6 @@ struct ClusterReport {
         guard self.isAnswering(node), let lag = self.status.lag else { return "none" }
         let tenths = (lag + 50) / 100
         return "\(ShownText.number(Int(tenths / 10))).\(tenths % 10) ms"
-    }
-
-    /// Returns an age in one unit: `40 s`, `3 min`, `3 h`, `5 days`.
-    static func age(_ microseconds: Int64) -> String {
-        let seconds = max(0, microseconds) / 1_000_000
-        switch seconds {
-        case ..<120: return "\(seconds) s"
-        case ..<7_200: return "\(seconds / 60) min"
-        case ..<172_800: return "\(seconds / 3_600) h"
-        default: return "\(seconds / 86_400) days"
-        }
     }
 
     var json: JSONWriter {

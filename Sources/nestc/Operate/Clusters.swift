@@ -51,11 +51,8 @@ struct ShowCluster: NestCommand {
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
         guard let status = try await client.cluster() else { throw await Clusters.notANode(client) }
-        if self.global.json {
-            try output.line(ClusterReport(status: status, now: microsecondsNow()).json)
-        } else {
-            try ClusterReport(status: status, now: microsecondsNow()).print(&output)
-        }
+        let report = ClusterReport(status: status)
+        if self.global.json { try output.line(report.json) } else { try report.print(&output) }
         try output.flush()
         if let fault = status.logFault {
             throw CommandFailure(.temporary, "node \(status.node) gets no answer from the log: \(fault)")
