@@ -30,12 +30,13 @@ struct ShowSession: NestCommand {
         let source =
             self.global.session != nil ? "--session" : environment("NEST_SESSION") != nil ? "NEST_SESSION" : nil
         let path = source == nil ? file.path : nil
-        let number = await client.server?.sessionNumber ?? 0
+        // A follower of a cluster gives no numbers.
+        let number = await client.server.flatMap { $0.sessionNumber == 0 ? nil : Int64($0.sessionNumber) }
         let state = try await client.undoState()
         guard !self.global.json else {
             try output.line(
                 .object { json in
-                    json.field("session", number)
+                    json.optional("session", number)
                     json.field("server", "\(address)")
                     json.key("file")
                     if let path { json.string(path) } else { json.null() }
@@ -47,7 +48,7 @@ struct ShowSession: NestCommand {
             return
         }
         try output.line(
-            "session s\(number) of \(address), "
+            "session \(number.map { "s\($0) " } ?? "")of \(address), "
                 + (source.map { "from \($0)" } ?? "kept in \(EscapedText.message(path ?? ""))")
         )
         for line in state.lines(output) { try output.line(line) }
