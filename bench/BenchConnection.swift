@@ -44,22 +44,19 @@ final class BenchConnection: Sendable {
         return (connection, welcome.historyID)
     }
 
-    /// Connects and performs the handshake. Returns the server's answer as well.
+    /// Connects and performs the handshake. Returns the server's answer as well. Without `session` it gets a new one.
     static func connectWithWelcome(
         host: String = "127.0.0.1",
         port: Int,
         on group: any EventLoopGroup,
-        features: Features = .all
+        features: Features = .all,
+        session: Identifier128? = nil
     ) async throws -> (BenchConnection, Welcome) {
         let connection = try await Self.connectRaw(host: host, port: port, on: group, decodes: true)
-        let session = Self.sessions.withLockedValue {
-            $0 += 1; return $0
-        }
-        var generator = SystemRandomNumberGenerator()
         let hello = Hello(
             clientName: "nestbench",
             features: features,
-            session: Identifier128(high: generator.next(), low: session)
+            session: session ?? Self.newSession()
         )
         let welcomed = connection.channel.eventLoop.makePromise(of: Welcome.self)
         try await connection.channel.eventLoop.submit {
@@ -78,6 +75,14 @@ final class BenchConnection: Sendable {
         bytes.writeImmutableBuffer(hello.frame(id: 0))
         connection.channel.writeAndFlush(bytes, promise: nil)
         return (connection, try await welcomed.futureResult.get())
+    }
+
+    static func newSession() -> Identifier128 {
+        var generator = SystemRandomNumberGenerator()
+        let number = Self.sessions.withLockedValue {
+            $0 += 1; return $0
+        }
+        return Identifier128(high: generator.next(), low: number)
     }
 
     /// Connects without a handshake, for the servers of the limits. `hasPreface`: whether the server sends a preface

@@ -55,6 +55,8 @@ struct ClusterWriter {
     let ledger: ClusterLedger
     let list: ObjectID
     let group: any EventLoopGroup
+    /// Owns the idempotency keys, at every node.
+    private let session = BenchConnection.newSession()
     private var connections: [Int: BenchConnection] = [:]
     /// The node to ask next.
     private var index = 0
@@ -101,11 +103,8 @@ struct ClusterWriter {
     private mutating func send(_ transaction: WriteTransaction, to port: Int) async -> Receipt? {
         do {
             if self.connections[port] == nil {
-                self.connections[port] = try await BenchConnection.connect(
-                    host: "127.0.0.1",
-                    port: port,
-                    on: self.group
-                )
+                self.connections[port] =
+                    try await BenchConnection.connectWithWelcome(port: port, on: self.group, session: self.session).0
             }
             guard let connection = self.connections[port] else { return nil }
             self.requestID += 1
