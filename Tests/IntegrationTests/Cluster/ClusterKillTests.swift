@@ -8,8 +8,8 @@ extension ProcessTests {
     @Suite(.enabled(if: PostgresServer.isInstalled, PostgresServer.missing)) struct ClusterKills {
         private static let kills = ProcessInfo.processInfo.environment["NEST_CLUSTER_KILLS"].flatMap { Int($0) } ?? 3
 
-        /// Kills the leader of three nodes again and again while clients write to all of them: every acknowledged
-        /// write is there, no write is there twice or in part, and the three stores are equal table by table.
+        /// Kills the leader of three nodes again and again while clients write to all of them, and at the end all
+        /// nodes: every acknowledged write is there, no write is there twice or in part, and the three stores are equal table by table.
         ///
         /// The writers have one address each. Their library follows NOT_LEADER to the leader, and sends unanswered
         /// writes again with the same key.
@@ -49,6 +49,10 @@ extension ProcessTests {
                 for writer in writers { await writer.stop() }
                 try await group.waitForAll()
             }
+
+            // All nodes at once, as when the power fails.
+            for node in cluster.nodes { try await node.killNow() }
+            for node in cluster.nodes { try await node.start() }
 
             var expected: [ObjectID: String] = [:]
             for writer in writers { expected.merge(await writer.titles) { first, _ in first } }
