@@ -211,11 +211,4 @@ tools:
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then apt-get install -y --no-install-recommends $$missing || true; \
 	else echo "some tests are skipped without: sudo apt-get install -y $$missing" >&2; fi
-	@if command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then exit 0; fi; \
-	if [ "$$(id -u)" = 0 ]; then $(POSTGRESQL); \
-	else echo "some tests are skipped without: sudo apt-get install -y postgresql" >&2; fi
-
-# Without the server that Debian would make and start: the tests make their own.
-CREATE = /etc/postgresql-common/createcluster.d
-POSTGRESQL = mkdir -p $(CREATE) && echo 'create_main_cluster = false' >$(CREATE)/nest-tests.conf && \
-    { apt-get install -y --no-install-recommends postgresql || true; rm -f $(CREATE)/nest-tests.conf; }
+	@deploy/install-postgresql || echo "without it the tests of clusters are skipped" >&2
