@@ -62,7 +62,7 @@ final class OperationsPages: ChannelInboundHandler {
     private var reason: String {
         switch self.board.health {
         case .starting: "starting\n"
-        case .waiting(let reason): "waiting for \(reason)\n"
+        case .waiting(let reason): "waiting: \(reason)\n"
         case .ready: "the engine does not answer\n"
         case .draining: "draining\n"
         case .failed(let reason): "failed: \(reason)\n"

@@ -5,8 +5,8 @@ import NestModel
 import NestProtocol
 import NestStore
 
-/// Gives the store of a cluster another model: lays a replica down, takes the lead, migrates the replica, and adds it to
-/// the log as the snapshot behind a `cut` record, from which all nodes go on.
+/// Gives the store of a cluster another model: lays a replica down, takes the lead, migrates the replica, and adds it
+/// to the log as the snapshot behind a `cut` record, from which all nodes go on.
 ///
 /// Until that record is in the log nothing has changed, and the nodes go on with the old model.
 package final class ClusterMigration {

@@ -67,7 +67,7 @@ final class ReplicaNode: Sendable {
     }
 
     private func openWhenPossible(_ reopening: ReplicaReopening?) throws(ServerError) -> Opened? {
-        self.wait(for: reopening == nil ? "the log" : "the store, which is opened again")
+        self.wait(because: reopening == nil ? "connecting to the log" : "opening the store again")
         while !self.isStopping {
             do throws(ReplicaOpening.Failure) {
                 let opened = try self.tryToOpen(reopening)
@@ -79,7 +79,7 @@ final class ReplicaNode: Sendable {
                 case .log(let failure):
                     guard case .unavailable = failure else { throw .log(failure) }
                     self.journal.failed(failure)
-                    self.wait(for: "\(failure)")
+                    self.wait(because: "\(failure)")
                     usleep(Self.retryMilliseconds * 1_000)
                 }
             }
@@ -164,11 +164,11 @@ final class ReplicaNode: Sendable {
         self.metrics.record(self.status.withState { $0 }, lagSeconds: lag)
         self.journal.recordSnapshotAge(now: WallClock.now())
         let isLate = lag > Double(Limits.nodeLagSecondsMax)
-        self.wait(for: isLate ? "the log: this node is \(Int(lag)) s behind it" : nil)
+        self.wait(because: isLate ? "this node is \(Int(lag)) s behind the log" : nil)
     }
 
     /// Passes on why the node waits; `nil`: it does not.
-    func wait(for reason: String?) {
+    func wait(because reason: String?) {
         let mustCall = self.state.withLockedValue { state in
             defer { state.waiting = reason }
             return state.waiting != reason

@@ -34,7 +34,7 @@ extension Server {
             let listening = try await self.start(configuration, opened.session)
             // The next opening listens where this one does.
             configuration.port = listening.port
-            node.wait(for: nil)
+            node.wait(because: nil)
             await self.untilEnding()
             let ending = self.ending.withLockedValue { ending in
                 defer { (ending.reopening, ending.damage) = (nil, nil) }

@@ -35,8 +35,13 @@ public actor PostgresServer {
     /// The address for libpq.
     public nonisolated var url: String { self.url() }
 
-    public nonisolated func url(user: String = "postgres", host: String = "127.0.0.1", query: String = "") -> String {
-        "postgres://\(user)@\(host):\(self.port)/postgres\(query.isEmpty ? "" : "?\(query)")"
+    public nonisolated func url(
+        user: String = "postgres",
+        host: String = "127.0.0.1",
+        database: String = "postgres",
+        query: String = ""
+    ) -> String {
+        "postgres://\(user)@\(host):\(self.port)/\(database)\(query.isEmpty ? "" : "?\(query)")"
     }
 
     private init(name: String, isInMemory: Bool, options: [String]) throws {
@@ -198,10 +203,14 @@ public actor PostgresServer {
 
     /// Runs statements with psql and returns the rows as text: `|` between columns, a line for each row.
     @discardableResult
-    public nonisolated func sql(_ statements: String, user: String = "postgres") async throws -> String {
+    public nonisolated func sql(
+        _ statements: String,
+        user: String = "postgres",
+        database: String = "postgres"
+    ) async throws -> String {
         let output = try await PostgresPrograms.run(
             "psql",
-            ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.url(user: user), "-c", statements]
+            ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.url(user: user, database: database), "-c", statements]
         )
         return output.hasSuffix("\n") ? String(output.dropLast()) : output
     }
