@@ -5,7 +5,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    @Suite(.enabled(if: PostgresServer.isInstalled, PostgresServer.missing)) struct ClusterKills {
+    @Suite(.enabled(if: PostgresServer.isInstalled, "PostgreSQL is missing")) struct ClusterKills {
         private static let kills = ProcessInfo.processInfo.environment["NEST_CLUSTER_KILLS"].flatMap { Int($0) } ?? 3
 
         /// Kills the leader of three nodes again and again while clients write to all of them, and at the end all
