@@ -65,8 +65,9 @@ package final class LiveResult {
     /// Returns the row of a computed result, or `nil` if it is not one.
     package func member(_ id: ObjectID) -> Member? { self.memberTable[id] }
 
-    /// Applies the changes up to a revision, each row at most once.
-    package func apply(_ changes: [RowChange], at revision: Revision) {
+    /// Applies the changes up to a revision, each row at most once. `after`: the revision before the first of them;
+    /// `nil`: there is one.
+    package func apply(_ changes: [RowChange], at revision: Revision, after: Revision? = nil) {
         // Not caused by a request: each commit arrives once, in order, with the rows as they were before.
         precondition(revision >= self.revision, "revisions only grow: \(self.revision) then \(revision)")
         for change in changes {
@@ -84,7 +85,7 @@ package final class LiveResult {
                 self.memberTable[change.id] = change.after.map { Member(key: $0, columns: change.columns) }
             }
         }
-        self.log.append(revision, changes)
+        self.log.append(revision, after: after, changes)
         self.revision = revision
     }
 

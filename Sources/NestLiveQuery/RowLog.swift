@@ -62,6 +62,8 @@ package struct RowChange: Sendable {
 package struct RowLog {
     private struct Entry {
         var revision: Revision
+        /// The revision before the first one of the batch.
+        var after: Revision
         var changes: [RowChange]
         var byteCount: Int
     }
@@ -75,10 +77,12 @@ package struct RowLog {
         self.base = base
     }
 
-    package mutating func append(_ revision: Revision, _ changes: [RowChange]) {
+    /// `after`: the revision before the batch that `revision` ends; `nil`: the batch has one revision.
+    package mutating func append(_ revision: Revision, after: Revision? = nil, _ changes: [RowChange]) {
         guard !changes.isEmpty else { return }
-        let bytes = changes.reduce(32) { $0 + $1.byteCount }
-        self.entries.append(Entry(revision: revision, changes: changes, byteCount: bytes))
+        let after = after ?? Revision(max(revision.rawValue, 1) - 1)
+        let bytes = changes.reduce(40) { $0 + $1.byteCount }
+        self.entries.append(Entry(revision: revision, after: after, changes: changes, byteCount: bytes))
         self.byteCount += bytes
     }
 
@@ -102,6 +106,14 @@ package struct RowLog {
         self.entries.prepend(contentsOf: older.entries)
         self.byteCount += older.byteCount
         self.base = older.base
+    }
+
+    /// Whether the log knows the changes after a revision. It does not know them after a revision within a batch. A
+    /// client holds such a revision if another node of the cluster sent it: each node has batches of its own.
+    package func knowsChanges(after revision: Revision) -> Bool {
+        guard revision >= self.base else { return false }
+        let next = self.entries.partitioningIndex { $0.revision > revision }
+        return next == self.entries.endIndex || self.entries[next].after >= revision
     }
 
     /// Returns the number of changed rows after a revision, counted with repetition: an upper bound of the work of

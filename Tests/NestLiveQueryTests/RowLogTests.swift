@@ -18,4 +18,15 @@ import Testing
         while log.dropOldest() {}
         #expect(log.byteCount == 0)
     }
+
+    /// Another node of a cluster may have sent a revision that is within a batch here.
+    @Test func logKnowsTheChangesAfterABatchButNotAfterARevisionWithinIt() {
+        var log = RowLog(base: Revision(3))
+        let key = RowKey(position: 0, id: ObjectID(2))
+        let change = RowChange(id: key.id, before: key, after: key, isPlaced: false, changed: [])
+        log.append(Revision(7), after: Revision(4), [change])
+        log.append(Revision(9), [change])
+        let known = (2...10).filter { log.knowsChanges(after: Revision(UInt64($0))) }
+        #expect(known == [3, 4, 7, 8, 9, 10])
+    }
 }

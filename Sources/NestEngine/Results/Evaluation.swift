@@ -205,7 +205,7 @@ struct Evaluation {
             let before = result.tree
             let (changes, isKnownLarge) = try self.changes(pending, state)
             // Also without a net change: the result is of this revision now, as the journal will show.
-            result.apply(changes, at: store.head)
+            result.apply(changes, at: store.head, after: base)
             guard !changes.isEmpty else { continue }
             pending.entry.changes += 1
             if result.source.isPaired { registry.note(changes, of: pending.entry) }

@@ -100,7 +100,7 @@ final class LiveResults {
         entry.result.reload(rows.state, revision: rows.revision)
         let changes = try loading.changes(of: entry.result, after: rows.revision, self.related)
         self.admission.work += changes.count
-        entry.result.apply(changes, at: self.store.head)
+        entry.result.apply(changes, at: self.store.head, after: entry.result.revision)
         self.registry.finishLoading(entry)
         self.byteCount += entry.byteCount
     }

@@ -59,7 +59,7 @@ final class CatchUps {
         let key = DeltaKey(result: entry.number, base: base)
         if let known = self.deltas[key] { return .delta(known) }
         let result = entry.result
-        if result.log.base > base {
+        if !result.log.knowsChanges(after: base) {
             let recent = self.recentChanges ?? RecentChanges(self.store)
             self.recentChanges = recent
             let (log, readCount) = try ResumeLog.build(self.store, result.source, recent, after: base)
