@@ -30,7 +30,9 @@ extension Engine {
         self.undoStates.leave(id)
         self.sessions.leave(connection)
         self.replica?.leave(id)
-        if !self.connections.isConnected(session: connection.session) { self.sessions.forget(connection.session) }
+        // The record whose fate is open may save the session.
+        guard self.replica?.open == nil, !self.connections.isConnected(session: connection.session) else { return }
+        self.sessions.forget(connection.session)
     }
 
     /// Forgets a connection that is refused now, although a standby has answered its HELLO.

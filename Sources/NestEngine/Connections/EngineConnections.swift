@@ -76,7 +76,7 @@ package final class EngineConnections {
 
     /// The sessions without a number, on a follower.
     var unnumberedSessions: [Identifier128] {
-        self.unnumbered.keys.sorted { ($0.high, $0.low) < ($1.high, $1.low) }
+        self.unnumbered.keys.sorted()
     }
 
     /// Gives its number to the connections of a session that had none.

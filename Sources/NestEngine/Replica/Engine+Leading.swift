@@ -29,7 +29,7 @@ extension Engine {
         }
     }
 
-    /// Begins to take writes behind the node's leader record.
+    /// Notes that the node's leader record is in the log.
     private func begin(_ replica: EngineReplica, _ applied: AppliedRecord, _ effects: inout [EngineEffect]) {
         guard !replica.hasEnded else { return }
         replica.report(at: self.store.logState, &effects)
@@ -37,6 +37,12 @@ extension Engine {
             replica.set(.ended)
             return replica.report(.mustReopen(.newHistory), &effects)
         }
+        replica.set(.elected)
+    }
+
+    /// Begins to take writes.
+    func confirm(_ replica: EngineReplica, _ effects: inout [EngineEffect]) {
+        guard replica.isElected else { return }
         replica.set(.leading)
         self.sessions.lead()
         for session in self.connections.unnumberedSessions {

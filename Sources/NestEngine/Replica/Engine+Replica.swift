@@ -16,6 +16,7 @@ extension Engine {
         _ effects: inout [EngineEffect]
     ) -> Bool {
         let wasLeading = replica.isLeading
+        replica.isAtMark = false
         let hasPushed = self.handle(replica, now: now, &effects)
         guard wasLeading else {
             // They came when this node did not lead; their sessions may have no number.
@@ -44,6 +45,7 @@ extension Engine {
             case .entries(let entries): self.apply(entries, replica, &push, now: now, &effects)
             case .lead(let writer, let server, let historyID):
                 self.lead(replica, as: writer, server, historyID, &push, now: now, &effects)
+            case .confirm: self.confirm(replica, &effects)
             case .follow: self.follow(replica, &effects)
             case .leader(let address): replica.leader = address
             case .resolved(let outcome): self.settle(replica, outcome, &push, now: now, &effects)
@@ -90,7 +92,7 @@ extension Engine {
             guard let position = self.store.logState?.position.position else { return }
             if entry.position.position <= position { continue }
             // Another node has written: this one no longer leads.
-            if replica.isLeading { self.follow(replica, &effects) }
+            if replica.isLeading || replica.isElected { self.follow(replica, &effects) }
             guard push.hasWorkLeft else {
                 replica.inputs.prepend(.entries(Array(entries[index...])))
                 return
@@ -144,6 +146,7 @@ extension Engine {
         push.append(applied)
         if applied.record.kind == .mark {
             replica.report(.marked(applied.position), &effects)
+            replica.isAtMark = true
             push.endTurn()
         }
         if let reopening = applied.reopen.map(ReplicaReopening.init) {

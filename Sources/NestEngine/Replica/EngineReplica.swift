@@ -26,6 +26,9 @@ final class EngineReplica {
 
     enum State {
         case following
+        /// The leader record is in the log. Writes begin when the machine has confirmed that it is in the log that it
+        /// was made for.
+        case elected
         case leading
         /// The store must be opened again, or joined anew.
         case ended
@@ -37,6 +40,8 @@ final class EngineReplica {
     var open: OpenAppend?
     /// Inputs from the log that are not handled yet.
     var inputs: Deque<LogInput> = []
+    /// Whether the store is at a mark: nothing may be written in the rest of the turn.
+    var isAtMark = false
     /// Marks to append at the end of the turn.
     var marks: [UInt64] = []
     /// The position that was reported last.
@@ -44,10 +49,11 @@ final class EngineReplica {
     /// The number of events so far.
     private(set) var eventCount = 0
 
+    var isElected: Bool { if case .elected = self.state { true } else { false } }
     var isLeading: Bool { if case .leading = self.state { true } else { false } }
     var hasEnded: Bool { if case .ended = self.state { true } else { false } }
     /// Whether new writes are executed now.
-    var takesWrites: Bool { self.isLeading && self.open == nil }
+    var takesWrites: Bool { self.isLeading && self.open == nil && !self.isAtMark }
     /// Whether new writes wait until the fate of an append is known.
     var delaysWrites: Bool { self.open.map { !$0.isUnanswered } ?? false }
 

@@ -6,9 +6,11 @@ import NestStore
 package enum LogInput: Sendable {
     /// Records behind the store's position, oldest first. Those that the store has are skipped.
     case entries([LogEntry])
-    /// Append a leader record and lead from then on. `renewsHistory`: the new history id, if records may have been
-    /// lost.
+    /// Append a leader record; writes begin with `confirm`. `renewsHistory`: the new history id, if records may have
+    /// been lost.
     case lead(LogRecord.Writer, LogServer, renewsHistory: Identifier128?)
+    /// The leader record is in the log of the server that it names: no records were lost before it. Lead.
+    case confirm
     /// Another node leads, or this one must claim the lead again: write nothing any more.
     case follow
     /// The leader's address, for NOT_LEADER; `nil`: there is no leader, or it is not known.
@@ -25,7 +27,7 @@ package enum LogInput: Sendable {
 package enum ReplicaEvent: Sendable {
     /// The store is here now: by applied records, or at the end of a turn of the leader that appended some.
     case applied(LogState)
-    /// The leader record is in the log: the engine takes writes.
+    /// The engine takes writes. That its leader record is in the log is reported by `applied` before.
     case leading(LogState)
     /// The engine takes no writes any more, or its attempt to lead was overtaken.
     case following

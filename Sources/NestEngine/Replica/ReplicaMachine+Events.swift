@@ -51,7 +51,12 @@ extension ReplicaMachine {
         self.state = state
         self.readThrough = max(self.readThrough, state.position.position)
         if let head, head <= state.position.position, self.uncertainSince == nil { self.caughtUpAt = now }
-        if case .claiming(let claim) = self.duty, state.writer.epoch > claim.epoch { self.giveUpClaim(now) }
+        guard case .claiming(var claim) = self.duty else { return }
+        if state.writer.epoch > claim.epoch { return self.giveUpClaim(now) }
+        guard claim.isAppending, state.writer == .init(node: self.node, epoch: claim.epoch) else { return }
+        claim.isElected = true
+        self.duty = .claiming(claim)
+        self.checkAt = now
     }
 
     /// The engine takes no writes any more, or its leader record was overtaken.
@@ -59,10 +64,12 @@ extension ReplicaMachine {
         self.readThrough = self.state.position.position
         self.pollAt = now
         switch self.duty {
-        case .claiming(var claim):
+        case .claiming(let claim):
             guard claim.isAppending else { return }
-            (claim.isAppending, claim.hasReadAll) = (false, false)
-            self.duty = .claiming(claim)
+            // Another node has written, or the log's server is another one than at the claim.
+            self.duty = .following
+            self.claimAt = now
+            self.overviewAt = now
         case .leading:
             self.duty = .following
             self.overviewAt = now

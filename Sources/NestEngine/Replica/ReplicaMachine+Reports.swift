@@ -87,10 +87,9 @@ extension ReplicaMachine {
         let isAhead = position.position > overview.head.position
         var reason = self.divergence
         if overview.base > position.position, !isAhead {
-            if reason == nil {
-                self.end(.behindLog(base: overview.base))
-                return false
-            }
+            // Whether the store was on the line of the log cannot be seen any more.
+            self.end(.behindLog(base: overview.base))
+            return false
         } else if let chain = overview.chainAtPosition {
             if chain != position.chain {
                 reason = reason ?? "the log has another record at position \(position)"
@@ -184,6 +183,14 @@ extension ReplicaMachine {
     private mutating func take(_ server: LogServer, _ now: Int64) {
         switch self.duty {
         case .following, .ended: break
+        case .claiming(let claim) where claim.isElected:
+            if server.timeline == self.state.server.timeline {
+                // The engine answers with `leading`; asked again should that get lost.
+                self.checkAt = now + self.timing.check
+                self.outbox.append(.input(.confirm))
+            } else {
+                self.claimAgain(now)
+            }
         case .claiming(var claim):
             claim.server = server
             self.duty = .claiming(claim)
@@ -253,7 +260,7 @@ extension ReplicaMachine {
     /// Whether this node takes the snapshots: the first follower, or the leader when it is alone.
     private func isSnapshotter(_ nodes: [LogNode]) -> Bool {
         let followers = nodes.filter { $0.isAlive && $0.id != self.leader?.id }.map(\.id)
-        guard let first = followers.min(by: { ($0.high, $0.low) < ($1.high, $1.low) }) else {
+        guard let first = followers.min() else {
             return self.role == .leader
         }
         return first == self.node

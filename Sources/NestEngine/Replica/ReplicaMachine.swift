@@ -72,6 +72,9 @@ package struct ReplicaMachine: Sendable {
         var hasReadAll = false
         /// Whether the engine was asked to append the leader record.
         var isAppending = false
+        /// Whether the leader record is in the log. It must be in the log of the server that it names: another one may
+        /// have lost records between the claim and the leader record.
+        var isElected = false
     }
 
     /// Intervals in milliseconds.
@@ -227,6 +230,7 @@ package struct ReplicaMachine: Sendable {
             }
             return self.dueRecords(now)
         case .claiming(var claim):
+            guard !claim.isElected else { return now >= self.checkAt ? .server : nil }
             guard !claim.isAppending, self.uncertainSince == nil else { return nil }
             guard claim.hasOverview else { return .overview(self.state.position) }
             guard let server = claim.server else { return .server }
@@ -263,7 +267,7 @@ package struct ReplicaMachine: Sendable {
         case .following:
             times.append(self.pollAt)
             if let claimAt { times.append(claimAt) }
-        case .claiming, .ended: times.append(self.pollAt)
+        case .claiming, .ended: times += [self.pollAt, self.checkAt]
         }
         return self.orGiveUp(times.filter { $0 > now }.min() ?? now + self.timing.overview)
     }

@@ -76,7 +76,7 @@ package final class SessionNumbers: Sendable {
     func remove(_ number: UInt64) -> Bool {
         self.state.withLockedValue { state in
             guard state.held[number] == nil, let id = state.ids.removeValue(forKey: number) else { return false }
-            state.numbers[id] = nil
+            if state.numbers[id] == number { state.numbers[id] = nil }
             return true
         }
     }
