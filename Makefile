@@ -31,7 +31,7 @@ APART = SocketTests|ProcessTests
 LONG = SimulationTests|ResultsSimulationTests|UndoSimulationTests|LossHistoryTests|ModelHistoryTests|ScopeHistoryTests \
     |UndoLawTests|CascadeRunsTests|OrderTests|MeaningTests|HostileBytesTests|ApplyTests|FetchedResultsEventTests \
     |OutlineRoundTripTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|BackgroundReadTests|WorkBudgetTests \
-    |TurnedBitTests|CrashStateTests|OpeningFaultTests|FaultLoopTests|EngineFaultTests
+    |TurnedBitTests|CrashStateTests|OpeningFaultTests|FaultLoopTests|EngineFaultTests|ClusterSimulationTests
 empty =
 space = $(empty) $(empty)
 suites = \.($(subst $(space),,$(1)))/

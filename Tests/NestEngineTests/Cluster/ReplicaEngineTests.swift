@@ -1,0 +1,178 @@
+import NestEngine
+import NestModel
+import NestProtocol
+import NestStore
+import NestTestSupport
+import Testing
+
+/// The engine of a node: what followers serve, and what becomes of writes whose append has no answer.
+@Suite struct ReplicaEngineTests {
+    private let fixture: ReplicaFixture
+    private let key = Identifier128(high: 1, low: 1)
+
+    init() throws {
+        self.fixture = try ReplicaFixture()
+    }
+
+    @Test func followerPushesWhatItApplies() throws {
+        let writer = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        let reader = try self.fixture.connect(session: 2, to: self.fixture.follower)
+        try self.fixture.follower.perform([reader.subscribe(EngineFixture.root)])
+        _ = try self.fixture.send(writer, self.fixture.insert("one"))
+        try self.fixture.run()
+        let rows = try #require(reader.state(EngineFixture.root)).sections.flatMap(\.rows)
+        #expect(rows.map { $0.values[0] } == [.string("one")])
+        #expect(reader.diffs == 1)
+    }
+
+    @Test func followerRefusesWritesAndNamesTheLeader() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.follower)
+        let error = try self.fixture.send(client, self.fixture.insert("one")).reply?.error
+        #expect(error?.code == .notLeader)
+        #expect(error?.leader == self.fixture.leader.id.hex)
+        let grant = TokenGrant(name: "a", role: .admin)
+        let token = try self.fixture.send(client, .createToken(grant, secretHash: Self.secret)).reply?.error
+        #expect(token?.code == .notLeader)
+    }
+
+    @Test func followerAnswersAWriteThatItKnows() throws {
+        let request = self.fixture.insert("one", key: self.key)
+        let writer = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        let receipt = try #require(try self.fixture.send(writer, request).reply?.receipt)
+        let other = try self.fixture.connect(session: 1, to: self.fixture.follower)
+        try self.fixture.run()
+        let again = try #require(try self.fixture.send(other, request).reply?.receipt)
+        #expect(again.isReplayed && again.revision == receipt.revision)
+    }
+
+    @Test func followerLearnsASessionsNumberFromItsRecord() throws {
+        let other = try self.fixture.connect(session: 1, to: self.fixture.follower)
+        #expect(self.welcome(of: other)?.sessionNumber == 0)
+        _ = try self.fixture.send(other, .undoState(follows: true))
+        let writer = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        #expect(self.welcome(of: writer)?.sessionNumber == 1)
+        _ = try self.fixture.send(writer, self.fixture.insert("one"))
+        try self.fixture.run()
+        #expect(other.undoState?.undoCount == 1)
+        // A preview runs a group and rolls it back.
+        let preview = try self.fixture.send(other, .previewUndo(.undo, UndoOptions())).reply?.preview
+        #expect(preview != nil)
+    }
+
+    @Test func newLeaderGivesNumbersToItsConnections() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.follower)
+        try self.fixture.leader.crash()
+        try self.fixture.run(turns: 120)
+        #expect(self.fixture.follower.engine!.isLeading)
+        #expect(try self.fixture.send(client, self.fixture.insert("one")).reply?.receipt != nil)
+        let undo = try self.fixture.send(client, .undo(key: nil)).reply?.receipt
+        #expect(undo?.isChanged ?? false)
+    }
+
+    @Test func tokensReachFollowersAndEndTheirConnections() throws {
+        let writer = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        let grant = TokenGrant(name: "a", role: .admin)
+        _ = try self.fixture.send(writer, .createToken(grant, secretHash: Self.secret))
+        let other = TokenSecret(high: Identifier128(high: 1, low: 3), low: Identifier128(high: 3, low: 4))
+        _ = try self.fixture.send(writer, .createToken(grant, secretHash: other))
+        try self.fixture.run()
+        #expect(self.fixture.effects.contains { if case .tokensChanged(.created, _) = $0 { true } else { false } })
+        let id = ConnectionID(900)
+        let session = Identifier128(high: 7, low: 9)
+        try self.fixture.follower.perform([.connected(id, session: session, scope: .everything, token: 2)])
+        _ = try self.fixture.send(writer, .revokeToken(2))
+        try self.fixture.run()
+        #expect(self.fixture.effects.contains { if case .end(id, _) = $0 { true } else { false } })
+    }
+
+    // MARK: Uncertainty
+
+    @Test func writesWithoutAnAnswerOfTheLogWaitAndAreAnsweredWhenItsFateIsKnown() throws {
+        let first = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        let second = try self.fixture.connect(session: 2, to: self.fixture.leader)
+        try self.fixture.leader.perform([second.subscribe(EngineFixture.root)])
+        self.fixture.leader.appender!.nextFate = .arrivesWithoutAnswer
+        let waiting = try self.fixture.send(first, self.fixture.insert("one"))
+        let later = try self.fixture.send(second, self.fixture.insert("two"))
+        #expect(waiting.reply == nil && later.reply == nil)
+        // Reads of other connections go on, without the write.
+        let reader = try self.fixture.connect(session: 3, to: self.fixture.leader)
+        guard case .object? = try self.fixture.send(reader, .object(EngineFixture.root)).reply else {
+            Issue.record("no read while an append has no answer")
+            return
+        }
+        #expect(second.state(EngineFixture.root)?.sections.flatMap(\.rows).isEmpty ?? false)
+        try self.settle()
+        #expect(first.replies[waiting.id]?.receipt?.isChanged ?? false)
+        #expect(second.replies[later.id]?.receipt?.isChanged ?? false)
+        #expect(second.state(EngineFixture.root)?.sections.flatMap(\.rows).count == 2)
+    }
+
+    @Test func writesFailWhenTheLogDoesNotAnswerForLong() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        let other = try self.fixture.connect(session: 2, to: self.fixture.leader)
+        self.fixture.leader.appender!.nextFate = .arrivesWithoutAnswer
+        let request = self.fixture.insert("one", key: self.key)
+        let waiting = try self.fixture.send(client, request)
+        let later = try self.fixture.send(other, self.fixture.insert("two"))
+        try self.fixture.leader.perform([.log(.unanswered)])
+        #expect(client.replies[waiting.id]?.error?.code == .storageFailure)
+        #expect(other.replies[later.id]?.error?.code == .logUnavailable)
+        #expect(try self.fixture.send(other, self.fixture.insert("three")).reply?.error?.code == .logUnavailable)
+        try self.settle()
+        // It did happen: the key answers.
+        #expect(try self.fixture.send(client, request).reply?.receipt?.isReplayed ?? false)
+        #expect(try self.fixture.send(other, self.fixture.insert("three")).reply?.receipt != nil)
+    }
+
+    @Test func overtakenWritesAreRefusedWithNotLeader() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        self.fixture.leader.appender!.nextFate = .neverArrives
+        let waiting = try self.fixture.send(client, self.fixture.insert("one"))
+        self.fixture.leader.isCut = true
+        // The other node leads: the record's position is taken.
+        for _ in 0..<200 where !self.fixture.follower.engine!.isLeading {
+            self.fixture.log.now += 2
+            try self.fixture.follower.step()
+        }
+        #expect(self.fixture.follower.engine!.isLeading)
+        self.fixture.leader.isCut = false
+        try self.settle()
+        #expect(client.replies[waiting.id]?.error?.code == .notLeader)
+        #expect(!self.fixture.leader.engine!.isLeading)
+        try self.fixture.run()
+        #expect(try self.fixture.leader.digest() == self.fixture.follower.digest())
+    }
+
+    @Test func aFullDiskOfTheLogRefusesAGroupAndTheNextOneGoesOn() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        self.fixture.leader.appender!.nextFate = .refused
+        #expect(try self.fixture.send(client, self.fixture.insert("one")).reply?.error?.code == .diskFull)
+        #expect(try self.fixture.send(client, self.fixture.insert("two")).reply?.receipt != nil)
+    }
+
+    @Test func openGroupsEndWithTheLead() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        _ = try self.fixture.send(client, self.fixture.insert("zero"))
+        _ = try self.fixture.send(client, .beginGroup(name: nil, joined: nil))
+        try self.fixture.leader.perform([.log(.follow)])
+        for _ in 0..<200 where !self.fixture.leader.engine!.isLeading {
+            self.fixture.log.now += 2
+            try self.fixture.leader.step()
+        }
+        #expect(try self.fixture.send(client, self.fixture.insert("one")).reply?.error?.code == .notFound)
+        #expect(try self.fixture.send(client, self.fixture.insert("one")).reply?.receipt != nil)
+    }
+
+    private func settle() throws {
+        let outcome = try #require(self.fixture.leader.appender?.retry())
+        try self.fixture.leader.perform([.log(.resolved(outcome))])
+    }
+
+    private func welcome(of client: SimulatedClient) -> EngineWelcome? {
+        for case .welcome(client.connection, let welcome) in self.fixture.effects { return welcome }
+        return nil
+    }
+
+    private static let secret = TokenSecret(high: Identifier128(high: 1, low: 2), low: Identifier128(high: 3, low: 4))
+}

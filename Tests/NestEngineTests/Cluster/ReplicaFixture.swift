@@ -1,0 +1,75 @@
+import NestEngine
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// Two nodes of a cluster whose log works; the first one leads.
+final class ReplicaFixture {
+    private let directory = TemporaryDirectory(inMemory: true)
+    let log = SimulatedLog(isReplicated: true, nil)
+    private(set) var nodes: [SimulatedNode] = []
+    private var clients: [(node: SimulatedNode, client: SimulatedClient)] = []
+    private(set) var effects: [EngineEffect] = []
+    private var nextConnection: UInt64 = 1
+
+    var leader: SimulatedNode { self.nodes[0] }
+    var follower: SimulatedNode { self.nodes[1] }
+
+    init() throws {
+        for index in 0..<2 {
+            let node = try SimulatedNode(
+                index,
+                path: "\(self.directory.path)/\(index).sqlite",
+                self.log,
+                SeededRandom(seed: UInt64(index))
+            )
+            node.isFaulty = false
+            node.deliver = { [unowned self] node, effects in
+                self.effects += effects
+                for (place, client) in self.clients where place === node {
+                    for effect in effects { try client.take(effect, "replica") }
+                }
+            }
+            self.nodes.append(node)
+        }
+        // The first node claims before the second one looks.
+        for _ in 0..<200 where !self.leader.engine!.isLeading { try self.advance(self.leader) }
+        try self.run()
+    }
+
+    private func advance(_ node: SimulatedNode) throws {
+        self.log.now += 2
+        try node.step()
+    }
+
+    /// Lets the nodes work for a while.
+    func run(turns: Int = 30) throws {
+        for _ in 0..<turns {
+            for node in self.nodes where node.isUp { try self.advance(node) }
+        }
+        try #require(self.log.violations.isEmpty, "\(self.log.violations)")
+    }
+
+    func connect(session: UInt64, to node: SimulatedNode) throws -> SimulatedClient {
+        let client = SimulatedClient(session: Identifier128(high: 7, low: session), connection: ConnectionID(0))
+        self.clients.append((node, client))
+        defer { self.nextConnection += 1 }
+        try node.perform([client.connect(as: ConnectionID(self.nextConnection))])
+        return client
+    }
+
+    private func node(of client: SimulatedClient) -> SimulatedNode { self.clients.first { $0.client === client }!.node }
+
+    /// Sends a request, and returns the answer if there is one at once.
+    func send(_ client: SimulatedClient, _ request: EngineRequest) throws -> (id: UInt32, reply: EngineReply?) {
+        let (id, input) = client.request(request)
+        self.effects = []
+        try self.node(of: client).perform([input])
+        return (id, client.replies[id])
+    }
+
+    func insert(_ title: String, key: Identifier128? = nil) -> EngineRequest {
+        .transaction(WriteTransaction(key: key, mutations: [EngineFixture.insert(title)]))
+    }
+}

@@ -1,0 +1,315 @@
+import NestEngine
+import NestModel
+import NestProtocol
+import NestStore
+import NestTestSupport
+import Testing
+
+/// What a node does next, by what the log and its engine say.
+@Suite struct ReplicaMachineTests {
+    private static let me = Identifier128(high: 0, low: 1)
+    private static let other = Identifier128(high: 0, low: 2)
+    private static let chain = Chain(Identifier128(high: 8, low: 8))
+
+    /// A log with scripted answers.
+    private struct Scene {
+        var machine: ReplicaMachine
+        var now: Int64 = 0
+        var overview: LogOverview
+        var server = LogServer(timeline: 1, isReplicated: true)
+        var snapshots: [LogSnapshot] = []
+        var nodes: [LogNode] = []
+        var recordBytes: Int64 = 0
+        /// The state behind the leader record.
+        var elected: LogState?
+        /// What was done besides asking.
+        var done: [ReplicaMachine.Action] = []
+
+        init(position: Int64 = 5, known: LogServer = LogServer(timeline: 1, isReplicated: true)) {
+            let place = LogPosition(position: position, chain: ReplicaMachineTests.chain)
+            let state = LogState(
+                store: 1,
+                position: place,
+                writer: .init(node: ReplicaMachineTests.other, epoch: 3),
+                server: known
+            )
+            self.machine = ReplicaMachine(node: ReplicaMachineTests.me, state: state, random: SeededRandom(seed: 1))
+            self.overview = LogOverview(
+                head: place,
+                base: 0,
+                epoch: 3,
+                leader: ReplicaMachineTests.node(ReplicaMachineTests.other),
+                isLeaderSessionGone: false,
+                doubt: false,
+                chainAtPosition: ReplicaMachineTests.chain
+            )
+        }
+
+        /// Performs what the machine wants for some milliseconds, or until it has ended.
+        mutating func run(_ milliseconds: Int64) {
+            let end = self.now + milliseconds
+            while self.now < end {
+                let action = self.machine.next(now: self.now)
+                switch action {
+                case .wait(let time): self.now = min(max(time, self.now + 1), end)
+                case .overview: self.machine.report(.overview(self.overview), now: self.now)
+                case .server: self.machine.report(.server(self.server), now: self.now)
+                case .records: self.machine.report(.records([]), now: self.now)
+                case .claim:
+                    self.done.append(action)
+                    self.overview.epoch += 1
+                    self.overview.leader = ReplicaMachineTests.node(ReplicaMachineTests.me)
+                    self.machine.report(.claimed(epoch: self.overview.epoch), now: self.now)
+                case .survey:
+                    let survey = ReplicaMachine.Survey(
+                        nodes: self.nodes,
+                        snapshots: self.snapshots,
+                        recordBytes: self.recordBytes,
+                        time: 0
+                    )
+                    self.machine.report(.surveyed(survey), now: self.now)
+                case .renewLease, .note: self.machine.report(.done, now: self.now)
+                case .release, .setDoubt, .truncate:
+                    self.done.append(action)
+                    self.machine.report(.done, now: self.now)
+                case .snapshot:
+                    self.done.append(action)
+                    self.machine.snapshotTaken(now: self.now, succeeded: false)
+                case .input(.confirm):
+                    self.machine.take(.leading(self.elected!), now: self.now)
+                case .input, .reopen, .stop: self.done.append(action)
+                }
+            }
+        }
+
+        /// The leader record that the engine was asked to append.
+        var lead: (writer: LogRecord.Writer, server: LogServer, historyID: Identifier128?)? {
+            for case .input(.lead(let writer, let server, let history)) in self.done {
+                return (writer, server, history)
+            }
+            return nil
+        }
+
+        mutating func takeLead() {
+            guard let lead else { return }
+            var position = self.overview.head
+            position.position += 1
+            self.overview.head = position
+            self.overview.chainAtPosition = position.chain
+            let state = LogState(store: 1, position: position, writer: lead.writer, server: lead.server)
+            self.elected = state
+            self.machine.take(.applied(state), now: self.now)
+            self.run(20)
+            self.done = []
+        }
+
+        var hasClaimed: Bool { self.done.contains { if case .claim = $0 { true } else { false } } }
+        var reopening: ReplicaReopening? {
+            for case .reopen(let reason) in self.done { return reason }
+            return nil
+        }
+        var doubts: [Bool] {
+            self.done.compactMap { if case .setDoubt(let doubt) = $0 { doubt } else { nil } }
+        }
+    }
+
+    private static func node(_ id: Identifier128, isAlive: Bool = true) -> LogNode {
+        LogNode(id: id, name: id.hex, address: "\(id.low)", version: "", isAlive: isAlive)
+    }
+
+    @Test func followsALeaderThatIsThere() {
+        var scene = Scene()
+        scene.run(2_000)
+        #expect(!scene.hasClaimed && scene.machine.role == .follower && scene.machine.isReady(now: scene.now))
+        #expect(scene.machine.leaderAddress == "2")
+    }
+
+    @Test func claimsWhenTheLeadersSessionIsGoneForAWhile() {
+        var scene = Scene()
+        scene.overview.isLeaderSessionGone = true
+        scene.run(100)
+        #expect(!scene.hasClaimed)
+        // Seen again: it connects anew.
+        scene.overview.isLeaderSessionGone = false
+        scene.run(60)
+        scene.overview.isLeaderSessionGone = true
+        scene.run(120)
+        #expect(!scene.hasClaimed)
+        scene.run(200)
+        #expect(scene.hasClaimed)
+    }
+
+    @Test func claimsWhenTheLeaseHasEnded() {
+        var scene = Scene()
+        scene.overview.leader = Self.node(Self.other, isAlive: false)
+        scene.run(150)
+        #expect(scene.hasClaimed && scene.lead?.writer == .init(node: Self.me, epoch: 4))
+        #expect(scene.lead?.historyID == nil)
+        scene.takeLead()
+        #expect(scene.machine.role == .leader && scene.machine.epoch == 4)
+    }
+
+    @Test func aNodeBehindTheLogClaimsOnlyAfterItHasReadEverything() {
+        var scene = Scene()
+        scene.overview.leader = nil
+        scene.overview.head.position = 9
+        scene.run(60)
+        #expect(!scene.hasClaimed)
+    }
+
+    @Test(arguments: [(true, false), (false, true)])
+    func beginsANewHistoryOnAnotherTimelineUnlessItWasReplicated(_ wasReplicated: Bool, _ renews: Bool) {
+        var scene = Scene(known: LogServer(timeline: 1, isReplicated: wasReplicated))
+        scene.server = LogServer(timeline: 2, isReplicated: true)
+        scene.overview.leader = nil
+        scene.run(200)
+        #expect((scene.lead?.historyID != nil) == renews)
+    }
+
+    @Test func beginsANewHistoryWhenInDoubt() {
+        var scene = Scene()
+        scene.overview.doubt = true
+        scene.overview.leader = nil
+        scene.run(200)
+        #expect(scene.lead?.historyID != nil)
+        scene.machine.take(.mustReopen(.newHistory), now: scene.now)
+        scene.run(20)
+        #expect(scene.doubts == [false] && scene.reopening == .newHistory)
+    }
+
+    @Test func aLeaderWhoseLogIsElsewhereClaimsAgain() {
+        var scene = Scene()
+        scene.overview.leader = nil
+        scene.run(200)
+        scene.takeLead()
+        scene.run(1_500)
+        #expect(!scene.hasClaimed)
+        scene.server.timeline = 2
+        scene.run(1_500)
+        #expect(scene.hasClaimed)
+        #expect(scene.done.contains { if case .input(.follow) = $0 { true } else { false } })
+    }
+
+    @Test func aLeaderRecordInALogThatHasLostRecordsIsNotEnough() {
+        var scene = Scene()
+        scene.overview.leader = nil
+        scene.run(200)
+        // The server that the leader record names was replaced before the record arrived.
+        scene.server.timeline = 2
+        scene.takeLead()
+        #expect(scene.machine.role == .follower)
+    }
+
+    @Test func aLeaderFollowsWhenAnotherNodeHasClaimed() {
+        var scene = Scene()
+        scene.overview.leader = nil
+        scene.run(200)
+        scene.takeLead()
+        scene.overview.leader = Self.node(Self.other)
+        scene.overview.epoch += 1
+        scene.run(1_500)
+        #expect(scene.machine.role == .follower && !scene.hasClaimed)
+    }
+
+    @Test func aStoreAheadOfTheLogSetsTheDoubtAndJoinsAnew() {
+        var scene = Scene()
+        scene.overview.head.position = 3
+        scene.overview.chainAtPosition = nil
+        scene.run(100)
+        #expect(scene.doubts == [true])
+        guard case .diverged = scene.reopening else {
+            Issue.record("\(scene.done)")
+            return
+        }
+    }
+
+    @Test func aStoreOnAnotherLineJoinsAnew() {
+        var scene = Scene()
+        scene.overview.head.position = 8
+        scene.overview.chainAtPosition = .empty
+        scene.run(100)
+        #expect(scene.doubts.isEmpty)
+        guard case .diverged = scene.reopening else {
+            Issue.record("\(scene.done)")
+            return
+        }
+    }
+
+    @Test func aStoreBehindTheLogsBaseJoinsAnew() {
+        var scene = Scene()
+        scene.overview.head.position = 20
+        scene.overview.base = 10
+        scene.overview.chainAtPosition = nil
+        scene.run(100)
+        #expect(scene.reopening == .behindLog(base: 10))
+    }
+
+    @Test func aDamagedRecordStopsTheNodeUnlessTheStoreIsOnAnotherLine() {
+        var scene = Scene()
+        scene.run(100)
+        scene.machine.take(.damaged("record 6"), now: scene.now)
+        scene.run(100)
+        #expect(scene.done.contains { if case .stop(.damaged) = $0 { true } else { false } })
+        scene = Scene()
+        scene.overview.chainAtPosition = .empty
+        scene.machine.take(.damaged("record 6"), now: scene.now)
+        scene.run(100)
+        guard case .diverged = scene.reopening else {
+            Issue.record("\(scene.done)")
+            return
+        }
+    }
+
+    @Test func givesUpOnAnAppendOnce() {
+        var scene = Scene()
+        scene.overview.leader = nil
+        scene.run(200)
+        scene.takeLead()
+        scene.machine.take(.uncertain, now: scene.now)
+        scene.run(7_500)
+        #expect(!scene.done.contains { if case .input(.unanswered) = $0 { true } else { false } })
+        scene.run(3_000)
+        #expect(scene.done.count { if case .input(.unanswered) = $0 { true } else { false } } == 1)
+    }
+
+    // MARK: Snapshots
+
+    @Test func theFirstFollowerTakesTheSnapshotsAndTheLeaderOnlyAlone() {
+        func takesSnapshots(_ ids: [Identifier128], leads: Bool) -> Bool {
+            var scene = Scene()
+            scene.nodes = ids.map { Self.node($0) }
+            if leads {
+                scene.overview.leader = nil
+                scene.run(200)
+                scene.takeLead()
+            }
+            scene.run(25_000)
+            return scene.done.contains { if case .snapshot = $0 { true } else { false } }
+        }
+        #expect(takesSnapshots([Self.me, Self.other], leads: false))
+        #expect(!takesSnapshots([Identifier128(high: 0, low: 0), Self.me, Self.other], leads: false))
+        #expect(!takesSnapshots([Self.me, Identifier128(high: 0, low: 9)], leads: true))
+        #expect(takesSnapshots([Self.me], leads: true))
+    }
+
+    @Test func recordsAreTruncatedBehindTheOlderOfTwoSnapshots() {
+        var scene = Scene()
+        scene.nodes = [Self.node(Self.me), Self.node(Self.other)]
+        scene.snapshots = [5, 3, 1].map { position in
+            LogSnapshot(
+                position: LogPosition(position: position, chain: Self.chain),
+                revision: Revision(0),
+                modelHash: 0,
+                byteCount: 1,
+                checksum: Self.me,
+                partCount: 1
+            )
+        }
+        scene.run(5_000)
+        for case .truncate(let position, let removing) in scene.done {
+            #expect(position == 3 && removing.map(\.position.position) == [1])
+            return
+        }
+        Issue.record("nothing was truncated")
+    }
+}
