@@ -55,11 +55,14 @@ struct AppendSession {
     private static let answerTime = Duration.seconds(5)
     /// Time for a part of a large record, which may be slow to send.
     private static let partTime = Duration.seconds(30)
+    /// Other nodes take the lead when they have not seen the leader's session for a moment. After a restart of the
+    /// server it should be back before they are.
+    private static let connectPause = Duration.milliseconds(100)
     private static let shortPause = Duration.milliseconds(10)
     private static let longPause = Duration.milliseconds(200)
 
     init(_ address: PostgresAddress, store: Int64, node: Identifier128) {
-        self.connector = PostgresConnector(address, commit: .everywhere)
+        self.connector = PostgresConnector(address, commit: .everywhere, pauseMax: Self.connectPause)
         self.store = store
         self.node = node
     }

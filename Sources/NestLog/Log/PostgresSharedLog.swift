@@ -20,10 +20,13 @@ final class PostgresSharedLog: SharedLog {
         /// A record is on its way. No other may be appended, and no claim made.
         var isBusy = false
         var isClosed = false
+        /// This node has claimed the lead, and so keeps its session.
+        var isWatched = false
         /// Records so far.
         var count = 0
     }
 
+    private static let watchTime = DispatchTimeInterval.milliseconds(50)
     /// How long one step of the resolver waits, so that `close` is noticed.
     private static let stepTime = Duration.milliseconds(100)
 
@@ -85,6 +88,15 @@ final class PostgresSharedLog: SharedLog {
         }
     }
 
+    /// Looks regularly whether the session has ended, which an idle leader would not notice, and other nodes would.
+    private func watch() {
+        self.resolver.asyncAfter(deadline: .now() + Self.watchTime) { [weak self] in
+            guard let self, !self.state.withLockedValue({ $0.isClosed }) else { return }
+            self.keepConnected()
+            self.watch()
+        }
+    }
+
     /// Connects again when the session has ended while no record was on its way.
     func keepConnected() {
         guard !self.state.withLockedValue({ $0.isBusy || $0.isClosed }) else { return }
@@ -101,7 +113,13 @@ final class PostgresSharedLog: SharedLog {
         return try self.session.withLock { (session) throws(LogFailure) in
             do throws(PostgresFailure) {
                 switch try session.claim(claimed) {
-                case .leading(let epoch): return epoch
+                case .leading(let epoch):
+                    let mustWatch = self.state.withLockedValue { state in
+                        defer { state.isWatched = true }
+                        return !state.isWatched
+                    }
+                    if mustWatch { self.watch() }
+                    return epoch
                 case .refused: return nil
                 case .waiting: throw .lost("PostgreSQL has not confirmed the claim yet: it waits for its standby")
                 }

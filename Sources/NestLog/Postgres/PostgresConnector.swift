@@ -11,11 +11,13 @@ struct PostgresConnector {
     private var lastFailure = PostgresFailure.lost("not connected yet")
 
     private static let pauseMin = Duration.milliseconds(25)
-    private static let pauseMax = Duration.seconds(1)
+    private let pauseMax: Duration
 
-    init(_ address: PostgresAddress, commit: PostgresServerFacts.Commit) {
+    /// `pauseMax`: the longest pause after a failure.
+    init(_ address: PostgresAddress, commit: PostgresServerFacts.Commit, pauseMax: Duration) {
         self.address = address
         self.commit = commit
+        self.pauseMax = pauseMax
     }
 
     /// The time until `connect` tries again.
@@ -39,7 +41,7 @@ struct PostgresConnector {
         }
         self.lastFailure = failure ?? .lost("no host")
         self.next = Deadline(after: self.pause)
-        self.pause = min(self.pause * 2, Self.pauseMax)
+        self.pause = min(self.pause * 2, self.pauseMax)
         throw self.lastFailure
     }
 }

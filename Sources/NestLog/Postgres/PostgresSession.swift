@@ -15,7 +15,8 @@ final class PostgresSession: Sendable {
     private static let transactionSeconds = 20
 
     init(_ address: PostgresAddress, commit: PostgresServerFacts.Commit = .here) {
-        self.state = Mutex(State(connector: PostgresConnector(address, commit: commit), connection: nil))
+        let connector = PostgresConnector(address, commit: commit, pauseMax: .seconds(1))
+        self.state = Mutex(State(connector: connector, connection: nil))
     }
 
     /// Performs one statement. If this throws `unavailable`, it may have been executed.
