@@ -53,7 +53,7 @@ extension SocketTests {
                 try await fixture.server.sql("SELECT sum(parts), sum(length(body)) FROM nest.log WHERE position > 0")
                     == "7|0"
             )
-            // Left over where somebody has deleted the newest record.
+            // Left over where an operator has deleted the newest record.
             try await fixture.server.sql("DELETE FROM nest.log WHERE position = 3")
             let again = try TestWriter(a, fixture)
             try again.follow()

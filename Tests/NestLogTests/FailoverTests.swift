@@ -45,7 +45,7 @@ extension SocketTests {
             let writer = try TestWriter(log, fixture)
             #expect(try writer.append("1") == .appended)
             // The standby gets the record, and its confirmation does not arrive.
-            try await fixture.server.set("synchronous_standby_names", "'nobody'")
+            try await fixture.server.set("synchronous_standby_names", "'absent'")
             try await waitUntil("the setting") { try log.server().isReplicated }
             let append = Task { try await blocking { try writer.append("2") } }
             try await waitUntil("the standby has the record") {

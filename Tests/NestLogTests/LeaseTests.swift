@@ -6,7 +6,7 @@ import Testing
 @testable import NestLog
 
 extension SocketTests {
-    /// Who may lead, by the clock of the server.
+    /// Which node may lead, by the clock of the server.
     @Suite struct LeaseTests {
         @Test func aNodeLeadsUntilItsLeaseEnds() async throws {
             let fixture = try await LogFixture.started()

@@ -101,7 +101,7 @@ extension SocketTests {
             let missing = Self.unusable { _ = try fixture.node("a", url: server.url(user: "nest")) }
             #expect(missing.contains("PGPASSFILE"), "\(missing)")
             #expect(Self.unusable { _ = try fixture.node("a", url: server.url(user: "reader")) }.contains("permission"))
-            #expect(Self.unusable { _ = try fixture.node("a", url: server.url(user: "nobody")) }.contains("nobody"))
+            #expect(Self.unusable { _ = try fixture.node("a", url: server.url(user: "absent")) }.contains("absent"))
             let other = Self.unusable { _ = try fixture.node("a", url: server.url + "_other") }
             #expect(other.contains("postgres_other"), "\(other)")
         }

@@ -24,7 +24,8 @@ enum LogStatements {
     )
 
     /// A commit behind everything that the caller has read: PostgreSQL answers it only when a synchronous standby has
-    /// all of that too. It writes a message that no table has, so that it holds no lock while it waits. Reading alone would find records that a standby may never get.
+    /// all of that too. Reading alone would find records that a standby may never get. It writes a message that no
+    /// table has, so that it holds no lock while it waits.
     static let barrier = PostgresStatement(
         "barrier",
         [],
