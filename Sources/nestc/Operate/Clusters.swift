@@ -55,7 +55,9 @@ struct ShowCluster: NestCommand {
         if self.global.json { try output.line(report.json) } else { try report.print(&output) }
         try output.flush()
         if let fault = status.logFault {
-            throw CommandFailure(.temporary, "node \(status.node) gets no answer from the log: \(fault)")
+            // PostgreSQL's messages have several lines.
+            let line = fault.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            throw CommandFailure(.temporary, "node \(status.node) gets no answer from the log: \(line)")
         }
         if status.leader == nil { throw Clusters.noLeader }
     }
