@@ -151,6 +151,34 @@ import Glibc
         try self.expectEqual()
     }
 
+    // MARK: Undo
+
+    /// The owner of a deleted object is deleted too: its restoration is refused, or goes under the root.
+    @Test(arguments: UndoOptions.Policy.allCases, [false, true])
+    func undosOfEveryPolicyAreReplayed(policy: UndoOptions.Policy, rehomes: Bool) throws {
+        let list = try #require(try self.fixture.perform(Fixture.insert("list")).first)
+        let item = try #require(
+            try self.fixture.perform(Fixture.insert("item", under: .object(list)), Fixture.insert("other")).first
+        )
+        let deletion = try #require(
+            try self.fixture.commit { _ = try $0.perform(WriteTransaction(mutations: [.delete(.object(item))])) }
+        )
+        try self.fixture.perform(.delete(.object(list)))
+        var restored: ChangeSet?
+        do {
+            restored = try self.fixture.revert(deletion.revision, UndoOptions(policy: policy, rehomes: rehomes))
+        } catch StoreError.refused {}
+        if rehomes, policy != .strict { #expect(restored?.insertedCount == 1) }
+        let replayed = try self.replica.catchUp().last?.changes.first
+        if let restored {
+            #expect(try replayed?.difference(from: restored, self.replica.store, self.store) == nil)
+            let again = try #require(try self.fixture.revert(restored.revision))
+            let applied = try #require(try self.replica.catchUp().last?.changes.first)
+            #expect(try applied.difference(from: again, self.replica.store, self.store) == nil)
+        }
+        try self.expectEqual()
+    }
+
     // MARK: Bulk writes
 
     /// A sub-tree of several blocks.
