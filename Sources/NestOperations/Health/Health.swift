@@ -39,7 +39,10 @@ package final class HealthBoard: Sendable {
         self.state.withLockedValue { state in
             switch (state.health, health) {
             case (.failed, _), (.draining, .starting), (.draining, .ready), (.draining, .waiting): break
-            default: state.health = health
+            default:
+                state.health = health
+                // A node that opens its store again has ended the threads that would answer.
+                if case .waiting = health { state.beatSince = nil }
             }
         }
     }

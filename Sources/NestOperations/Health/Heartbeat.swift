@@ -29,10 +29,18 @@ package final class Heartbeat: Service {
         let interval = min(.seconds(1), (self.watchdogInterval ?? .seconds(3)) / 3)
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                if self.board.health == .ready { self.send() }
+                if self.isBeating { self.send() }
                 // Cancelling ends the sleep, and then the loop.
                 try? await Task.sleep(for: interval)
             }
+        }
+    }
+
+    /// A node of a cluster that waits for its log has a heartbeat: systemd's watchdog must not end it.
+    private var isBeating: Bool {
+        switch self.board.health {
+        case .ready, .waiting: true
+        case .starting, .draining, .failed: false
         }
     }
 

@@ -23,6 +23,8 @@ final class ReplicaDriver: Sendable {
         /// Whether the snapshot that has ended succeeded.
         var snapshotEnded: Bool?
         var isStopping = false
+        /// Since when the driver's thread performs an action, in milliseconds.
+        var busySince: Int64?
         /// While the node leads it needs not hear at once of each commit.
         var isLeading = false
     }
@@ -60,6 +62,9 @@ final class ReplicaDriver: Sendable {
     func start(at state: LogState) {
         self.thread.start()
         self.thread.submit { _ in
+            // Reading or removing large records may take longer than a lease lasts.
+            let keeper = LeaseKeeper(self.log) { [weak self] in self?.isBusy ?? false }
+            defer { keeper.stop() }
             let random = SystemRandomNumberGenerator()
             self.run(ReplicaMachine(node: self.log.node.id, state: state, random: random))
         }
@@ -88,6 +93,12 @@ final class ReplicaDriver: Sendable {
             self.thread.shutdownGracefully { _ in continuation.resume() }
         }
         await self.snapshots.stop()
+    }
+
+    private var isBusy: Bool {
+        self.inbox.withLockedValue { inbox in
+            inbox.busySince.map { Self.now() - $0 >= Int64(Limits.leaseRenewSeconds) * 500 } ?? false
+        }
     }
 
     // MARK: The thread
@@ -150,6 +161,8 @@ final class ReplicaDriver: Sendable {
 
     /// Performs an action that has a report.
     private func perform(_ action: ReplicaMachine.Action) -> ReplicaMachine.Report {
+        self.inbox.withLockedValue { $0.busySince = Self.now() }
+        defer { self.inbox.withLockedValue { $0.busySince = nil } }
         do throws(LogFailure) {
             let report = try self.tryToPerform(action)
             self.journal.answered()

@@ -1,7 +1,7 @@
 import NestStore
 
 /// How a node's file fits the log.
-enum ReplicaFinding: Equatable {
+package enum ReplicaFinding: Equatable {
     /// The file is on the log's line, and the log has everything behind it.
     case goesOn
     /// The file is missing, or so old that the log no longer has what follows: a snapshot takes its place.
@@ -12,7 +12,7 @@ enum ReplicaFinding: Equatable {
 
     /// `overview`: read with the position of `local`. `snapshots`: those of the log, whose chains are known even where
     /// its records are gone.
-    static func of(_ local: LogState?, _ overview: LogOverview, _ snapshots: [LogSnapshot]) -> ReplicaFinding {
+    package static func of(_ local: LogState?, _ overview: LogOverview, _ snapshots: [LogSnapshot]) -> ReplicaFinding {
         guard let local = local?.position else { return .joins(reason: "this node has no store yet") }
         guard local.position <= overview.head.position else {
             return .diverged(

@@ -14,6 +14,7 @@ final class ReplicaSession: Sendable {
     /// The head of the log when the store was opened.
     private let head: Int64
     private let parts = NIOLockedValueBox<Parts?>(nil)
+    private let hasEnded = NIOLockedValueBox(false)
 
     private struct Parts {
         let driver: ReplicaDriver
@@ -48,7 +49,10 @@ final class ReplicaSession: Sendable {
             journal: journal,
             snapshots: SnapshotTaker(self.log, reader, journal, bytesLeftMin: bytesLeftMin),
             spoolDirectory: reader.spoolDirectory,
-            onEnd: onEnd
+            onEnd: { [hasEnded] ending in
+                hasEnded.withLockedValue { $0 = true }
+                onEnd(ending)
+            }
         )
         let parts = Parts(
             driver: driver,
@@ -68,9 +72,12 @@ final class ReplicaSession: Sendable {
         parts.verifier.start()
         driver.start(at: state)
         let deadline = NIODeadline.now() + .seconds(Int64(Limits.nodeLagSecondsMax))
-        while self.status.withState({ $0.position < self.head }), NIODeadline.now() < deadline, !self.node.isStopping {
-            try? await Task.sleep(for: .milliseconds(5))
-        }
+        while self.isCatchingUp, NIODeadline.now() < deadline { try? await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    private var isCatchingUp: Bool {
+        guard !self.node.isStopping, !self.hasEnded.withLockedValue({ $0 }) else { return false }
+        return self.status.withState { $0.position < self.head }
     }
 
     /// Called on the engine's thread, while the engine's effects are delivered.

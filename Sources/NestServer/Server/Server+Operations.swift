@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import NIOCore
 import NestEngine
 import NestModel
@@ -17,8 +18,10 @@ extension Server {
         }
     }
 
-    /// Visits every event loop and then the engine's thread, which calls `answered`.
+    /// Visits every event loop and then the engine's thread, which calls `answered`. A node of a cluster that has no
+    /// open store, because it waits for the log, has no such threads: the answer comes at once.
     package func beat(_ answered: @escaping @Sendable () -> Void) {
+        if self.configuration.replica != nil, !self.isRunning { return answered() }
         self.withRunning { loops, server in
             let visits = loops.map { $0.eventLoop.submit {} }
             EventLoopFuture.andAllSucceed(visits, on: loops[0].eventLoop).whenSuccess {
@@ -36,6 +39,7 @@ extension Server {
 
     /// Sets new limits. They apply to later connections, output and transfers; what already exceeds a limit stays.
     package func apply(_ limits: LiveLimits) {
+        self.ending.withLockedValue { $0.limits = limits }
         self.withRunning { loops, server in
             server.limiter.max = Descriptors.slots(wanted: limits.connectionsMax).served
             server.spool.bytesMax = limits.spoolBytesMax

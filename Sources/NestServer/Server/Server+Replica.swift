@@ -30,6 +30,11 @@ extension Server {
         var reopening: ReplicaReopening?
         while let opened = try await node.open(reopening) {
             configuration.store = opened.store
+            if let limits = self.ending.withLockedValue({ $0.limits }) {
+                configuration.connectionsMax = limits.connectionsMax
+                configuration.outputBytesMax = limits.outputBytesMax
+                configuration.spoolBytesMax = limits.spoolBytesMax
+            }
             configuration.cluster = opened.session.answers
             let listening = try await self.start(configuration, opened.session)
             // The next opening listens where this one does.

@@ -38,6 +38,8 @@ package final class Server: Service {
         var damage: LogFailure?
         /// Hears of a request to stop before the store is open.
         var node: ReplicaNode?
+        /// The newest limits, for the next opening.
+        var limits: LiveLimits?
     }
 
     let configuration: ServerConfiguration
@@ -236,6 +238,8 @@ package final class Server: Service {
             throw error
         }
     }
+
+    var isRunning: Bool { self.running.withLockedValue { $0 != nil } }
 
     /// Calls `body` if the server runs.
     func withRunning(_ body: ([ConnectionLoop], ServerContext) -> Void) {

@@ -79,12 +79,14 @@ struct ClusterInit: ParsableCommand {
 
     /// `newModel`: `nil` if the store must exist.
     private func begin(_ url: String, path: String, newModel: ManagedObjectModel? = nil) throws -> Made {
-        if newModel == nil { try self.checkFile(path) }
+        let interrupted = newModel == nil ? try self.interruptedHistory(path) : nil
         // SQLite's temporary files are on the store's disk, unless the user specifies another directory.
         setenv("SQLITE_TMPDIR", Store.directory(of: path), 0)
         ClusterCommand.progress("making the tables of the log")
         let setup = try ClusterSupport.setUp(url)
         let number = try setup.reserveStore()
+        // The log has no record yet, so the file is not one of its nodes'.
+        if let interrupted { _ = try Store.leaveCluster(path, newHistoryID: interrupted) }
         let location = Store.Configuration.Location.file(path)
         guard let model = try newModel ?? Store.storedModel(at: location) else {
             throw Nestd.failure(66, "there is no store \(path)")
@@ -124,11 +126,11 @@ struct ClusterInit: ParsableCommand {
         return made
     }
 
-    /// A file that an interrupted init left behind is an ordinary store again.
-    private func checkFile(_ path: String) throws {
+    /// Returns the history id of a file that an interrupted init left behind; `nil` for an ordinary store.
+    private func interruptedHistory(_ path: String) throws -> Identifier128? {
         switch try Store.replicaFile(at: path) {
         case .missing: throw Nestd.failure(66, "there is no store \(self.store ?? path)")
-        case .ordinary: break
+        case .ordinary: return nil
         case .replica(let state, let historyID):
             guard state.position.position == 0 else {
                 let leave = "nestd cluster leave --store \(self.store ?? path)"
@@ -138,7 +140,7 @@ struct ClusterInit: ParsableCommand {
                         + "ordinary store with a new history first: \(leave)"
                 )
             }
-            _ = try Store.leaveCluster(path, newHistoryID: historyID)
+            return historyID
         }
     }
 

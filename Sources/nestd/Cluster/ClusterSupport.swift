@@ -30,7 +30,12 @@ enum ClusterSupport {
 
     /// Returns what is wrong with the address of a log, without connecting.
     static func fault(ofURL url: String) -> String? {
-        nil
+        do throws(LogFailure) {
+            try PostgresLog.check(url: url)
+            return nil
+        } catch {
+            return error.description
+        }
     }
 
     /// Connects a node.
@@ -40,8 +45,7 @@ enum ClusterSupport {
             log: log,
             sharedLog: { log.sharedLog(onResolved: $0) },
             seize: { () throws(LogFailure) in
-                guard let epoch = try log.claim(isSessionGone: true) else { throw .unavailable("another node leads") }
-                return epoch
+                try log.seize()
             }
         )
     }
