@@ -31,7 +31,10 @@ extension ProcessTests {
             try await node.wait(forEnd: .exit(0))
             try await other.terminate()
 
-            let left = try await world.nestd(["cluster", "leave", "--store", single.storePath, "--json"], withLog: false)
+            let left = try await world.nestd(
+                ["cluster", "leave", "--store", single.storePath, "--json"],
+                withLog: false
+            )
             #expect(left.status == 0 && left.output.contains(#""history":""#), "\(left.report)")
             let repeated = try await world.nestd(["cluster", "leave", "--store", single.storePath], withLog: false)
             #expect(repeated.status == 0 && repeated.output.contains("nothing to do"), "\(repeated.report)")
@@ -125,7 +128,7 @@ extension ProcessTests {
             for node in nodes.values {
                 let user = await CommandLineUser(node)
                 _ = try await waitFor("both users") {
-                    let listed = try await user.run("fetch", "User")
+                    let listed = try await user.run("fetch", "--entity", "User", "--json")
                     return listed.output.contains("bob@example.org") && listed.output.contains("Ann") ? true : nil
                 }
             }

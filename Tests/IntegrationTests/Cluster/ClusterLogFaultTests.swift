@@ -36,10 +36,11 @@ extension ProcessTests {
             }
             // A write whose outcome was unknown may be there twice: it had no key.
             #expect(Set(try await node.titles()) == ["one", "three", "two"])
-            let page = try PlainHTTP.get("/metrics", port: metrics)
-            let scraped = try ScrapedMetrics(page.body)
-            #expect(scraped.values["nest_role"] == 1)
-            #expect(scraped.values["nest_log_position"] ?? 0 >= 4)
+            let scraped = try await waitFor("the metrics of a leader") {
+                let scraped = try ScrapedMetrics(try PlainHTTP.get("/metrics", port: metrics).body)
+                let position = scraped.values["nest_log_position"] ?? 0
+                return scraped.values["nest_role"] == 1 && position >= 4 ? scraped : nil
+            }
             for (name, help) in scraped.helps { #expect(help != "See the source.", "\(name)") }
             _ = try await waitFor("ready") { try PlainHTTP.get("/readyz", port: metrics).status == 200 ? true : nil }
             try await node.terminate()

@@ -111,6 +111,7 @@ extension ProcessTests {
                 try await leader.terminate()
                 try await world.sql("UPDATE nest.snapshot SET made = made - interval '2 days'")
                 leader = try await world.started("a")
+                try await world.leader()
                 try await leader.log(contains: "cluster.snapshot")
             }
             try await leader.log(contains: "cluster.truncated")

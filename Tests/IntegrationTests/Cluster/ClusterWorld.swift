@@ -39,15 +39,17 @@ final class ClusterWorld: Sendable {
         self.url = url
     }
 
-    /// A database of the shared PostgreSQL, or all of `postgres`. `url`: the address for the nodes. `initial`: arguments
-    /// of `nestd cluster init`; `nil`: it is not run.
+    /// A database of the shared PostgreSQL, or all of `postgres`. `url`: the address for the nodes. `initial`:
+    /// arguments of `nestd cluster init`; `nil`: it is not run.
     static func begun(
         on postgres: PostgresServer? = nil,
         url: String? = nil,
         initial: [String]? = []
     ) async throws -> ClusterWorld {
         let (server, database): (PostgresServer, String)
-        if let postgres { (server, database) = (postgres, "postgres") } else {
+        if let postgres {
+            (server, database) = (postgres, "postgres")
+        } else {
             (server, database) = try await SharedPostgres.database()
         }
         let world = ClusterWorld(server, database, url: url ?? server.url(database: database))
@@ -58,6 +60,7 @@ final class ClusterWorld: Sendable {
         return world
     }
 
+    @discardableResult
     func sql(_ statements: String) async throws -> String {
         try await self.postgres.sql(statements, database: self.database)
     }
@@ -72,8 +75,8 @@ final class ClusterWorld: Sendable {
         ServerProcess(storeName: "\(name).sqlite", arguments: ["--log", self.url, "--node", name] + arguments)
     }
 
-    func started(_ name: String, _ arguments: String...) async throws -> ServerProcess {
-        let node = ServerProcess(storeName: "\(name).sqlite", arguments: ["--log", self.url, "--node", name] + arguments)
+    func started(_ name: String) async throws -> ServerProcess {
+        let node = self.node(name)
         try await node.start()
         return node
     }

@@ -1,0 +1,83 @@
+import NestModel
+import NestServer
+import NestStore
+import Testing
+
+/// How a node's file fits the log.
+@Suite struct ReplicaFindingTests {
+    private func chain(_ number: UInt64) -> Chain { Chain(Identifier128(high: 7, low: number)) }
+
+    private func position(_ position: Int64, _ line: UInt64 = 0) -> LogPosition {
+        LogPosition(position: position, chain: self.chain(UInt64(position) << 8 | line))
+    }
+
+    private func local(_ position: LogPosition) -> LogState {
+        LogState(store: 1, position: position, writer: .init(node: Identifier128(high: 1, low: 1), epoch: 1))
+    }
+
+    /// `known`: the chain that the log has at the file's position.
+    private func finding(
+        _ position: LogPosition?,
+        head: Int64,
+        base: Int64 = 0,
+        known: Chain? = nil,
+        snapshots: [LogPosition] = []
+    ) -> ReplicaFinding {
+        let overview = LogOverview(
+            head: self.position(head),
+            base: base,
+            epoch: 1,
+            leader: nil,
+            isLeaderSessionGone: false,
+            doubt: false,
+            chainAtPosition: known
+        )
+        let listed = snapshots.map { position in
+            LogSnapshot(
+                position: position,
+                revision: Revision(1),
+                modelHash: 0,
+                byteCount: 1,
+                checksum: Identifier128(high: 0, low: 0),
+                partCount: 1
+            )
+        }
+        return .of(position.map(self.local), overview, listed)
+    }
+
+    private enum Kind: Equatable { case goesOn, joins, ahead, apart }
+
+    private func kind(_ finding: ReplicaFinding) -> Kind {
+        switch finding {
+        case .goesOn: .goesOn
+        case .joins: .joins
+        case .diverged(_, let isAhead): isAhead ? .ahead : .apart
+        }
+    }
+
+    @Test func aFileThatTheLogConfirmsGoesOn() {
+        #expect(self.finding(self.position(5), head: 9, known: self.position(5).chain) == .goesOn)
+        #expect(self.finding(self.position(9), head: 9, base: 4, known: self.position(9).chain) == .goesOn)
+    }
+
+    @Test func aMissingOrOldFileJoins() {
+        #expect(self.kind(self.finding(nil, head: 9)) == .joins)
+        #expect(self.kind(self.finding(self.position(3), head: 9, base: 4)) == .joins)
+    }
+
+    /// Where the log begins, its record is gone; a snapshot of that position still has the chain.
+    @Test func aFileAtTheBaseIsComparedWithTheSnapshot() {
+        let base = self.position(4)
+        #expect(self.finding(base, head: 9, base: 4, snapshots: [self.position(7), base]) == .goesOn)
+        #expect(self.kind(self.finding(base, head: 9, base: 4)) == .joins)
+        let other = self.finding(self.position(4, 1), head: 9, base: 4, snapshots: [base])
+        #expect(self.kind(other) == .apart)
+    }
+
+    @Test func aFileWithAnotherLineHasDiverged() {
+        #expect(self.kind(self.finding(self.position(5), head: 9, known: self.position(5, 1).chain)) == .apart)
+        // The log must have the record, and has it not.
+        #expect(self.kind(self.finding(self.position(5), head: 9)) == .apart)
+        #expect(self.kind(self.finding(self.position(10), head: 9)) == .ahead)
+    }
+}
