@@ -52,6 +52,21 @@ enum PostgresPrograms {
         return process.output
     }
 
+    /// Starts a process that waits for the end of the tests. If the server is there then, because the tests crashed or
+    /// were killed, it kills the server and its sessions, which may be frozen, and removes the directory. The signals of a terminal
+    /// do not end it.
+    static func watch(_ server: pid_t, _ directory: String) throws -> ChildProcess {
+        let script = """
+            trap '' HUP INT TERM
+            while kill -0 $1 && kill -0 $2; do sleep 0.5; done 2>/dev/null
+            if ! kill -0 $1 2>/dev/null && grep -q "$3" /proc/$2/cmdline; then
+                kill -9 $2 $(cat /proc/$2/task/$2/children)
+                rm -rf "$3"
+            fi
+            """
+        return try ChildProcess("/bin/sh", ["-c", script, "sh", "\(getpid())", "\(server)", directory])
+    }
+
     /// Gives a directory to the user who runs the programs.
     static func give(_ path: String) throws {
         guard Self.isRoot, let entry = getpwnam(Self.user) else { return }

@@ -29,6 +29,8 @@ public actor PostgresServer {
     /// Options of the command line, `name=value`.
     private let options: [String]
     private var process: ChildProcess?
+    /// Ends the server if the tests end without ending it.
+    private var watcher: ChildProcess?
     /// Processes that `freeze` has stopped.
     private var frozen: [pid_t] = []
 
@@ -135,6 +137,7 @@ public actor PostgresServer {
             let process = try PostgresPrograms.start("postgres", arguments)
             do {
                 try await process.waitForErrors("ready to accept")
+                self.watcher = try PostgresPrograms.watch(process.pid, self.directory.path)
                 return process
             } catch  where process.errors.contains("still in use") {
                 return nil
@@ -159,6 +162,7 @@ public actor PostgresServer {
         self.thaw()
         try await process.waitForEnd()
         self.process = nil
+        self.watcher = nil
     }
 
     /// Stops all processes of the server with SIGSTOP: its connections stay open and nothing answers.
