@@ -5,8 +5,8 @@ import NestSchema
 import NestStore
 import NestTestSupport
 
-/// A cluster by seed: nodes that crash and are cut off, a log that loses answers, delays appends and fails over, clients
-/// that write, undo, and send their writes again elsewhere. It collects violations of the cluster's invariants.
+/// A cluster by seed: nodes that crash and are cut off, a log that loses answers, delays appends and fails over, and
+/// clients that write, undo, and send their writes again elsewhere. It collects violations of the cluster's invariants.
 final class ClusterSimulation {
     private let seed: UInt64
     private var random: SeededRandom
