@@ -79,8 +79,9 @@ package struct RowLog {
 
     /// `after`: the revision before the batch that `revision` ends; `nil`: the batch has one revision.
     package mutating func append(_ revision: Revision, after: Revision? = nil, _ changes: [RowChange]) {
-        guard !changes.isEmpty else { return }
         let after = after ?? Revision(max(revision.rawValue, 1) - 1)
+        // Within a batch without a net change a row may have come and gone.
+        guard !changes.isEmpty || after.next < revision else { return }
         let bytes = changes.reduce(40) { $0 + $1.byteCount }
         self.entries.append(Entry(revision: revision, after: after, changes: changes, byteCount: bytes))
         self.byteCount += bytes
