@@ -26,7 +26,9 @@ import Testing
         let change = RowChange(id: key.id, before: key, after: key, isPlaced: false, changed: [])
         log.append(Revision(7), after: Revision(4), [change])
         log.append(Revision(9), [change])
-        let known = (2...10).filter { log.knowsChanges(after: Revision(UInt64($0))) }
-        #expect(known == [3, 4, 7, 8, 9, 10])
+        // A row came and went.
+        log.append(Revision(12), after: Revision(9), [])
+        let known = (2...13).filter { log.knowsChanges(after: Revision(UInt64($0))) }
+        #expect(known == [3, 4, 7, 8, 9, 12, 13])
     }
 }
