@@ -404,7 +404,7 @@ import Glibc
     @Test func aMarkIsARecordThatChangesNothing() throws {
         try self.insert("a")
         let mark = try self.store.appendMark(now: 50)
-        let digest = try self.store.beginDigest()
+        let digest = try self.store.reader.beginDigest()
         #expect(digest.position == mark.position)
         try self.insert("b")
         let applied = try #require(try self.replica.catchUp().dropLast().last)
@@ -415,14 +415,14 @@ import Glibc
 
     @Test func digestsOfEqualStoresAreEqual() throws {
         try self.insert("a")
-        let own = try self.store.beginDigest()
+        let own = try self.store.reader.beginDigest()
         try self.replica.catchUp()
-        let other = try self.replica.store.beginDigest()
+        let other = try self.replica.store.reader.beginDigest()
         #expect(own.position == other.position)
         let digest = try own.compute()
         #expect(try other.compute() == digest)
         #expect(try self.store.tableHash() == digest)
         try self.insert("b")
-        #expect(try self.store.beginDigest().compute() != digest)
+        #expect(try self.store.reader.beginDigest().compute() != digest)
     }
 }

@@ -123,13 +123,8 @@ extension Statement {
     }
 }
 
-extension Store {
-    /// Begins to read all tables at the store's present position. Call it on the store's thread, outside a group, right
-    /// behind a mark; compute the digest on another thread.
-    package func beginDigest() throws(StoreError) -> TableDigest { try TableDigest(path: self.path) }
-}
-
 extension StoreReader {
-    /// Begins to read all tables at the newest position. Behind a mark, call it on the store's thread.
+    /// Begins to read all tables at the newest position. Behind a mark, call it on the store's thread and outside a
+    /// group; compute the digest on another thread.
     package func beginDigest() throws(StoreError) -> TableDigest { try TableDigest(path: self.path) }
 }

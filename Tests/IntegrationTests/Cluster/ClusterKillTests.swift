@@ -9,7 +9,8 @@ extension ProcessTests {
         private static let kills = ProcessInfo.processInfo.environment["NEST_CLUSTER_KILLS"].flatMap { Int($0) } ?? 3
 
         /// Kills the leader of three nodes again and again while clients write to all of them, and at the end all
-        /// nodes: every acknowledged write is there, no write is there twice or in part, and the three stores are equal table by table.
+        /// nodes: every acknowledged write is there, no write is there twice or in part, and the three stores are equal
+        /// table by table.
         ///
         /// The writers have one address each. Their library follows NOT_LEADER to the leader, and sends unanswered
         /// writes again with the same key.

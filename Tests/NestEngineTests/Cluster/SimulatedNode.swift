@@ -149,7 +149,7 @@ final class SimulatedNode {
         try self.start(isNew: false)
     }
 
-    func digest() throws -> Identifier128 { try self.store!.access { try self.store!.beginDigest() }.compute() }
+    func digest() throws -> Identifier128 { try self.store!.reader.beginDigest().compute() }
 
     /// What the node has committed is in the log, unless the log has lost it.
     private func checkPosition() throws {

@@ -53,8 +53,8 @@ enum PostgresPrograms {
     }
 
     /// Starts a process that waits for the end of the tests. If the server is there then, because the tests crashed or
-    /// were killed, it kills the server and its sessions, which may be frozen, and removes the directory. The signals of a terminal
-    /// do not end it.
+    /// were killed, it kills the server and its sessions, which may be frozen, and removes the directory. The signals
+    /// of a terminal do not end it.
     static func watch(_ server: pid_t, _ directory: String) throws -> ChildProcess {
         let script = """
             trap '' HUP INT TERM
