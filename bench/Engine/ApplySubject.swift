@@ -29,6 +29,7 @@ package final class ApplySubject {
         self.follower = try EngineSubject(store: Store(configuration, newHistoryID: Identifier128(high: 1, low: 3)))
         self.position = 0
         self.leader.perform(.lead(LogRecord.Writer(node: writer.node, epoch: 2), server, renewsHistory: nil))
+        self.leader.perform(.confirm)
         try self.catchUp()
     }
 
