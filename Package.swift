@@ -359,7 +359,9 @@ let package = Package(
         ),
         .testTarget(
             name: "NestBenchTests",
-            dependencies: ["NestModel", "NestProtocol", "nestbench", argumentParser, nioCore],
+            dependencies: [
+                "NestModel", "NestProtocol", "BenchEngine", "nestbench", "NestTestSupport", argumentParser, nioCore,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
