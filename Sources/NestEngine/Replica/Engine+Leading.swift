@@ -126,15 +126,18 @@ extension Engine {
 
     // MARK: Uncertainty
 
-    /// Ends the uncertainty about an append: pushes and answers what is in the log, refuses what is not.
+    /// Ends the uncertainty about the append of the record at a position: pushes and answers what is in the log,
+    /// refuses what is not. The outcome of another record, which an earlier engine of this node appended, changes
+    /// nothing.
     func settle(
         _ replica: EngineReplica,
         _ outcome: AppendOutcome,
+        of position: LogPosition,
         _ push: inout AppliedPush,
         now: Int64,
         _ effects: inout [EngineEffect]
     ) {
-        guard let open = replica.open, outcome != .unknown else { return }
+        guard let open = replica.open, outcome != .unknown, self.store.uncertain?.position == position else { return }
         do throws(StoreError) {
             let bulk = push.bulk
             let applied = try self.store.settle(outcome, isConcerned: { bulk.note($0) })

@@ -48,7 +48,8 @@ extension Engine {
             case .confirm: self.confirm(replica, &effects)
             case .follow: self.follow(replica, &effects)
             case .leader(let address): replica.leader = address
-            case .resolved(let outcome): self.settle(replica, outcome, &push, now: now, &effects)
+            case .resolved(let outcome, let position):
+                self.settle(replica, outcome, of: position, &push, now: now, &effects)
             case .unanswered: self.giveUp(replica, &effects)
             case .mark(let number): replica.marks.append(number)
             }

@@ -16,7 +16,7 @@ package enum LogInput: Sendable {
     /// The leader's address, for NOT_LEADER; `nil`: there is no leader, or it is not known.
     case leader(address: String?)
     /// The fate of the record whose append had no answer.
-    case resolved(AppendOutcome)
+    case resolved(AppendOutcome, of: LogPosition)
     /// The fate of that record has been open for `Limits.logAnswerSeconds`: its requests fail now.
     case unanswered
     /// Append a mark, behind which every node verifies its store. Answered by `ReplicaEvent.markAnswered`.

@@ -16,6 +16,7 @@ struct AppendSession {
         let after: LogPosition
 
         var position: Int64 { self.after.position + 1 }
+        var place: LogPosition { LogPosition(position: self.position, chain: self.chain) }
     }
 
     /// What is known after a step.

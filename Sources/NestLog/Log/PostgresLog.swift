@@ -67,15 +67,15 @@ package final class PostgresLog: ClusterLog {
         let id = Identifier128.random(using: &generator)
         self.node = LogNode(id: id, name: settings.node, address: settings.address, version: settings.version)
         self.secret = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        let log = PostgresSharedLog(self.address, store: self.store, node: id, onResolved: { _ in })
+        let log = PostgresSharedLog(self.address, store: self.store, node: id, onResolved: { _, _ in })
         self.appends = NIOLockedValueBox(Appends(log: log))
     }
 
     deinit { self.close() }
 
     /// Makes the log that the engine appends to, in place of the one before, which is closed. `onResolved`: called on
-    /// another thread, once after each `unknown`.
-    package func sharedLog(onResolved: @escaping @Sendable (AppendOutcome) -> Void) -> any SharedLog {
+    /// another thread, once after each `unknown`, with the record's place and its fate.
+    package func sharedLog(onResolved: @escaping @Sendable (LogPosition, AppendOutcome) -> Void) -> any SharedLog {
         let log = PostgresSharedLog(self.address, store: self.store, node: self.node.id, onResolved: onResolved)
         let old = self.appends.withLockedValue { appends in
             let old = appends.log

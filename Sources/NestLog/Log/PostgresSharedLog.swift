@@ -13,7 +13,7 @@ import Synchronization
 final class PostgresSharedLog: SharedLog {
     private let session: Mutex<AppendSession>
     private let resolver = DispatchQueue(label: "nest.log.append")
-    private let onResolved: @Sendable (AppendOutcome) -> Void
+    private let onResolved: @Sendable (LogPosition, AppendOutcome) -> Void
     private let state = NIOLockedValueBox(State())
 
     private struct State {
@@ -34,7 +34,7 @@ final class PostgresSharedLog: SharedLog {
         _ address: PostgresAddress,
         store: Int64,
         node: Identifier128,
-        onResolved: @escaping @Sendable (AppendOutcome) -> Void
+        onResolved: @escaping @Sendable (LogPosition, AppendOutcome) -> Void
     ) {
         self.session = Mutex(AppendSession(address, store: store, node: node))
         self.onResolved = onResolved
@@ -82,7 +82,7 @@ final class PostgresSharedLog: SharedLog {
                 usleep(UInt32(pause / .microseconds(1)))
             case .known(let outcome):
                 self.state.withLockedValue { $0.isBusy = false }
-                if !promise.fulfil(outcome) { self.onResolved(outcome) }
+                if !promise.fulfil(outcome) { self.onResolved(attempt.place, outcome) }
                 return
             }
         }

@@ -67,7 +67,7 @@ package final class ClusterMigration {
         self.removals = removals
         self.progress = progress
         let (resolved, signal) = (self.resolved, self.resolvedSignal)
-        self.shared = log.sharedLog { outcome in
+        self.shared = log.sharedLog { _, outcome in
             resolved.withLockedValue { $0 = outcome }
             signal.signal()
         }

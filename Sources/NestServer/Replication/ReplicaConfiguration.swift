@@ -3,16 +3,18 @@ import NestStore
 
 /// The log of a cluster as a node uses it: one side for the driver, and one for the engine.
 package struct ReplicaLog: Sendable {
+    package typealias OnResolved = @Sendable (LogPosition, AppendOutcome) -> Void
+
     package let log: any ClusterLog
-    /// Makes the engine's side. The argument is called with the outcome of an append that had no answer at first, on a
-    /// thread of the log.
-    package let sharedLog: @Sendable (_ onResolved: @escaping @Sendable (AppendOutcome) -> Void) -> any SharedLog
+    /// Makes the engine's side. The argument is called with the place and the outcome of an append that had no answer
+    /// at first, on a thread of the log.
+    package let sharedLog: @Sendable (_ onResolved: @escaping OnResolved) -> any SharedLog
     /// Takes the lead from any leader, and returns the new epoch: for a migration.
     package let seize: @Sendable () throws(LogFailure) -> Int64
 
     package init(
         log: any ClusterLog,
-        sharedLog: @escaping @Sendable (_ onResolved: @escaping @Sendable (AppendOutcome) -> Void) -> any SharedLog,
+        sharedLog: @escaping @Sendable (_ onResolved: @escaping OnResolved) -> any SharedLog,
         seize: @escaping @Sendable () throws(LogFailure) -> Int64
     ) {
         self.log = log

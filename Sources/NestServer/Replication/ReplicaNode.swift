@@ -130,7 +130,7 @@ final class ReplicaNode: Sendable {
         }
         let log = try self.configuration.connect()
         let shared = MeasuredLog(
-            log.sharedLog { [weak self] outcome in self?.resolved(outcome) },
+            log.sharedLog { [weak self] position, outcome in self?.resolved(position, outcome) },
             self.metrics
         )
         self.state.withLockedValue { state in
@@ -154,8 +154,8 @@ final class ReplicaNode: Sendable {
     /// Names the engine that hears of late outcomes; `nil`: there is none.
     func use(_ engine: EngineThread?) { self.state.withLockedValue { $0.engine = engine } }
 
-    private func resolved(_ outcome: AppendOutcome) {
-        self.state.withLockedValue { $0.engine }?.submit(CollectionOfOne(.log(.resolved(outcome))))
+    private func resolved(_ position: LogPosition, _ outcome: AppendOutcome) {
+        self.state.withLockedValue { $0.engine }?.submit(CollectionOfOne(.log(.resolved(outcome, of: position))))
     }
 
     /// Called once a second: records the metrics, and decides whether the node is ready.

@@ -76,6 +76,7 @@ package protocol SharedLog: AnyObject, Sendable {
     /// until the log has answered, at most `Limits.logCommitSeconds`.
     ///
     /// After `unknown` the implementation sends the very same record again until it knows, and then reports the outcome
-    /// once to whom the implementation was made for. Nothing else may be appended meanwhile.
+    /// once, with the record's position and chain, to whom the implementation was made for. Nothing else may be
+    /// appended meanwhile.
     func append(_ record: LogRecord, chain: Chain, after: LogPosition) -> AppendOutcome
 }

@@ -125,6 +125,18 @@ import Testing
         #expect(try self.fixture.send(other, self.fixture.insert("three")).reply?.receipt != nil)
     }
 
+    @Test func theFateOfAnotherRecordSettlesNothing() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        self.fixture.leader.appender!.nextFate = .arrivesWithoutAnswer
+        let waiting = try self.fixture.send(client, self.fixture.insert("one"))
+        let open = try #require(self.fixture.leader.appender?.open).position
+        let other = LogPosition(position: open.position, chain: .empty)
+        try self.fixture.leader.perform([.log(.resolved(.taken, of: other))])
+        #expect(client.replies[waiting.id] == nil && self.fixture.leader.engine!.isLeading)
+        try self.settle()
+        #expect(client.replies[waiting.id]?.receipt != nil)
+    }
+
     @Test func overtakenWritesAreRefusedWithNotLeader() throws {
         let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
         self.fixture.leader.appender!.nextFate = .neverArrives
@@ -165,8 +177,8 @@ import Testing
     }
 
     private func settle() throws {
-        let outcome = try #require(self.fixture.leader.appender?.retry())
-        try self.fixture.leader.perform([.log(.resolved(outcome))])
+        let (position, outcome) = try #require(self.fixture.leader.appender?.retry())
+        try self.fixture.leader.perform([.log(.resolved(outcome, of: position))])
     }
 
     private func welcome(of client: SimulatedClient) -> EngineWelcome? {

@@ -31,6 +31,9 @@ final class SimulatedLog: @unchecked Sendable {
         var bytes: LogBytes
         var chain: Chain
         var after: LogPosition
+
+        /// The record's place.
+        var position: LogPosition { LogPosition(position: self.after.position + 1, chain: self.chain) }
     }
 
     let mutant: Mutant?
@@ -262,8 +265,9 @@ final class SimulatedAppender: SharedLog, @unchecked Sendable {
     }
 
     /// Sends the append without an answer again. `nil`: there is none, or there is no answer again.
-    func retry() -> AppendOutcome? {
+    func retry() -> (LogPosition, AppendOutcome)? {
         guard !self.isCut, var append = self.open else { return nil }
+        let position = append.position
         self.log.sessions.insert(self.node)
         if self.log.mutant == .reencodingRetry { append = self.reencoded(append) }
         if self.isFaulty, self.random.oneIn(4) {
@@ -271,7 +275,7 @@ final class SimulatedAppender: SharedLog, @unchecked Sendable {
             return nil
         }
         self.open = nil
-        return self.log.insert(append, of: self.node)
+        return (position, self.log.insert(append, of: self.node))
     }
 
     private func reencoded(_ append: SimulatedLog.Append) -> SimulatedLog.Append {

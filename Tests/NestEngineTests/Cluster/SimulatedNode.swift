@@ -161,8 +161,8 @@ final class SimulatedNode {
 
     /// Performs what the machine wants, and what its threads would do meanwhile.
     func step() throws {
-        if self.random.oneIn(2), let outcome = self.appender?.retry() {
-            try self.perform([.log(.resolved(outcome))])
+        if self.random.oneIn(2), let (position, outcome) = self.appender?.retry() {
+            try self.perform([.log(.resolved(outcome, of: position))])
         }
         for _ in 0..<8 {
             guard let action = self.machine?.next(now: self.log.now) else { return }

@@ -133,7 +133,7 @@ final class TestWriter: @unchecked Sendable {
         self.fixture = fixture
         self.position = try position ?? fixture.start
         let outcomes = self.outcomes
-        self.shared = log.sharedLog { outcomes.add($0) }
+        self.shared = log.sharedLog { _, outcome in outcomes.add(outcome) }
     }
 
     /// Appends a record; goes on behind it if it is in the log.
