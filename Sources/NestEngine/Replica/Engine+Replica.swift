@@ -19,13 +19,13 @@ extension Engine {
         replica.isAtMark = false
         let hasPushed = self.handle(replica, now: now, &effects)
         guard wasLeading else {
-            // They came when this node did not lead; their sessions may have no number.
-            self.refuse(writes, replica.notLeader, &effects)
+            // They came when this node did not lead, or when it led before: their sessions may have other numbers now.
+            self.refuseWaiting(replica.notLeader, writes, &later, &effects)
             writes = []
             return false
         }
-        guard replica.refusal == nil else {
-            self.refuseWaiting(replica, writes, &later, &effects)
+        if let refusal = replica.refusal {
+            self.refuseWaiting(refusal, writes, &later, &effects)
             writes = []
             return false
         }
@@ -206,12 +206,11 @@ extension Engine {
 
     /// Refuses the writes of a batch and all that waited for their turn; the other requests of these connections go on.
     private func refuseWaiting(
-        _ replica: EngineReplica,
+        _ refusal: NestError,
         _ writes: [WriteRequest],
         _ later: inout [EngineInput],
         _ effects: inout [EngineEffect]
     ) {
-        guard let refusal = replica.refusal else { return }
         let waiting = self.turns.takeAll()
         for write in waiting.writes { self.connections.changed.note(write.connection) }
         self.refuse(waiting.writes + writes, refusal, &effects)

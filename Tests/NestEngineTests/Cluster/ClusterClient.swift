@@ -62,8 +62,9 @@ final class ClusterClient {
         self.write = Write(number: number, key: key, request: request)
     }
 
-    /// Sends the write, for the first time or again. `crashes`: the node ends before its effects leave it.
-    func send(newKey: Identifier128?, crashes: Bool) throws {
+    /// Sends the write, for the first time or again. `undoes`: an undo without a key follows in the same batch, and
+    /// needs a group of its own. `crashes`: the node ends before its effects leave it.
+    func send(newKey: Identifier128?, undoes: Bool, crashes: Bool) throws {
         guard var write = self.write, write.requestID == nil, let node else { return }
         if let newKey {
             write.key = newKey
@@ -73,7 +74,8 @@ final class ClusterClient {
         write.requestID = id
         write.wasSent = true
         self.write = write
-        try node.perform([input], isLast: crashes)
+        let undo = undoes ? [self.client.request(.undo(key: nil)).input] : []
+        try node.perform([input] + undo, isLast: crashes)
     }
 
     /// Takes the answer of the write, if there is one.

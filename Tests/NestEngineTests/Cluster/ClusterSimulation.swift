@@ -145,6 +145,7 @@ final class ClusterSimulation {
         let forgets = isRetry && self.log.mutant == .forgottenKey
         try client.send(
             newKey: forgets ? Identifier128.random(using: &self.random) : nil,
+            undoes: self.random.oneIn(8),
             crashes: self.step > 0 && self.random.oneIn(40)
         )
     }

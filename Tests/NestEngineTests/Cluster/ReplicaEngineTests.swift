@@ -137,6 +137,33 @@ import Testing
         #expect(client.replies[waiting.id]?.receipt != nil)
     }
 
+    @Test func writesThatWaitedBehindAnOvertakenOneAreRefusedToo() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        let other = try self.fixture.connect(session: 2, to: self.fixture.leader)
+        let first = try self.fixture.send(client, self.fixture.insert("zero"))
+        #expect(client.replies[first.id]?.receipt != nil)
+        try self.overtake()
+        // The undo needs the write before it in the journal: it waits for another group.
+        let (write, writing) = client.request(self.fixture.insert("one"))
+        let (undo, undoing) = client.request(.undo(key: nil))
+        let (read, reading) = client.request(.object(EngineFixture.root))
+        try self.fixture.leader.perform([writing, undoing, reading])
+        #expect(client.replies[write]?.error?.code == .notLeader)
+        #expect(client.replies[undo]?.error?.code == .notLeader)
+        #expect(client.replies[read] != nil && !self.fixture.leader.engine!.hasBacklog)
+        #expect(try self.fixture.send(other, self.fixture.insert("two")).reply?.error?.code == .notLeader)
+    }
+
+    /// Another node appends, and the leader does not know.
+    private func overtake() throws {
+        self.fixture.log.sessions.remove(self.fixture.leader.id)
+        for _ in 0..<200 where !self.fixture.follower.engine!.isLeading {
+            self.fixture.log.now += 2
+            try self.fixture.follower.step()
+        }
+        try #require(self.fixture.follower.engine!.isLeading && self.fixture.leader.engine!.isLeading)
+    }
+
     @Test func overtakenWritesAreRefusedWithNotLeader() throws {
         let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
         self.fixture.leader.appender!.nextFate = .neverArrives

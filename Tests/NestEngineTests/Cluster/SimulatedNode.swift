@@ -115,7 +115,8 @@ final class SimulatedNode {
 
     // MARK: Work
 
-    func perform(_ inputs: [EngineInput], isLast: Bool = false) throws {
+    /// `turn`: counts the turns that only a backlog has started.
+    func perform(_ inputs: [EngineInput], isLast: Bool = false, turn: Int = 0) throws {
         guard let engine else { return }
         let effects = engine.perform(inputs, now: self.now)
         if let failure = engine.failure { self.log.violations.append("node \(self.index): \(failure)") }
@@ -137,7 +138,9 @@ final class SimulatedNode {
         }
         try self.deliver(self, effects)
         try self.checkPosition()
-        if engine.hasBacklog { try self.perform([]) }
+        guard engine.hasBacklog else { return }
+        guard turn < 200 else { return self.log.violations.append("node \(self.index) has a backlog that stays") }
+        try self.perform([], turn: turn + 1)
     }
 
     /// Applies a record as a follower that has read it from the log.
