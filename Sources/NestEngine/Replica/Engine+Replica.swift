@@ -98,12 +98,18 @@ extension Engine {
                 replica.inputs.prepend(.entries(Array(entries[index...])))
                 return
             }
+            let applied: AppliedRecord
             do throws(StoreError) {
                 let bulk = push.bulk
-                let applied = try self.store.apply(entry, isConcerned: { bulk.note($0) })
-                try self.take(applied, replica, &push, now: now, &effects)
+                applied = try self.store.apply(entry, isConcerned: { bulk.note($0) })
             } catch {
                 return self.stopApplying(error, replica, &effects)
+            }
+            do throws(StoreError) {
+                try self.take(applied, replica, &push, now: now, &effects)
+            } catch {
+                // The store has the record, and is not given it again: its changes would never be pushed.
+                return self.health.fail(error)
             }
             if replica.hasEnded { return }
         }
