@@ -98,8 +98,8 @@ final class EngineReplica {
 
     static let unanswered = NestError(
         .storageFailure,
-        "the cluster's log has not answered for \(Limits.logAnswerSeconds) s: whether the write happened is not known; "
-            + "send it again with the same idempotency key"
+        "the cluster's log has not answered: whether the write happened is not known; send it again with the same "
+            + "idempotency key"
     )
 
     static let settling = NestError(

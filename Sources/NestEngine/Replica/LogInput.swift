@@ -17,7 +17,8 @@ package enum LogInput: Sendable {
     case leader(address: String?)
     /// The fate of the record whose append had no answer.
     case resolved(AppendOutcome, of: LogPosition)
-    /// The fate of that record has been open for `Limits.logAnswerSeconds`: its requests fail now.
+    /// The fate of that record has been open for `Limits.logAnswerSeconds`, or this node ends its work before it is
+    /// known: its requests fail now.
     case unanswered
     /// Append a mark, behind which every node verifies its store. Answered by `ReplicaEvent.markAnswered`.
     case mark(requestedBy: UInt64)

@@ -234,6 +234,8 @@ extension ReplicaMachine {
 
     mutating func end(_ reopening: ReplicaReopening) {
         self.duty = .ended
+        // Its fate is not looked up any more.
+        if self.uncertainSince != nil, !self.hasGivenUp { self.outbox.append(.input(.unanswered)) }
         self.outbox.append(.reopen(reopening))
     }
 

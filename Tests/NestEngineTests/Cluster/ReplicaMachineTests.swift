@@ -272,6 +272,20 @@ import Testing
         #expect(scene.done.count { if case .input(.unanswered) = $0 { true } else { false } } == 1)
     }
 
+    @Test func answersForAnOpenAppendBeforeTheStoreIsOpenedAgain() {
+        var scene = Scene()
+        scene.overview.leader = nil
+        scene.run(200)
+        scene.takeLead()
+        scene.machine.take(.uncertain, now: scene.now)
+        scene.overview.chainAtPosition = .empty
+        scene.run(1_500)
+        guard case .input(.unanswered)? = scene.done.first, case .reopen(.diverged)? = scene.done.last else {
+            Issue.record("\(scene.done)")
+            return
+        }
+    }
+
     // MARK: Snapshots
 
     @Test func theFirstFollowerTakesTheSnapshotsAndTheLeaderOnlyAlone() {
