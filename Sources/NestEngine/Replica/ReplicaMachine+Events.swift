@@ -23,13 +23,13 @@ extension ReplicaMachine {
             self.hasGivenUp = false
         case .settled:
             self.uncertainSince = nil
-            self.readThrough = self.state.position.position
+            self.readAgain()
         case .leadRefused:
             guard case .claiming(let claim) = self.duty else { return }
             self.duty = .claiming(Claim(epoch: claim.epoch))
             self.pausedUntil = now + self.timing.failureMax
         case .applyFailed:
-            self.readThrough = self.state.position.position
+            self.readAgain()
             self.pollAt = now + self.timing.failureMax
         case .damaged(let reason):
             self.damage = reason
@@ -50,6 +50,7 @@ extension ReplicaMachine {
     private mutating func take(_ state: LogState, _ now: Int64) {
         self.state = state
         self.readThrough = max(self.readThrough, state.position.position)
+        while let page = self.pages.first, page.last <= state.position.position { self.pages.removeFirst() }
         if let head, head <= state.position.position, self.uncertainSince == nil { self.caughtUpAt = now }
         guard case .claiming(var claim) = self.duty else { return }
         if state.writer.epoch > claim.epoch { return self.giveUpClaim(now) }
@@ -61,7 +62,7 @@ extension ReplicaMachine {
 
     /// The engine takes no writes any more, or its leader record was overtaken.
     private mutating func follow(_ now: Int64) {
-        self.readThrough = self.state.position.position
+        self.readAgain()
         self.pollAt = now
         switch self.duty {
         case .claiming(let claim):

@@ -174,6 +174,9 @@ extension ReplicaMachine {
         guard position == self.readThrough, self.uncertainSince == nil else { return }
         if case .claiming = self.duty { self.pollAt = now }
         self.readThrough = last.position.position
+        // The bytes of larger records are in files.
+        let bytes = entries.reduce(0) { $0 + ($1.bytes.isBody ? $1.bytes.count : 0) }
+        self.pages.append(Page(last: self.readThrough, bytes: bytes))
         self.head = max(self.head ?? 0, last.position.position)
         self.outbox.append(.input(.entries(entries)))
     }
@@ -218,7 +221,7 @@ extension ReplicaMachine {
     private mutating func stopLeading(_ now: Int64) {
         self.duty = .following
         self.replicatedSince = nil
-        self.readThrough = self.state.position.position
+        self.readAgain()
         self.overviewAt = now
         self.pollAt = now
         self.outbox.append(.input(.follow))

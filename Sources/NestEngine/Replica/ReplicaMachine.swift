@@ -77,6 +77,17 @@ package struct ReplicaMachine: Sendable {
         var isElected = false
     }
 
+    /// Records that were read together.
+    struct Page {
+        /// The position of the last one.
+        let last: Int64
+        /// Their bytes in memory.
+        let bytes: Int
+    }
+
+    /// The bytes of records in memory that the engine has not applied, from which on no more are read.
+    package static let unappliedBytesMax = 16 << 20
+
     /// Intervals in milliseconds.
     package struct Timing: Sendable {
         package var renew = Int64(Limits.leaseRenewSeconds) * 1_000
@@ -106,6 +117,8 @@ package struct ReplicaMachine: Sendable {
     var state: LogState
     /// The last record that the engine was given.
     var readThrough: Int64
+    /// The pages of records that the engine was given and has not applied.
+    var pages: Deque<Page> = []
     /// The newest position that was seen in the log.
     var head: Int64?
     var base: Int64 = 0
@@ -246,9 +259,17 @@ package struct ReplicaMachine: Sendable {
 
     /// Returns the next records to read, if the engine can take more.
     private func dueRecords(_ now: Int64) -> Action? {
-        let isFull = self.readThrough - self.state.position.position >= 2 * Int64(Limits.logPageRecordsMax)
+        let isFull =
+            self.readThrough - self.state.position.position >= 2 * Int64(Limits.logPageRecordsMax)
+            || self.pages.reduce(0) { $0 + $1.bytes } >= Self.unappliedBytesMax
         guard now >= self.pollAt, self.uncertainSince == nil, !isFull else { return nil }
         return .records(after: self.readThrough)
+    }
+
+    /// Reads from the store's position on: the engine may not have what it was given.
+    mutating func readAgain() {
+        self.readThrough = self.state.position.position
+        self.pages = []
     }
 
     /// Returns a new history id if acknowledged records may have been lost.

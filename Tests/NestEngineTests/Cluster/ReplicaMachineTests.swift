@@ -20,6 +20,8 @@ import Testing
         var snapshots: [LogSnapshot] = []
         var nodes: [LogNode] = []
         var recordBytes: Int64 = 0
+        /// The records that the next reads return.
+        var pages: [[LogEntry]] = []
         /// The state behind the leader record.
         var elected: LogState?
         /// What was done besides asking.
@@ -54,7 +56,9 @@ import Testing
                 case .wait(let time): self.now = min(max(time, self.now + 1), end)
                 case .overview: self.machine.report(.overview(self.overview), now: self.now)
                 case .server: self.machine.report(.server(self.server), now: self.now)
-                case .records: self.machine.report(.records([]), now: self.now)
+                case .records:
+                    let page = self.pages.isEmpty ? [] : self.pages.removeFirst()
+                    self.machine.report(.records(page), now: self.now)
                 case .claim:
                     self.done.append(action)
                     self.overview.epoch += 1
@@ -284,6 +288,30 @@ import Testing
             Issue.record("\(scene.done)")
             return
         }
+    }
+
+    @Test func readsOnlyAsManyBytesAheadOfTheEngineAsFitIntoMemory() {
+        var scene = Scene()
+        let body = LogBytes([UInt8](repeating: 0, count: Limits.logBodyBytesMax))
+        let count = Int64(ReplicaMachine.unappliedBytesMax / Limits.logBodyBytesMax / 2)
+        scene.pages = (0..<4).map { page in
+            (1...count).map { index in
+                let position = LogPosition(position: 5 + Int64(page) * count + index, chain: Self.chain)
+                return LogEntry(position: position, bytes: body)
+            }
+        }
+        scene.run(500)
+        #expect(scene.pages.count == 2)
+        var state = LogState(
+            store: 1,
+            position: scene.overview.head,
+            writer: .init(node: Self.other, epoch: 3),
+            server: scene.server
+        )
+        state.position.position = 5 + count
+        scene.machine.take(.applied(state), now: scene.now)
+        scene.run(500)
+        #expect(scene.pages.count == 1)
     }
 
     // MARK: Snapshots
