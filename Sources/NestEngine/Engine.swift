@@ -164,7 +164,10 @@ package final class Engine {
                     token: token,
                     subscriptionsMax: max
                 )
-                if !isWelcomed { effects.append(.welcome(id, EngineWelcome(self.store, sessionNumber: number))) }
+                if !isWelcomed {
+                    let shown = self.sessions.numbers.shown(number)
+                    effects.append(.welcome(id, EngineWelcome(self.store, sessionNumber: shown)))
+                }
                 self.scopes.retain(scope)
                 // Before the writes of the batch, so that small scopes are known at once.
                 self.readScopes()

@@ -11,7 +11,8 @@ public struct ServerDescription: Hashable, Sendable {
     /// The oldest revision from which a subscription can resume.
     public var oldestRevision: Revision
     public var modelHash: UInt64
-    /// The number of this client's session, as in `history`; 0: not known, because the server is a follower.
+    /// The number of this client's session, as in `history`; 0: not known, because the server is
+    /// a node of a cluster and the session had not written.
     public var sessionNumber: UInt64
     /// The role of this client, which determines its permissions.
     public var role: AccessRole

@@ -14,12 +14,16 @@ package final class SessionNumbers: Sendable {
         /// engine yet.
         var held: [UInt64: Int] = [:]
         var isAssigning = true
+        var isOfCluster = false
+        /// In a cluster: the numbers that only this node knows, because their sessions have not written yet.
+        var unsaved: Set<UInt64> = []
 
         mutating func number(of id: Identifier128) -> UInt64 {
             if let number = self.numbers[id] { return number }
             guard self.isAssigning else { return 0 }
             let number = self.next
             self.next += 1
+            if self.isOfCluster { self.unsaved.insert(number) }
             self.numbers[id] = number
             self.ids[number] = id
             return number
@@ -63,19 +67,32 @@ package final class SessionNumbers: Sendable {
         self.state.withLockedValue { state in
             state.numbers[id] = number
             state.ids[number] = id
+            state.unsaved.remove(number)
             state.next = max(state.next, number + 1)
         }
     }
 
     /// Notes a number that was assigned in an earlier run, so that it is not assigned again.
     func noteGiven(_ number: UInt64) {
-        self.state.withLockedValue { $0.next = max($0.next, number + 1) }
+        self.state.withLockedValue { state in
+            state.next = max(state.next, number + 1)
+            state.unsaved.remove(number)
+        }
+    }
+
+    /// Notes that the store has the session: its number is not assigned to another one any more.
+    func noteSaved(_ number: UInt64) { self.state.withLockedValue { _ = $0.unsaved.remove(number) } }
+
+    /// Returns the number for WELCOME: 0 while the next leader of a cluster may assign it to another session.
+    package func shown(_ number: UInt64) -> UInt64 {
+        self.state.withLockedValue { $0.unsaved.contains(number) ? 0 : number }
     }
 
     /// Forgets a session, unless its number is held. Returns whether it did.
     func remove(_ number: UInt64) -> Bool {
         self.state.withLockedValue { state in
             guard state.held[number] == nil, let id = state.ids.removeValue(forKey: number) else { return false }
+            state.unsaved.remove(number)
             if state.numbers[id] == number { state.numbers[id] = nil }
             return true
         }
@@ -90,6 +107,8 @@ package final class SessionNumbers: Sendable {
     func endAssigning(keeping known: some Sequence<UInt64>) {
         self.state.withLockedValue { state in
             state.isAssigning = false
+            state.isOfCluster = true
+            state.unsaved = []
             let known = Set(known)
             state.held = state.held.filter { known.contains($0.key) }
             for (number, id) in state.ids where !known.contains(number) {
@@ -105,6 +124,7 @@ package final class SessionNumbers: Sendable {
     func drop(_ number: UInt64) {
         self.state.withLockedValue { state in
             state.held[number] = nil
+            state.unsaved.remove(number)
             if let id = state.ids.removeValue(forKey: number) { state.numbers[id] = nil }
         }
     }

@@ -44,6 +44,7 @@ package final class Sessions {
 
     func noteSaved(_ session: Store.Session) {
         self.saved[session.number] = session.written
+        self.numbers.noteSaved(session.number)
     }
 
     subscript(number: UInt64) -> SessionStacks { self.stacks[number] ?? SessionStacks() }

@@ -6,7 +6,7 @@ public struct ConnectedClient: Hashable, Sendable {
     public var address: String
     /// The client's name, set by the client.
     public var name: String
-    /// The public number of its session, as the history shows it.
+    /// The public number of its session, as the history shows it; 0: not known when it connected.
     public var sessionNumber: UInt64
     /// Microseconds since 1970-01-01 UTC.
     public var connectedAt: Int64

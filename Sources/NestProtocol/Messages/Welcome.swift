@@ -14,8 +14,8 @@ package struct Welcome: Message, Equatable {
     /// The oldest revision at which a subscription may resume from the journal.
     package var oldestRevision: Revision
     package var modelHash: UInt64
-    /// The public number of the client's session, as `history` shows it; 0: not given yet, because only the leader of a
-    /// cluster gives numbers.
+    /// The public number of the client's session, as `history` shows it; 0: not certain yet, because the session of a
+    /// cluster has not written.
     package var sessionNumber: UInt64
     package var pingIntervalMilliseconds: Int
     package var requestsInFlightMax: Int

@@ -87,7 +87,8 @@ final class StandbyWorker {
         }
         // The engine registers the connection itself, and keeps the session's number for it.
         if claim.isRunning { share.sessions.release(number) }
-        share.welcome(id, .init(scope: scope, takesCompressed: takesCompressed), sessionNumber: number) { welcome in
+        let shown = share.sessions.shown(number)
+        share.welcome(id, .init(scope: scope, takesCompressed: takesCompressed), sessionNumber: shown) { welcome in
             self.context.deliver([.welcome(id, welcome)], self.context.memory.share())
         }
         self.standby.countAnswer()

@@ -47,7 +47,8 @@ struct ListClients: NestCommand {
             header: ["id", "address", "name", "session", "connected", "subs", "requests", "in", "out", "queued"],
             rows: clients.map { client in
                 [
-                    "c\(client.number)", client.address, client.name, "s\(client.sessionNumber)",
+                    "c\(client.number)", client.address, client.name,
+                    client.sessionNumber == 0 ? "" : "s\(client.sessionNumber)",
                     ShownText.time(microseconds: client.connectedAt), ShownText.number(client.subscriptions),
                 ]
                     + [client.requests, client.bytesIn, client.bytesOut, client.bytesQueued].map {

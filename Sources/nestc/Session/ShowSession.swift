@@ -30,7 +30,7 @@ struct ShowSession: NestCommand {
         let source =
             self.global.session != nil ? "--session" : environment("NEST_SESSION") != nil ? "NEST_SESSION" : nil
         let path = source == nil ? file.path : nil
-        // A follower of a cluster gives no numbers.
+        // A node of a cluster shows no number before the session has written.
         let number = await client.server.flatMap { $0.sessionNumber == 0 ? nil : Int64($0.sessionNumber) }
         let state = try await client.undoState()
         guard !self.global.json else {
