@@ -22,29 +22,13 @@ extension SocketTests {
             return task
         }
 
-        /// A session holds a lock, so that no append is executed until it ends.
-        private static func lock(_ fixture: LogFixture) async throws -> Task<String, any Error> {
-            let server = fixture.server
-            let task = Task { try await server.sql("BEGIN; LOCK TABLE nest.log IN SHARE MODE; SELECT pg_sleep(600)") }
-            try await waitUntil("the lock") {
-                try await server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1"
-            }
-            return task
-        }
-
-        private static func unlock(_ fixture: LogFixture) async throws {
-            try await fixture.server.sql(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-            )
-        }
-
         @Test func aServerThatIsKilledBeforeItExecutesAnAppendGetsItAgain() async throws {
             let fixture = try await LogFixture.started()
             let log = try fixture.node("a")
             let writer = try TestWriter(log, fixture)
             let outcomes = writer.outcomes
             #expect(try writer.append("1") == .appended)
-            let lock = try await Self.lock(fixture)
+            let lock = try await fixture.lock()
             let append = try await Self.append("2", writer, fixture)
             try await fixture.server.killNow()
             _ = try? await lock.value
@@ -109,13 +93,13 @@ extension SocketTests {
             let log = try fixture.node("a")
             let writer = try TestWriter(log, fixture)
             let outcomes = writer.outcomes
-            _ = try await Self.lock(fixture)
+            try await fixture.lock()
             let append = try await Self.append("1", writer, fixture)
             #expect(try await append.value == .unknown)
             #expect(throws: LogFailure.self) { try log.claim(isSessionGone: false) }
             let sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'nestd a'"
             #expect(try await fixture.server.sql(sessions) == "2")
-            try await Self.unlock(fixture)
+            try await fixture.unlock()
             #expect(try await outcomes.first() == .appended)
             #expect(try fixture.texts(log) == ["1"])
         }

@@ -39,6 +39,21 @@ struct LogFixture {
         try PostgresLog(self.settings(name, url: url))
     }
 
+    /// A session locks the records, so that no append is executed until `unlock` ends it.
+    @discardableResult
+    func lock(_ mode: String = "SHARE") async throws -> Task<String, any Error> {
+        let server = self.server
+        let task = Task { try await server.sql("BEGIN; LOCK TABLE nest.log IN \(mode) MODE; SELECT pg_sleep(600)") }
+        try await waitUntil("the lock") {
+            try await server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1"
+        }
+        return task
+    }
+
+    func unlock() async throws {
+        try await self.server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+    }
+
     func snapshot(at position: LogPosition, parts: Int = 2) -> LogSnapshot {
         LogSnapshot(
             position: position,
