@@ -111,6 +111,9 @@ struct AppendSession {
 
     /// Claims the lead.
     mutating func claim(_ claimed: Claimed) throws(PostgresFailure) -> Claim {
+        guard self.pending == nil || self.pending == .claim else {
+            throw .lost("the fate of a record of this node is not known yet")
+        }
         do throws(PostgresFailure) {
             try self.connect()
             let connection = self.connection!

@@ -107,10 +107,10 @@ final class PostgresSharedLog: SharedLog {
 
     /// Claims the lead for this node: returns the epoch, or `nil` if another node leads.
     func claim(_ claimed: AppendSession.Claimed) throws(LogFailure) -> Int64? {
-        guard !self.state.withLockedValue({ $0.isBusy }) else {
-            throw .unavailable("the fate of a record of this node is not known yet")
-        }
+        try self.checkIdle()
         return try self.session.withLock { (session) throws(LogFailure) in
+            // The engine may have begun to append.
+            try self.checkIdle()
             do throws(PostgresFailure) {
                 switch try session.claim(claimed) {
                 case .leading(let epoch):
@@ -127,6 +127,11 @@ final class PostgresSharedLog: SharedLog {
                 throw error.logFailure
             }
         }
+    }
+
+    private func checkIdle() throws(LogFailure) {
+        guard self.state.withLockedValue({ $0.isBusy }) else { return }
+        throw .unavailable("the fate of a record of this node is not known yet")
     }
 
     /// Ends the session. A record whose fate is open stays so.
