@@ -72,6 +72,12 @@ struct AppendSession {
 
     var isConnected: Bool { self.pending != nil || (self.connection?.isAlive() ?? false) }
 
+    /// Whether a step sends a record without connecting or reading first, and so waits no longer than its deadline.
+    var canAppendAtOnce: Bool {
+        guard self.pending == nil, let connection, connection.isAlive() else { return false }
+        return self.claimedTimeline.map { $0 == connection.server.timeline } ?? true
+    }
+
     /// Connects if the session has ended. `isLeaderSessionGone` of other nodes depends on the lock that it takes.
     mutating func connect() throws(PostgresFailure) {
         guard !self.isConnected else { return }

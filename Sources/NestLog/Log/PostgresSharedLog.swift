@@ -63,10 +63,10 @@ final class PostgresSharedLog: SharedLog {
 
     /// The usual way: one round trip on the engine's thread. Returns `nil` if it takes more than that.
     private func tryAtOnce(_ attempt: AppendSession.Attempt, until deadline: Deadline) -> AppendOutcome? {
-        // Connecting, and the parts of a large record, may take longer than the engine waits.
+        // Connecting, reading, and the parts of a large record may take longer than the engine waits.
         guard attempt.record.bytes.isBody else { return nil }
         let step = self.session.withLockIfAvailable { session in
-            session.isConnected ? session.step(attempt, until: deadline) : nil
+            session.canAppendAtOnce ? session.step(attempt, until: deadline) : nil
         }
         if case .known(let outcome)?? = step { return outcome }
         return nil
