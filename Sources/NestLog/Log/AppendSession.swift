@@ -26,6 +26,8 @@ struct AppendSession {
         case again(Duration)
         /// The answer has not arrived yet.
         case waiting
+        /// The log was truncated beyond the record, so that its fate cannot be found out any more.
+        case unresolvable
     }
 
     /// A statement that was sent and is not answered. Its session is kept while it lives: a statement that waits for a
@@ -255,8 +257,8 @@ struct AppendSession {
             return nil
         }
         guard !row.isNull(2) else { return .known(.behind) }
-        // Records up to here are gone, and with them the answer. This node joins again from a snapshot, as a follower.
-        guard try row.long(2) < attempt.position else { return .known(.taken) }
+        // Records up to here are gone. What was sent and not answered may be one of them.
+        guard try row.long(2) < attempt.position else { return self.isOpen ? .unresolvable : .known(.taken) }
         guard !row.isNull(1), try row.bytes(1) == attempt.after.chain.bytes else { return .known(.behind) }
         return mayAppend ? .again(Self.shortPause) : .known(.taken)
     }

@@ -84,6 +84,11 @@ final class PostgresSharedLog: SharedLog {
                 self.state.withLockedValue { $0.isBusy = false }
                 if !promise.fulfil(outcome) { self.onResolved(attempt.place, outcome) }
                 return
+            case .unresolvable:
+                // The outcome stays unknown. The node's store is behind the log's base too, so that it joins again.
+                self.state.withLockedValue { $0.isBusy = false }
+                _ = promise.fulfil(.unknown)
+                return
             }
         }
     }
