@@ -46,7 +46,11 @@ struct AppendSession {
     private var connection: PostgresConnection?
     /// The timeline of the server when this node claimed the lead.
     private var claimedTimeline: UInt32?
-    private var pending: Pending?
+    private var pending: Pending? {
+        didSet { self.silence = Deadline(after: Self.silenceTime) }
+    }
+    /// When to ask whether the server still executes what is pending.
+    private var silence = Deadline(after: .zero)
     /// The number of the record on its way.
     private var current: Int?
     /// An attempt with this record may still be executed.
@@ -56,6 +60,8 @@ struct AppendSession {
 
     /// Time for a statement that does not wait for a standby.
     private static let answerTime = Duration.seconds(5)
+    /// Time without an answer after which it may have been lost on the way, although the connection has not ended.
+    private static let silenceTime = Duration.seconds(2 * Limits.logCommitSeconds)
     /// Time for a part of a large record, which may be slow to send.
     private static let partTime = Duration.seconds(30)
     /// Other nodes take the lead when they have not seen the leader's session for a moment. After a restart of the
@@ -136,7 +142,10 @@ struct AppendSession {
                 try connection.send(LogStatements.claim, values)
                 self.pending = .claim
             }
-            guard let result = try connection.result(until: deadline) else { return .waiting }
+            guard let result = try connection.result(until: deadline) else {
+                try self.checkSilence()
+                return .waiting
+            }
             self.pending = nil
             guard !result.hasWarning, let epoch = try result.rows.first?.long(0) else { return .refused }
             self.claimedTimeline = connection.server.timeline
@@ -191,8 +200,33 @@ struct AppendSession {
                 return .again(.zero)
             }
         }
-        guard let result = try connection.result(until: deadline) else { return .waiting }
+        guard let result = try connection.result(until: deadline) else {
+            try self.checkSilence()
+            return .waiting
+        }
         return self.step(after: result)
+    }
+
+    /// Throws `lost` if no answer will come: the connection lives, and has lost what was sent or what was answered.
+    private mutating func checkSilence() throws(PostgresFailure) {
+        guard self.silence.isOver else { return }
+        self.silence = Deadline(after: Self.silenceTime)
+        if self.isAnswerLost() { throw .lost("PostgreSQL has answered, or got nothing, and no answer has arrived") }
+    }
+
+    /// Asks in another session whether the server still executes what is pending. If it does, its answer counts: what
+    /// waits for a standby or a lock is neither cancelled nor sent again, and holds no more than its one session.
+    mutating func isAnswerLost() -> Bool {
+        guard self.pending != nil, let server = self.connection?.server else { return false }
+        do throws(PostgresFailure) {
+            let other = try self.connector.connect()
+            if other.server.timeline != server.timeline { return true }
+            let deadline = Deadline(after: Self.answerTime)
+            let result = try other.perform(LogStatements.isExecuting, [.int(server.processID)], until: deadline)
+            return try result.rows.first.map { (row) throws(PostgresFailure) in try !row.bool(0) } ?? false
+        } catch {
+            return false
+        }
     }
 
     /// The answer to what was pending.

@@ -32,6 +32,13 @@ enum LogStatements {
         "SELECT pg_logical_emit_message(true, 'nest', ''::text)"
     )
 
+    /// Whether a process of the server executes a statement; also if this role cannot see it.
+    static let isExecuting = PostgresStatement(
+        "is_executing",
+        [.int],
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND coalesce(state, '') NOT LIKE 'idle%')"
+    )
+
     /// A former attempt may have left parts only if its record was deleted by hand.
     static let clearParts = PostgresStatement(
         "clear_parts",

@@ -8,6 +8,8 @@ struct PostgresServerFacts: Sendable {
     private(set) var place = ""
     private(set) var timeline: UInt32 = 0
     private(set) var isInRecovery = false
+    /// Of the session.
+    private(set) var processID: Int32 = 0
     private var syncs = true
     private var writesFullPages = true
 
@@ -35,7 +37,8 @@ struct PostgresServerFacts: Sendable {
         SET default_transaction_isolation = 'read committed'; SET search_path = pg_catalog;
         SET plan_cache_mode = force_generic_plan; SET jit = off;
         SELECT current_setting('server_version'), \(Self.timelineExpression)::text,
-            pg_is_in_recovery()::text, current_setting('fsync'), current_setting('full_page_writes')
+            pg_is_in_recovery()::text, current_setting('fsync'), current_setting('full_page_writes'),
+            pg_backend_pid()::text
         """
     }
 
@@ -56,6 +59,7 @@ struct PostgresServerFacts: Sendable {
         self.isInRecovery = try row.text(2) == "true"
         self.syncs = try row.text(3) == "on"
         self.writesFullPages = try row.text(4) == "on"
+        self.processID = Int32(try row.text(5)) ?? 0
         self.place = place
     }
 
