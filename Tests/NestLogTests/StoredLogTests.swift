@@ -30,6 +30,45 @@ extension SocketTests {
             #expect(try log.recordBytes(after: 23) == 0)
         }
 
+        /// A long log is read once, not at each survey.
+        @Test func recordsAreCountedOnce() async throws {
+            let fixture = try await LogFixture.started()
+            let log = try fixture.node("a")
+            let added = 2 * PostgresLog.countRows + 7
+            try await fixture.server.sql(
+                """
+                INSERT INTO nest.log (store, position, chain, epoch, kind, revision, body)
+                SELECT 1, n, decode(repeat('00', 16), 'hex'), 0, 1, 1, '123' FROM generate_series(1, \(added)) n
+                """
+            )
+            var bytes: Int64 = 0
+            while bytes < 3 * added {
+                let more = try log.recordBytes(after: 0)
+                try #require(more > bytes)
+                bytes = more
+            }
+            #expect(bytes == 3 * added)
+            try await fixture.server.sql("UPDATE nest.log SET body = '12345' WHERE position <= 10")
+            #expect(try log.recordBytes(after: 0) == bytes)
+            #expect(try log.recordBytes(after: added - 1) == 3)
+            #expect(try log.recordBytes(after: added) == 0)
+        }
+
+        /// The lease must not end because counting takes long.
+        @Test func leasesAreRenewedWhileRecordsAreCounted() async throws {
+            let fixture = try await LogFixture.started()
+            let log = try fixture.node("a")
+            #expect(try TestWriter(log, fixture).append("1") == .appended)
+            try await fixture.lock("ACCESS EXCLUSIVE")
+            let count = Task { try await blocking { try log.recordBytes(after: 0) } }
+            let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'relation' AND query LIKE '%octet%'"
+            try await waitUntil("the count waits") { try await fixture.server.sql(waiting) == "1" }
+            try log.renewLease()
+            #expect(try log.nodes().map(\.name) == ["a"])
+            try await fixture.unlock()
+            #expect(try await count.value > 0)
+        }
+
         @Test func truncationKeepsTheNewestRecord() async throws {
             let fixture = try await LogFixture.started()
             let log = try fixture.node("a")

@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import NestModel
 import NestProtocol
 import NestStore
@@ -8,6 +9,10 @@ extension PostgresLog {
     /// The most rows that one statement removes.
     private static let batchRows: Int64 = 1_000
     private static let batchParts: Int64 = 64
+    /// The records that one statement counts, which takes a fraction of a second.
+    static let countRows: Int64 = 50_000
+    /// The time after which the rest is left to the next count.
+    private static let countTime = Duration.seconds(1)
 
     package func records(
         after position: Int64,
@@ -88,10 +93,37 @@ extension PostgresLog {
         try self.session.deleteAll(Self.deleteRecords, [.long(self.store), .long(base), .long(Self.batchRows)])
     }
 
+    /// On the session for snapshots, so that leases do not wait for it.
     package func recordBytes(after position: Int64) throws(LogFailure) -> Int64 {
-        let values: [PostgresValue] = [.long(self.store), .long(position), .long(Int64(Limits.logPartBytes))]
-        let row = try self.session.perform(Self.size, values).rows.first
-        return try Self.read { () throws(PostgresFailure) in try row?.long(0) ?? 0 }
+        var count = self.recordCount.withLockedValue { $0 }
+        if count.after != position { count = RecordCount(after: position) }
+        let deadline = Deadline(after: Self.countTime)
+        var isEnd = false
+        while !isEnd {
+            let values: [PostgresValue] = [.long(self.store), .long(count.through), .long(Int64(Limits.logPartBytes))]
+            let row = try self.snapshotSession.perform(Self.size, values).rows.first
+            try Self.read { () throws(PostgresFailure) in
+                guard let row else { throw .damaged("a SELECT without a row") }
+                count.bytes += try row.long(0)
+                count.through = try row.long(1)
+                isEnd = try row.long(2) < Self.countRows || deadline.isOver
+            }
+            self.recordCount.withLockedValue { $0 = count }
+        }
+        return count.bytes
+    }
+
+    /// The records that were counted behind a position. Records do not change, so each is read once. After a failover
+    /// that lost records the sum is an estimate.
+    struct RecordCount: Sendable {
+        let after: Int64
+        var through: Int64
+        var bytes: Int64 = 0
+
+        init(after position: Int64) {
+            self.after = position
+            self.through = position
+        }
     }
 
     // MARK: Statements
@@ -147,12 +179,16 @@ extension PostgresLog {
         """
     )
 
+    /// Of `countRows` positions, which have no gap behind the base. A range bounds the scan under any plan; with LIMIT, a
+    /// server without statistics would read and sort all records.
     private static let size = PostgresStatement(
         "size",
         [.long, .long, .long],
         """
-        SELECT coalesce(sum(octet_length(body) + parts * $3), 0)::bigint FROM nest.log
-        WHERE store = $1 AND position > $2
+        SELECT coalesce(sum(octet_length(l.body) + l.parts * $3), 0)::bigint, coalesce(max(l.position), $2), count(*)
+        FROM nest.log l WHERE l.store = $1
+            AND l.position > greatest($2, (SELECT base FROM nest.store WHERE store = $1))
+            AND l.position <= greatest($2, (SELECT base FROM nest.store WHERE store = $1)) + \(PostgresLog.countRows)
         """
     )
 }

@@ -44,6 +44,7 @@ package final class PostgresLog: ClusterLog {
     /// Other nodes prove with it that they can read the log.
     private let secret: [UInt8]
     private let appends: NIOLockedValueBox<Appends>
+    let recordCount = NIOLockedValueBox(RecordCount(after: 0))
 
     private struct Appends: Sendable {
         var log: PostgresSharedLog

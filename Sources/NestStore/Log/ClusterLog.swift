@@ -183,7 +183,7 @@ package protocol ClusterLog: AnyObject, Sendable {
     func note(position: Int64) throws(LogFailure)
     /// Removes the records up to a position, and the base is raised first. Never removes the newest.
     func truncate(through position: Int64) throws(LogFailure)
-    /// Returns the bytes of the records after a position, at most.
+    /// Returns the bytes of the records after a position, as far as they were counted: several calls count a long log.
     func recordBytes(after position: Int64) throws(LogFailure) -> Int64
 
     // MARK: Snapshots
