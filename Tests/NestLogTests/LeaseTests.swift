@@ -88,6 +88,24 @@ extension SocketTests {
             #expect(try a.nodes().isEmpty)
         }
 
+        /// A failover must not lose a doubt.
+        @Test func aDoubtIsSetWhenTheStandbyHasIt() async throws {
+            let fixture = try await LogFixture.started()
+            let standby = try await fixture.server.standby(isSynchronous: true)
+            let (a, b) = (try fixture.node("a"), try fixture.node("b"))
+            try a.renewLease()
+            await standby.freeze()
+            #expect(throws: LogFailure.self) { try a.setDoubt(true) }
+            #expect(throws: LogFailure.self) { try a.setDoubt(true) }
+            // The wait neither locks the store nor takes another session each time.
+            try b.release()
+            let sessions = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+            #expect(try await fixture.server.sql(sessions) == "1")
+            await standby.thaw()
+            try a.setDoubt(true)
+            #expect(try b.overview(position: 0).doubt)
+        }
+
         @Test func doubtsAndVerificationsAreForAllNodes() async throws {
             let fixture = try await LogFixture.started()
             let (a, b) = (try fixture.node("a"), try fixture.node("b"))

@@ -57,12 +57,6 @@ extension PostgresLog {
         """
     )
 
-    static let doubt = PostgresStatement(
-        "doubt",
-        [.long, .bool],
-        "UPDATE nest.store SET doubt = $2 WHERE store = $1"
-    )
-
     static let note = PostgresStatement(
         "note",
         [.long, .uuid, .long],

@@ -6,7 +6,7 @@ import NestStore
 /// The log of one store in PostgreSQL, as one node uses it. Any thread may call any function: they take turns for each
 /// statement, so that none waits for a long one.
 ///
-/// Three sessions: one appends and claims, one for snapshots, one for the rest.
+/// Three sessions: one appends and claims, one for snapshots, one for the rest. A fourth lasts while a doubt is set.
 package final class PostgresLog: ClusterLog {
     /// Where the log is, and which node uses it.
     package struct Settings: Sendable {
@@ -40,6 +40,7 @@ package final class PostgresLog: ClusterLog {
     package let store: Int64
     let session: PostgresSession
     let snapshotSession: PostgresSession
+    private let doubts: DoubtSession
     private let address: PostgresAddress
     /// Other nodes prove with it that they can read the log.
     private let secret: [UInt8]
@@ -63,6 +64,7 @@ package final class PostgresLog: ClusterLog {
         self.address = try settings.parsedAddress()
         self.session = PostgresSession(self.address)
         self.snapshotSession = PostgresSession(self.address)
+        self.doubts = DoubtSession(self.address)
         self.store = try LogCatalog(self.session).store(named: settings.storeName)
         var generator = SystemRandomNumberGenerator()
         let id = Identifier128.random(using: &generator)
@@ -92,6 +94,7 @@ package final class PostgresLog: ClusterLog {
         self.appends.withLockedValue { $0.log }.close()
         self.session.close()
         self.snapshotSession.close()
+        self.doubts.close()
     }
 
     /// Reads rows: one that is not as its table declares is damage of the log.
@@ -177,7 +180,7 @@ package final class PostgresLog: ClusterLog {
     }
 
     package func setDoubt(_ doubt: Bool) throws(LogFailure) {
-        try self.session.perform(Self.doubt, [.long(self.store), .bool(doubt)])
+        try self.doubts.set(doubt, of: self.store)
     }
 
     package func note(position: Int64) throws(LogFailure) {
