@@ -302,7 +302,10 @@ let package = Package(
         ),
         .testTarget(
             name: "NestLogTests",
-            dependencies: ["NestModel", "NestProtocol", "NestStore", "NestLog", "NestTestSupport", concurrencyHelpers],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestStore", "NestLog", "ChaosProxy", "NestTestSupport",
+                concurrencyHelpers,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
