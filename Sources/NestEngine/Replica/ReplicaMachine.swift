@@ -28,7 +28,7 @@ package struct ReplicaMachine: Sendable {
         case note(position: Int64)
         /// Report `surveyed`.
         case survey
-        /// Remove snapshots, and then the records up to a position. Report `done`.
+        /// Remove snapshots, and then the records up to a position. Report `done` when that has begun.
         case truncate(through: Int64, removing: [LogSnapshot])
         /// Take a snapshot on another thread. Report `snapshotTaken` when it has ended; no other report.
         case snapshot

@@ -85,12 +85,16 @@ extension PostgresLog {
         .unavailable("a large record cannot be stored here while it is read: \(error)")
     }
 
-    package func truncate(through position: Int64) throws(LogFailure) {
-        let row = try self.session.perform(Self.raiseBase, [.long(self.store), .long(position)]).rows.first
+    @discardableResult package func truncate(through position: Int64) throws(LogFailure) -> Bool {
+        let row = try self.snapshotSession.perform(Self.raiseBase, [.long(self.store), .long(position)]).rows.first
         guard let row else { throw .unusable("the store was removed from the log") }
         let base = try Self.read { () throws(PostgresFailure) in try row.long(0) }
-        try self.session.deleteAll(Self.deleteParts, [.long(self.store), .long(base), .long(Self.batchParts)])
-        try self.session.deleteAll(Self.deleteRecords, [.long(self.store), .long(base), .long(Self.batchRows)])
+        let place: [PostgresValue] = [.long(self.store), .long(base)]
+        let parts = try self.snapshotSession.perform(Self.deleteParts, place + [.long(Self.batchParts)]).affected
+        // The parts of a record go first, so that none is left without it.
+        guard parts < Self.batchParts else { return true }
+        let records = try self.snapshotSession.perform(Self.deleteRecords, place + [.long(Self.batchRows)]).affected
+        return records >= Self.batchRows
     }
 
     /// On the session for snapshots, so that leases do not wait for it.

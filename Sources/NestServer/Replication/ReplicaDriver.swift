@@ -62,7 +62,7 @@ final class ReplicaDriver: Sendable {
     func start(at state: LogState) {
         self.thread.start()
         self.thread.submit { _ in
-            // Reading or removing large records may take longer than a lease lasts.
+            // Reading large records may take longer than a lease lasts.
             let keeper = LeaseKeeper(self.log) { [weak self] in self?.isBusy ?? false }
             defer { keeper.stop() }
             let random = SystemRandomNumberGenerator()
@@ -192,9 +192,8 @@ final class ReplicaDriver: Sendable {
         case .note(let position): try self.log.note(position: position)
         case .survey: return .surveyed(try self.survey())
         case .truncate(let position, let removed):
-            try self.log.remove(removed)
-            try self.log.truncate(through: position)
-            self.journal.truncated(through: position, snapshots: removed.count)
+            // Removing takes long: this thread reads the log meanwhile.
+            self.snapshots.truncate(through: position, removing: removed)
         case .snapshot, .input, .reopen, .stop, .wait:
             preconditionFailure("\(action) has no report")
         }

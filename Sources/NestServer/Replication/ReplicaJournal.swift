@@ -149,6 +149,10 @@ final class ReplicaJournal: Sendable {
         self.logger.info("cluster.truncated", metadata: ["through": "\(position)", "snapshots": "\(snapshots)"])
     }
 
+    func truncationFailed(_ reason: String) {
+        self.logger.warning("cluster.truncation_failed", metadata: ["reason": "\(reason)"])
+    }
+
     func verified(_ verification: LogVerification) {
         self.logger.info(
             "cluster.verified",

@@ -6,7 +6,8 @@ import NestModel
 import NestProtocol
 import NestStore
 
-/// Makes a snapshot of the open store and adds it to the log, on a thread of its own: leases are renewed meanwhile.
+/// Makes a snapshot of the open store and adds it to the log, and removes what the log no longer needs, on a thread of
+/// its own: the driver goes on meanwhile.
 final class SnapshotTaker: Sendable {
     private let log: any ClusterLog
     private let reader: StoreReader
@@ -14,6 +15,8 @@ final class SnapshotTaker: Sendable {
     private let bytesLeftMin: Int
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private let stopSignal = NIOLockedValueBox(false)
+    /// Whether a truncation has been asked for and has not ended.
+    private let isTruncating = NIOLockedValueBox(false)
 
     /// `bytesLeftMin`: the bytes that stay free on the store's disk.
     init(_ log: any ClusterLog, _ reader: StoreReader, _ journal: ReplicaJournal, bytesLeftMin: Int) {
@@ -30,6 +33,30 @@ final class SnapshotTaker: Sendable {
             guard case .active = state, !self.isStopping else { return ended(false) }
             ThreadPriority.lower()
             ended(self.take())
+        }
+    }
+
+    /// Removes snapshots, and then the records up to a position, in batches until the node stops: what is left then
+    /// goes with the next truncation. Does nothing while another one runs.
+    func truncate(through position: Int64, removing removed: [LogSnapshot]) {
+        let isFree = self.isTruncating.withLockedValue { isTruncating in
+            defer { isTruncating = true }
+            return !isTruncating
+        }
+        guard isFree else { return }
+        self.thread.submit { state in
+            defer { self.isTruncating.withLockedValue { $0 = false } }
+            guard case .active = state else { return }
+            do throws(LogFailure) {
+                try self.log.remove(removed)
+                while !self.isStopping {
+                    guard try self.log.truncate(through: position) else {
+                        return self.journal.truncated(through: position, snapshots: removed.count)
+                    }
+                }
+            } catch {
+                if !self.isStopping { self.journal.truncationFailed("\(error)") }
+            }
         }
     }
 

@@ -181,8 +181,9 @@ package protocol ClusterLog: AnyObject, Sendable {
     func setDoubt(_ doubt: Bool) throws(LogFailure)
     /// Notes this node's position, for the cluster's status.
     func note(position: Int64) throws(LogFailure)
-    /// Removes the records up to a position, and the base is raised first. Never removes the newest.
-    func truncate(through position: Int64) throws(LogFailure)
+    /// Removes records up to a position, and the base is raised first. Never removes the newest. Returns whether more
+    /// are left: call it again.
+    @discardableResult func truncate(through position: Int64) throws(LogFailure) -> Bool
     /// Returns the bytes of the records after a position, as far as they were counted: several calls count a long log.
     func recordBytes(after position: Int64) throws(LogFailure) -> Int64
 
