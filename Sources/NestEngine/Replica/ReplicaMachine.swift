@@ -274,8 +274,7 @@ package struct ReplicaMachine: Sendable {
 
     /// Returns a new history id if acknowledged records may have been lost.
     private mutating func newHistory(_ server: LogServer) -> Identifier128? {
-        let known = self.state.server
-        guard self.doubt || server.timeline != known.timeline && !known.isReplicated else { return nil }
+        guard self.state.mustRenewHistory(on: server, doubt: self.doubt) else { return nil }
         return Identifier128.random(using: &self.random)
     }
 

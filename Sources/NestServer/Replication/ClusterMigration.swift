@@ -208,12 +208,11 @@ package final class ClusterMigration {
     }
 
     private func lead(_ store: Store, _ epoch: Int64) throws(Failure) {
-        let log = self.log
-        let server = try self.logging { () throws(LogFailure) in try log.server() }
         let writer = LogRecord.Writer(node: self.log.node.id, epoch: epoch)
         for _ in 0..<Self.leadAttemptsMax {
+            let (server, historyID) = try self.serverAndHistory(store)
             do throws(StoreError) {
-                _ = try store.lead(as: writer, server: server, historyID: store.historyID, now: WallClock.now())
+                _ = try store.lead(as: writer, server: server, historyID: historyID, now: WallClock.now())
                 return
             } catch {
                 switch error {
@@ -232,6 +231,19 @@ package final class ClusterMigration {
             try self.applyTail(store)
         }
         throw .overtaken
+    }
+
+    /// Returns the log's server, and the history of the store from now on: by the rule of any other leader. A doubt
+    /// stays, for the next leader.
+    private func serverAndHistory(_ store: Store) throws(Failure) -> (server: LogServer, historyID: Identifier128) {
+        guard let state = store.logState else { preconditionFailure("a replica") }
+        let log = self.log
+        let (overview, server) = try self.logging { () throws(LogFailure) in
+            (try log.overview(position: state.position.position), try log.server())
+        }
+        guard state.mustRenewHistory(on: server, doubt: overview.doubt) else { return (server, store.historyID) }
+        var generator = SystemRandomNumberGenerator()
+        return (server, Identifier128.random(using: &generator))
     }
 
     private func open(_ model: ManagedObjectModel, migrates: Bool) throws(Failure) -> Store {

@@ -40,6 +40,12 @@ package struct LogState: Hashable, Sendable {
         self.server = server
     }
 
+    /// Whether the next leader must begin a new history, because acknowledged records may have been lost. `doubt`: a
+    /// node was ahead of the log.
+    package func mustRenewHistory(on server: LogServer, doubt: Bool) -> Bool {
+        doubt || server.timeline != self.server.timeline && !self.server.isReplicated
+    }
+
     /// The state behind a record.
     func behind(_ record: LogRecord, at position: LogPosition) -> LogState {
         var state = LogState(
