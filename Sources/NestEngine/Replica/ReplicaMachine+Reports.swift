@@ -250,11 +250,13 @@ extension ReplicaMachine {
         let isOld = survey.time - newest.made > Int64(Limits.snapshotSeconds) * 1_000_000
         let isLarge = survey.recordBytes > max(Int64(Limits.snapshotLogBytesMin), newest.byteCount)
         if isOld || isLarge, self.state.position.position > newest.position.position { return self.takeSnapshot() }
+        // The base never passes the older of the confirmed snapshots that stay, and so never all of them. Stale ones go
+        // before the records that show that they are stale.
         let kept = survey.snapshots.prefix(Limits.snapshotsKept)
-        guard kept.count == Limits.snapshotsKept, let oldest = kept.last else { return }
-        let removed = Array(survey.snapshots.dropFirst(Limits.snapshotsKept))
-        guard !removed.isEmpty || self.base < oldest.position.position else { return }
-        self.outbox.append(.truncate(through: oldest.position.position, removing: removed))
+        let through = kept.count < Limits.snapshotsKept ? self.base : kept[kept.endIndex - 1].position.position
+        let removed = survey.stale + survey.snapshots.dropFirst(Limits.snapshotsKept)
+        guard !removed.isEmpty || self.base < through else { return }
+        self.outbox.append(.truncate(through: through, removing: removed))
     }
 
     private mutating func takeSnapshot() {

@@ -300,16 +300,25 @@ package struct ReplicaMachine: Sendable {
     /// What a node must know to decide about snapshots.
     package struct Survey: Sendable {
         package var nodes: [LogNode]
-        /// Newest first.
+        /// Those that the log confirms, newest first.
         package var snapshots: [LogSnapshot]
+        /// Those that are of no use to the log.
+        package var stale: [LogSnapshot]
         /// The bytes of the records behind the newest snapshot.
         package var recordBytes: Int64
         /// Microseconds since 1970-01-01 UTC.
         package var time: Int64
 
-        package init(nodes: [LogNode], snapshots: [LogSnapshot], recordBytes: Int64, time: Int64) {
+        package init(
+            nodes: [LogNode],
+            snapshots: [LogSnapshot],
+            stale: [LogSnapshot] = [],
+            recordBytes: Int64,
+            time: Int64
+        ) {
             self.nodes = nodes
             self.snapshots = snapshots
+            self.stale = stale
             self.recordBytes = recordBytes
             self.time = time
         }

@@ -125,12 +125,14 @@ package final class ClusterMigration {
         let snapshot = try self.storing { () throws(StoreError) in try store.reader.snapshot(bytesLeftMin: 0) }
         try self.storing { () throws(StoreError) in try store.close() }
         let log = self.log
-        _ = try self.logging { () throws(LogFailure) in
+        let isNew = try self.logging { () throws(LogFailure) in
             try log.add(snapshot.description) { (index) throws(LogFailure) in
                 self.progress("storing the snapshot: \(index + 1) of \(snapshot.description.partCount)")
                 do throws(StoreError) { return try snapshot.part(index) } catch { throw .unusable("\(error)") }
             }
         }
+        // The snapshot of its position must be this one.
+        guard isNew else { throw .overtaken }
         switch self.append(cut.record, chain: cut.position.chain, after: cut.after) {
         case .appended: return .migrated(migrated)
         case .taken, .behind:

@@ -209,14 +209,29 @@ final class ReplicaDriver: Sendable {
     private func survey() throws(LogFailure) -> ReplicaMachine.Survey {
         // Standbys come and go without a failover.
         _ = try self.server()
-        let snapshots = try self.log.snapshots()
+        let (snapshots, stale) = try self.sortedSnapshots()
         if let newest = snapshots.first { self.journal.newestSnapshot(newest, now: WallClock.now()) }
         return ReplicaMachine.Survey(
             nodes: try self.log.nodes(),
             snapshots: snapshots,
+            stale: stale,
             recordBytes: try self.log.recordBytes(after: snapshots.first?.position.position ?? 0),
             time: WallClock.now()
         )
+    }
+
+    /// Returns the snapshots that the log confirms, newest first, and those that are of no use. One that awaits its
+    /// record is in neither.
+    private func sortedSnapshots() throws(LogFailure) -> (confirmed: [LogSnapshot], stale: [LogSnapshot]) {
+        var (confirmed, stale): ([LogSnapshot], [LogSnapshot]) = ([], [])
+        for snapshot in try self.log.snapshots() {
+            switch SnapshotFinding.of(snapshot, try self.log.overview(position: snapshot.position.position)) {
+            case .confirmed: confirmed.append(snapshot)
+            case .stale: stale.append(snapshot)
+            case .awaitsRecord: break
+            }
+        }
+        return (confirmed, stale)
     }
 
     // MARK: What others see

@@ -38,3 +38,22 @@ package enum ReplicaFinding: Equatable {
         )
     }
 }
+
+/// How a snapshot fits the log.
+package enum SnapshotFinding: Equatable {
+    /// Its state is the log's at its position, and the log has everything behind it.
+    case confirmed
+    /// The log has not come to its position yet: a migration adds its snapshot before its record.
+    case awaitsRecord
+    /// The log has another record at its position, or no longer all that follows: no node can join from it.
+    case stale
+
+    /// `overview`: read with the snapshot's position.
+    package static func of(_ snapshot: LogSnapshot, _ overview: LogOverview) -> SnapshotFinding {
+        let position = snapshot.position.position
+        guard position >= overview.base else { return .stale }
+        if let chain = overview.chainAtPosition { return chain == snapshot.position.chain ? .confirmed : .stale }
+        // Its record is gone: it was confirmed before the base was raised, for stale ones were removed before.
+        return position == overview.base ? .confirmed : .awaitsRecord
+    }
+}

@@ -101,16 +101,18 @@ struct ReplicaOpening {
         self.journal?.joined(snapshot, reason: reason)
     }
 
-    /// Returns the newest snapshot that the log's records confirm. One without its record was made for a model that
-    /// another node prevented.
+    /// Returns the newest snapshot that the log confirms.
     private func usable(_ snapshots: [LogSnapshot]) throws(Failure) -> LogSnapshot {
         let log = self.log
         for snapshot in snapshots {
             let overview = try self.log { () throws(LogFailure) in
                 try log.overview(position: snapshot.position.position)
             }
-            let isGone = overview.chainAtPosition == nil && snapshot.position.position <= overview.base
-            if isGone || overview.chainAtPosition == snapshot.position.chain { return snapshot }
+            if SnapshotFinding.of(snapshot, overview) == .confirmed { return snapshot }
+            // Truncated since the list was read, which has newer ones when it is read again.
+            if snapshot.position.position < overview.base {
+                throw .log(.unavailable("the snapshot of \(snapshot.position) is too old: a newer one is needed"))
+            }
         }
         throw .log(
             .damaged("it has no complete snapshot to join from; an up-to-date node makes one while it runs")

@@ -32,20 +32,21 @@ import Testing
             doubt: false,
             chainAtPosition: known
         )
-        let listed = snapshots.map { position in
-            LogSnapshot(
-                position: position,
-                revision: Revision(1),
-                modelHash: 0,
-                byteCount: 1,
-                checksum: Identifier128(high: 0, low: 0),
-                partCount: 1
-            )
-        }
-        return .of(position.map(self.local), overview, listed)
+        return .of(position.map(self.local), overview, snapshots.map(self.snapshot))
     }
 
-    private enum Kind: Equatable { case goesOn, joins, ahead, apart }
+    private func snapshot(_ position: LogPosition) -> LogSnapshot {
+        LogSnapshot(
+            position: position,
+            revision: Revision(1),
+            modelHash: 0,
+            byteCount: 1,
+            checksum: Identifier128(high: 0, low: 0),
+            partCount: 1
+        )
+    }
+
+    private enum Kind: Equatable { case goesOn, joins, diverged }
 
     private func kind(_ finding: ReplicaFinding) -> Kind {
         switch finding {
@@ -77,7 +78,34 @@ import Testing
     @Test func aFileWithAnotherLineHasDiverged() {
         #expect(self.kind(self.finding(self.position(5), head: 9, known: self.position(5, 1).chain)) == .apart)
         // The log must have the record, and has it not.
-        #expect(self.kind(self.finding(self.position(5), head: 9)) == .apart)
-        #expect(self.kind(self.finding(self.position(10), head: 9)) == .ahead)
+        #expect(self.kind(self.finding(self.position(5), head: 9)) == .diverged)
+        #expect(self.kind(self.finding(self.position(10), head: 9)) == .diverged)
+    }
+
+    // MARK: Snapshots
+
+    private func finding(ofSnapshotAt position: LogPosition, base: Int64, known: Chain?) -> SnapshotFinding {
+        let overview = LogOverview(
+            head: self.position(9),
+            base: base,
+            epoch: 1,
+            leader: nil,
+            isLeaderSessionGone: false,
+            doubt: false,
+            chainAtPosition: known
+        )
+        return .of(self.snapshot(position), overview)
+    }
+
+    @Test func onlyTheLogsRecordsConfirmASnapshot() {
+        let place = self.position(5)
+        #expect(self.finding(ofSnapshotAt: place, base: 0, known: place.chain) == .confirmed)
+        #expect(self.finding(ofSnapshotAt: place, base: 0, known: self.position(5, 1).chain) == .stale)
+        // The base was raised through it.
+        #expect(self.finding(ofSnapshotAt: place, base: 5, known: nil) == .confirmed)
+        // What follows is gone.
+        #expect(self.finding(ofSnapshotAt: place, base: 6, known: nil) == .stale)
+        // A migration adds the snapshot before its record.
+        #expect(self.finding(ofSnapshotAt: self.position(10), base: 0, known: nil) == .awaitsRecord)
     }
 }
