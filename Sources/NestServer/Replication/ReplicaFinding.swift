@@ -6,9 +6,8 @@ package enum ReplicaFinding: Equatable {
     case goesOn
     /// The file is missing, or so old that the log no longer has what follows: a snapshot takes its place.
     case joins(reason: String)
-    /// The file has something that the log has not. `isAhead`: the file is beyond the log's end, so the log has lost
-    /// records.
-    case diverged(reason: String, isAhead: Bool)
+    /// The file has something that the log has not: the log has lost records, or the file is another cluster's.
+    case diverged(reason: String)
 
     /// `overview`: read with the position of `local`. `snapshots`: those of the log, whose chains are known even where
     /// its records are gone.
@@ -16,8 +15,7 @@ package enum ReplicaFinding: Equatable {
         guard let local = local?.position else { return .joins(reason: "this node has no store yet") }
         guard local.position <= overview.head.position else {
             return .diverged(
-                reason: "the store is at position \(local.position), and the log ends at \(overview.head.position)",
-                isAhead: true
+                reason: "the store is at position \(local.position), and the log ends at \(overview.head.position)"
             )
         }
         guard local.position >= overview.base else {
@@ -33,8 +31,7 @@ package enum ReplicaFinding: Equatable {
             return .joins(reason: "the log no longer has the record at the store's position \(local.position)")
         }
         return .diverged(
-            reason: "the log has another record at position \(local.position) than the store was built on",
-            isAhead: false
+            reason: "the log has another record at position \(local.position) than the store was built on"
         )
     }
 }

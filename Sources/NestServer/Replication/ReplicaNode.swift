@@ -78,6 +78,7 @@ final class ReplicaNode: Sendable {
                 case .store(let error): throw .store(error)
                 case .log(let failure):
                     guard case .unavailable = failure else { throw .log(failure) }
+                    guard !self.isStopping else { return nil }
                     self.journal.failed(failure)
                     self.wait(because: "\(failure)")
                     usleep(Self.retryMilliseconds * 1_000)
@@ -93,7 +94,14 @@ final class ReplicaNode: Sendable {
         do throws(LogFailure) { (log, shared) = try self.connected() } catch { throw .log(error) }
         let path = try Self.storing { () throws(StoreError) in try self.path() }
         let request = reopening.flatMap(Self.request)
-        let head = try ReplicaOpening(log: log.log, path: path, journal: self.journal, reopening: request).run()
+        let opening = ReplicaOpening(
+            log: log.log,
+            path: path,
+            journal: self.journal,
+            reopening: request,
+            isStopping: { self.isStopping }
+        )
+        let head = try opening.run()
         var store = self.store
         store.location = .file(path)
         let model = try Self.storing { () throws(StoreError) in

@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 import NestStore
 
 /// Brings a node's file into a state from which it can follow the log: leaves it as it is, or joins from a snapshot.
@@ -11,6 +12,8 @@ struct ReplicaOpening {
     let journal: ReplicaJournal?
     /// Why the file must not be used, although it may be on the log's line.
     let reopening: ReplicaReopeningRequest?
+    /// Ends a download, and the search for a history, with `unavailable`.
+    var isStopping: () -> Bool = { false }
 
     /// Why a running node opens its store again.
     enum ReplicaReopeningRequest: Sendable {
@@ -29,8 +32,7 @@ struct ReplicaOpening {
     func run() throws(Failure) -> Int64 {
         let (local, history) = try self.localState()
         if let local, local.store != self.log.store {
-            let reason = "belongs to another store of the log or to another cluster: specify another --store"
-            throw .store(.clusterMismatch(path: self.path, reason: reason))
+            throw self.mismatch("belongs to another store of the log or to another cluster: specify another --store")
         }
         let (log, position) = (self.log, local?.position.position ?? 0)
         let overview = try self.log { () throws(LogFailure) in try log.overview(position: position) }
@@ -39,20 +41,25 @@ struct ReplicaOpening {
         case .goesOn: break
         case .joins(let reason):
             try self.join(snapshots, reason: reason)
-        case .diverged(let reason, let isAhead):
+        case .diverged(let reason):
+            // A store that was open on this log is of this cluster.
+            if self.reopening == nil, let history, try self.isForeign(history, overview) {
+                throw self.mismatch(
+                    "has the history \(history), which the log does not have: it belongs to another cluster, or is older "
+                        + "or newer than what the log remembers. Specify another --store; if it is this cluster's, "
+                        + "rename the file, and the node gets its store from the log"
+                )
+            }
             // Without a snapshot to join from the file stays where it is.
             _ = try self.usable(snapshots)
-            // Before the file has another name: after a crash between the two it is found again, and doubted again.
-            if isAhead { try self.log { () throws(LogFailure) in try log.setDoubt(true) } }
+            // The same history id must not name two states: the next leader renews it. Said before the file has
+            // another name: after a crash or a failure between the two it is found again, and doubted again.
+            try self.log { () throws(LogFailure) in try log.setDoubt(true) }
             let kept = try self.store { () throws(StoreError) in
                 try Store.setAside(self.path, divergedAt: position)
             }
             self.journal?.diverged(reason, kept: kept)
             try self.join(snapshots, reason: "its store was on another line")
-            // The same history id must not name two states: the next leader renews it.
-            if !isAhead, try self.localState().history == history {
-                try self.log { () throws(LogFailure) in try log.setDoubt(true) }
-            }
         }
         return overview.head.position
     }
@@ -67,8 +74,44 @@ struct ReplicaOpening {
             let reason =
                 "belongs to no cluster: start nestd without --log, give --store a new name, or begin a cluster with "
                 + "it: nestd cluster init --store FILE"
-            throw .store(.clusterMismatch(path: self.path, reason: reason))
+            throw self.mismatch(reason)
         }
+    }
+
+    private func mismatch(_ reason: String) -> Failure { .store(.clusterMismatch(path: self.path, reason: reason)) }
+
+    /// Whether the log's leader records name histories, and none of them is this one. Two clusters that began with
+    /// copies of one store have the same history, and a log without leader records says nothing: then the file counts
+    /// as one of this cluster.
+    private func isForeign(_ history: Identifier128, _ overview: LogOverview) throws(Failure) -> Bool {
+        let (log, directory) = (self.log, Store.directory(of: self.path))
+        var hasOthers = false
+        // The first record is there until the log is truncated.
+        var position = overview.base == 0 ? -1 : overview.base
+        while true {
+            try self.goOn()
+            let entries = try self.log { () throws(LogFailure) in
+                try log.records(after: position, countMax: Limits.logPageRecordsMax, directory: directory)
+            }
+            for entry in entries {
+                // A damaged one is found where it is applied.
+                guard let record = try? LogRecord(decoding: entry.bytes) else { continue }
+                for case .leader(_, let named) in record.notes {
+                    if named == history { return false }
+                    hasOthers = true
+                }
+            }
+            guard let last = entries.last else {
+                guard position < 0 else { return hasOthers }
+                position = 0
+                continue
+            }
+            position = last.position.position
+        }
+    }
+
+    private func goOn() throws(Failure) {
+        if self.isStopping() { throw .log(.unavailable("this node stops")) }
     }
 
     private func finding(
@@ -81,11 +124,11 @@ struct ReplicaOpening {
         case nil: return .of(local, overview, snapshots)
         case .join(let reason): return .joins(reason: reason)
         case .diverged(let reason):
-            // The log may have been ahead when the node noticed that it is not on its line.
-            if case .diverged(let found, let isAhead) = ReplicaFinding.of(local, overview, snapshots) {
-                return .diverged(reason: found, isAhead: isAhead)
+            // What the log says now is more exact than what the node noticed.
+            if case .diverged(let found) = ReplicaFinding.of(local, overview, snapshots) {
+                return .diverged(reason: found)
             }
-            return .diverged(reason: reason, isAhead: false)
+            return .diverged(reason: reason)
         }
     }
 
@@ -94,6 +137,7 @@ struct ReplicaOpening {
         let download = try self.store { () throws(StoreError) in try SnapshotDownload(snapshot, at: self.path) }
         let log = self.log
         for index in 0..<snapshot.partCount {
+            try self.goOn()
             let part = try self.log { () throws(LogFailure) in try log.part(index, of: snapshot) }
             try self.store { () throws(StoreError) in try download.add(part) }
         }

@@ -52,7 +52,7 @@ import Testing
         switch finding {
         case .goesOn: .goesOn
         case .joins: .joins
-        case .diverged(_, let isAhead): isAhead ? .ahead : .apart
+        case .diverged: .diverged
         }
     }
 
@@ -72,11 +72,11 @@ import Testing
         #expect(self.finding(base, head: 9, base: 4, snapshots: [self.position(7), base]) == .goesOn)
         #expect(self.kind(self.finding(base, head: 9, base: 4)) == .joins)
         let other = self.finding(self.position(4, 1), head: 9, base: 4, snapshots: [base])
-        #expect(self.kind(other) == .apart)
+        #expect(self.kind(other) == .diverged)
     }
 
     @Test func aFileWithAnotherLineHasDiverged() {
-        #expect(self.kind(self.finding(self.position(5), head: 9, known: self.position(5, 1).chain)) == .apart)
+        #expect(self.kind(self.finding(self.position(5), head: 9, known: self.position(5, 1).chain)) == .diverged)
         // The log must have the record, and has it not.
         #expect(self.kind(self.finding(self.position(5), head: 9)) == .diverged)
         #expect(self.kind(self.finding(self.position(10), head: 9)) == .diverged)
