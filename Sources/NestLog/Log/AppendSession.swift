@@ -187,7 +187,7 @@ struct AppendSession {
             let timeline = self.claimedTimeline ?? connection.server.timeline
             self.claimedTimeline = timeline
             // After a failover only a leader that has claimed again may append: it decides about a new history.
-            let mayAppend = timeline == connection.server.timeline
+            let mayAppend = timeline == connection.server.timeline && attempt.record.mayFollow(timeline)
             if self.mustLook || !mayAppend {
                 if let step = try self.look(attempt, on: connection, mayAppend: mayAppend) { return step }
             } else if attempt.record.bytes.isBody {
@@ -359,6 +359,17 @@ struct AppendSession {
             return try body(record.bytes)
         } catch {
             throw .damaged("\(error)")
+        }
+    }
+}
+
+extension LogRecord {
+    /// Whether the record may be appended to the log of a server on a timeline. What a leader record says about its
+    /// server was read in another session, which may have reached another primary: then the node claims again.
+    fileprivate func mayFollow(_ timeline: UInt32) -> Bool {
+        self.notes.allSatisfy { note in
+            guard case .leader(let server, _) = note else { return true }
+            return server.timeline == timeline
         }
     }
 }
