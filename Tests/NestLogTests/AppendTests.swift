@@ -31,6 +31,29 @@ extension SocketTests {
             #expect(overview.chainAtPosition == one.position.chain)
         }
 
+        /// What a leader record says about the server was read in another session, perhaps of another primary.
+        @Test func aLeaderRecordNamesTheServerInWhoseLogItIs() async throws {
+            let fixture = try await LogFixture.started()
+            let log = try fixture.node("a")
+            let writer = try TestWriter(log, fixture)
+            let timeline = try log.server().timeline
+            func append(_ timeline: UInt32) throws -> AppendOutcome {
+                let server = LogServer(timeline: timeline, isReplicated: false)
+                let record = try LogRecord(
+                    .leader,
+                    writer: LogFixture.writer,
+                    time: 1,
+                    head: Revision(1),
+                    notes: [.leader(server, historyID: Identifier128(high: 1, low: 1))],
+                    directory: fixture.directory.path
+                )
+                return try writer.append(record)
+            }
+            #expect(try append(timeline + 1) == .taken)
+            #expect(try log.overview(position: 0).head.position == 0)
+            #expect(try append(timeline) == .appended)
+        }
+
         /// The parts of a record that lost its race are not there either.
         @Test func aLargeRecordIsStoredInParts() async throws {
             let fixture = try await LogFixture.started()
