@@ -183,8 +183,8 @@ extension PostgresLog {
         """
     )
 
-    /// Of `countRows` positions, which have no gap behind the base. A range bounds the scan under any plan; with LIMIT, a
-    /// server without statistics would read and sort all records.
+    /// Of `countRows` positions, which have no gap behind the base. A range bounds the scan under any plan; with LIMIT,
+    /// a server without statistics would read and sort all records.
     private static let size = PostgresStatement(
         "size",
         [.long, .long, .long],

@@ -83,7 +83,7 @@ package protocol SharedLog: AnyObject, Sendable {
     ///
     /// After `unknown` the implementation sends the very same record again until it knows, and then reports the outcome
     /// once, with the record's position and chain, to whom the implementation was made for. Nothing else may be
-    /// appended meanwhile. If the log was truncated beyond the record it reports nothing: the store, which is behind the
-    /// log then, must join again.
+    /// appended meanwhile. If the log was truncated beyond the record it reports nothing: the store, which is behind
+    /// the log then, must join again.
     func append(_ record: LogRecord, chain: Chain, after: LogPosition) -> AppendOutcome
 }
