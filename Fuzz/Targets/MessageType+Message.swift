@@ -73,6 +73,15 @@ extension MessageType {
         case .getCluster: GetCluster.self
         case .cluster: Cluster.self
         case .verifyCluster: VerifyCluster.self
+        case .moveLeader: MoveLeader.self
+        case .drainNode: DrainNode.self
+        case .follow: Follow.self
+        case .record: Record.self
+        case .logHead: LogHead.self
+        case .logBehind: LogBehind.self
+        case .peerOpen: PeerOpen.self
+        case .peerClose: PeerClose.self
+        case .peerRequest: PeerRequest.self
         case .clusterMark: ClusterMark.self
         }
     }

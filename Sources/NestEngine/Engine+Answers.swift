@@ -74,6 +74,8 @@ extension Engine {
         case .revokeToken(let number):
             try self.revokeToken(number, requestID, connection, now: now, &effects)
             return nil
+        case .forwarded(let request, _, _):
+            return try self.reply(to: request, requestID, connection, now: now, &effects)
         case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree:
             preconditionFailure("writes are committed before the rest is answered")
         }

@@ -25,6 +25,8 @@ package enum EngineEffect: Sendable {
     case whenDrained(ConnectionID)
     /// For the driver of the node's `ReplicaMachine`.
     case replica(ReplicaEvent)
+    /// For the node's link to the leader. The link keeps the order.
+    case forward(ForwardEffect)
 }
 
 extension EngineEffect {
@@ -33,7 +35,7 @@ extension EngineEffect {
         switch self {
         case .welcome(let id, _), .reply(let id, _, _), .own(_, let id), .end(let id, _), .whenDrained(let id): body(id)
         case .push(_, let ids), .progress(_, let ids), .undoState(_, let ids): ids.forEach(body)
-        case .read, .tokensChanged, .replica: break
+        case .read, .tokensChanged, .replica, .forward: break
         }
     }
 }

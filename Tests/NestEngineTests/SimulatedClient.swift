@@ -178,7 +178,7 @@ final class SimulatedClient {
             guard to == self.connection else { return }
             #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions not ascending")
             self.own.formUnion(revisions)
-        case .read, .tokensChanged, .replica:
+        case .read, .tokensChanged, .replica, .forward:
             break
         case .end(let id, let error):
             #expect(id != self.connection, "\(what): \(error)")

@@ -84,6 +84,8 @@ final class WriteRequest {
             return make(nil, .endGroup)
         case .importSubtree(let staged, let hash):
             return make(staged.request.key, .importSubtree(staged), hash)
+        case .forwarded(let request, _, _):
+            return from(request, connection, requestID, limits)
         default:
             return nil
         }

@@ -52,6 +52,7 @@ extension Engine {
                 self.settle(replica, outcome, of: position, &push, now: now, &effects)
             case .unanswered: self.giveUp(replica, &effects)
             case .mark(let number): replica.marks.append(number)
+            case .link: break
             }
         }
         if replica.hasEnded { replica.inputs = [] }

@@ -22,12 +22,16 @@ package enum LogInput: Sendable {
     case unanswered
     /// Append a mark, behind which every node verifies its store. Answered by `ReplicaEvent.markAnswered`.
     case mark(requestedBy: UInt64)
+    /// From the node's link to the leader.
+    case link(LinkEvent)
 }
 
 /// What has become of the engine's store in the log, for the driver of `ReplicaMachine`.
 package enum ReplicaEvent: Sendable {
     /// The store is here now: by applied records, or at the end of a turn of the leader that appended some.
     case applied(LogState)
+    /// The leader has appended this record, which is in memory. Large records are not reported.
+    case appended(LogEntry)
     /// The engine takes writes. That its leader record is in the log is reported by `applied` before.
     case leading(LogState)
     /// The engine takes no writes any more, or its attempt to lead was overtaken.

@@ -43,7 +43,7 @@ extension ReplicaMachine {
                 self.outbox.append(.setDoubt(false))
             }
             self.end(reopening)
-        case .marked, .markAnswered: break
+        case .appended, .marked, .markAnswered: break
         }
     }
 

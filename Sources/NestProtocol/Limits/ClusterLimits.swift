@@ -56,5 +56,14 @@ public struct ClusterLimits: Sendable {
     @Bound(.cut, "Time after which an unfinished snapshot is removed")
     public var snapshotAbandonedSeconds = 3_600
 
+    @Bound(.cut, "Bytes of the newest records of the log that a leader keeps for its followers")
+    public var logRingBytes = 16 << 20
+
+    @Bound(.refused, "Time that a request waits for a revision that the node does not have yet")
+    public var revisionWaitSeconds = 5
+
+    @Bound(.refused, "Time that a write waits at a follower for a leader; then it fails with LOG_UNAVAILABLE")
+    public var forwardWaitSeconds = 10
+
     init() {}
 }

@@ -122,3 +122,43 @@ package struct ClusterMark: Message, Equatable {
         writer.write(position: self.position)
     }
 }
+
+/// Lets another node lead. For administrators; the leader answers, when it has given the lead up.
+package struct MoveLeader: Query, Equatable {
+    package typealias Answer = Done
+    package static let type = MessageType.moveLeader
+    /// The name of the node.
+    package var node: String
+
+    package init(node: String) {
+        self.node = node
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.node = try reader.string("node", max: Limits.nodeAddressBytesMax)
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(string: self.node)
+    }
+}
+
+/// Lets this node send its clients to other nodes, take no new ones, and not lead, until it is asked for the opposite
+/// or starts again. For administrators.
+package struct DrainNode: Query, Equatable {
+    package typealias Answer = Done
+    package static let type = MessageType.drainNode
+    package var drains: Bool
+
+    package init(drains: Bool) {
+        self.drains = drains
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.drains = try reader.byte("drains") != 0
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(byte: self.drains ? 1 : 0)
+    }
+}

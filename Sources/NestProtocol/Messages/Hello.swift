@@ -16,6 +16,21 @@ package struct Hello: Message, Equatable {
     package var expectedModelHash: UInt64?
     /// The client's token, for a server that requires one.
     package var token: AccessToken?
+    /// For a node of the server's cluster: proves that it can read the log.
+    package var peer: Peer?
+
+    /// Who connects as a node of the cluster.
+    package struct Peer: Equatable, Sendable {
+        /// The node that connects, as the log lists it.
+        package var node: Identifier128
+        /// The secret of the node that it connects to, which only the log knows besides that node.
+        package var secret: TokenSecret
+
+        package init(node: Identifier128, secret: TokenSecret) {
+            self.node = node
+            self.secret = secret
+        }
+    }
 
     package init(
         clientName: String,
@@ -23,7 +38,8 @@ package struct Hello: Message, Equatable {
         session: Identifier128,
         expectedHistory: Identifier128? = nil,
         expectedModelHash: UInt64? = nil,
-        token: AccessToken? = nil
+        token: AccessToken? = nil,
+        peer: Peer? = nil
     ) {
         self.clientName = clientName
         self.features = features
@@ -31,6 +47,7 @@ package struct Hello: Message, Equatable {
         self.expectedHistory = expectedHistory
         self.expectedModelHash = expectedModelHash
         self.token = token
+        self.peer = peer
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
@@ -40,6 +57,7 @@ package struct Hello: Message, Equatable {
         var expectedHistory: Identifier128?
         var expectedModelHash: UInt64?
         var token: AccessToken?
+        var peer: Peer?
         try TaggedFields.read(from: &reader) { (tag, field) throws(DecodingFailure) in
             switch tag {
             case 1: clientName = try field.string("client name", max: Limits.nameBytesMax)
@@ -49,6 +67,8 @@ package struct Hello: Message, Equatable {
             case 5: expectedModelHash = try field.integer(UInt64.self, "expected model hash")
             case 6:
                 token = AccessToken(number: try field.varint("token"), secret: try field.tokenSecret("token secret"))
+            case 8:
+                peer = Peer(node: try field.identifier("node"), secret: try field.tokenSecret("node's secret"))
             default: break
             }
         }
@@ -59,7 +79,8 @@ package struct Hello: Message, Equatable {
             session: session,
             expectedHistory: expectedHistory,
             expectedModelHash: expectedModelHash,
-            token: token
+            token: token,
+            peer: peer
         )
     }
 
@@ -74,6 +95,12 @@ package struct Hello: Message, Equatable {
             fields.add(6) {
                 $0.write(varint: token.number)
                 $0.write(tokenSecret: token.secret)
+            }
+        }
+        if let peer {
+            fields.add(8) {
+                $0.write(identifier: peer.node)
+                $0.write(tokenSecret: peer.secret)
             }
         }
         fields.encode(into: &writer)

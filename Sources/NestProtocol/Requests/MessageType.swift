@@ -53,6 +53,8 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case cluster = 0x49  // s  reply
     case verifyCluster = 0x4a  // c
     case clusterMark = 0x4b  // s  reply
+    case moveLeader = 0x4c  // c
+    case drainNode = 0x4d  // c
 
     case revert = 0x50  // c
     case beginGroup = 0x51  // c
@@ -70,6 +72,15 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case check = 0x64  // c
     case checkProgress = 0x65  // s
     case checked = 0x66  // s  reply
+
+    // Between the nodes of a cluster.
+    case follow = 0x68  // c
+    case record = 0x69  // s  the id of FOLLOW
+    case logHead = 0x6a  // s  the id of FOLLOW
+    case logBehind = 0x6b  // s  the id of FOLLOW
+    case peerOpen = 0x6c  // c  id 0
+    case peerClose = 0x6d  // c  id 0
+    case peerRequest = 0x6e  // c
 
     case createToken = 0x70  // c
     case tokenCreated = 0x71  // s  reply
@@ -140,5 +151,7 @@ extension RequestKind {
         RequestKind(Kick.self, .admin, .server, isWhole: true, dependsOnModel: false),
         RequestKind(GetCluster.self, .read, .server, isWhole: true, dependsOnModel: false),
         RequestKind(VerifyCluster.self, .admin, .server, isWhole: true, dependsOnModel: false),
+        RequestKind(MoveLeader.self, .admin, .server, isWhole: true, dependsOnModel: false),
+        RequestKind(DrainNode.self, .admin, .server, isWhole: true, dependsOnModel: false),
     ]
 }

@@ -66,7 +66,7 @@ package struct Delivery: Sendable {
                 guard isOwn(connection) else { continue }
                 self.openItems[connection] = nil
                 self.items.append(Item(content: .end(error), recipients: [connection]))
-            case .read, .tokensChanged, .replica:
+            case .read, .tokensChanged, .replica, .forward:
                 break
             case .whenDrained(let connection):
                 guard isOwn(connection) else { continue }
