@@ -19,7 +19,7 @@ package struct Hello: Message, Equatable {
     /// For a node of the server's cluster: proves that it can read the log.
     package var peer: Peer?
 
-    /// Who connects as a node of the cluster.
+    /// The proof that the client is a node of the cluster.
     package struct Peer: Equatable, Sendable {
         /// The node that connects, as the log lists it.
         package var node: Identifier128
