@@ -88,6 +88,19 @@ extension SocketTests {
             #expect(try a.nodes().isEmpty)
         }
 
+        @Test func aNodeReadsTheSecretsOfTheOthers() async throws {
+            let fixture = try await LogFixture.started()
+            let (a, b) = (try fixture.node("a"), try fixture.node("b"))
+            #expect(try a.secret(of: b.node.id) == nil, "b is not registered yet")
+            try a.renewLease()
+            try b.renewLease()
+            #expect(try a.secret(of: b.node.id) == b.secret)
+            #expect(try b.secret(of: a.node.id) == a.secret)
+            #expect(a.secret != b.secret)
+            try b.deregister()
+            #expect(try a.secret(of: b.node.id) == nil)
+        }
+
         /// A failover must not lose a doubt.
         @Test func aDoubtIsSetWhenTheStandbyHasIt() async throws {
             let fixture = try await LogFixture.started()

@@ -75,6 +75,8 @@ extension PostgresLog {
         """
     )
 
+    static let secret = PostgresStatement("secret", [.uuid], "SELECT secret FROM nest.node WHERE node = $1")
+
     static let forgetVerifications = PostgresStatement(
         "forget_verifications",
         [.long],

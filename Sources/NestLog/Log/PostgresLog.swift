@@ -42,8 +42,7 @@ package final class PostgresLog: ClusterLog {
     let snapshotSession: PostgresSession
     private let doubts: DoubtSession
     private let address: PostgresAddress
-    /// Other nodes prove with it that they can read the log.
-    private let secret: [UInt8]
+    package let secret: TokenSecret
     private let appends: NIOLockedValueBox<Appends>
     let recordCount = NIOLockedValueBox(RecordCount(after: 0))
 
@@ -69,7 +68,7 @@ package final class PostgresLog: ClusterLog {
         var generator = SystemRandomNumberGenerator()
         let id = Identifier128.random(using: &generator)
         self.node = LogNode(id: id, name: settings.node, address: settings.address, version: settings.version)
-        self.secret = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        self.secret = .random(using: &generator)
         let log = PostgresSharedLog(self.address, store: self.store, node: id, onResolved: { _, _ in })
         self.appends = NIOLockedValueBox(Appends(log: log))
     }
@@ -115,7 +114,7 @@ package final class PostgresLog: ClusterLog {
         try self.session.perform(
             Self.register,
             [
-                .uuid(self.node.id), .text(self.node.name), .text(self.node.address), .bytes(self.secret),
+                .uuid(self.node.id), .text(self.node.name), .text(self.node.address), .secret(self.secret),
                 .text(self.node.version), .int(Int32(Limits.leaseSeconds)),
             ]
         )
@@ -194,6 +193,11 @@ package final class PostgresLog: ClusterLog {
             for row in rows { nodes.append(try Self.node(row, from: 0)) }
             return nodes
         }
+    }
+
+    package func secret(of node: Identifier128) throws(LogFailure) -> TokenSecret? {
+        let row = try self.session.perform(Self.secret, [.uuid(node)]).rows.first
+        return try Self.read { () throws(PostgresFailure) in try row?.secret(0) }
     }
 
     /// A node in six columns: id, name, address, version, whether it is alive, position.

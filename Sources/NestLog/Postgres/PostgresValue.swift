@@ -35,6 +35,8 @@ enum PostgresValue {
     case text(String)
     case bytes([UInt8])
     case uuid(Identifier128)
+    /// 32 bytes.
+    case secret(TokenSecret)
 
     /// Appends the value in PostgreSQL's binary form; returns `false` for NULL.
     func write(to writer: inout ByteWriter) -> Bool {
@@ -47,6 +49,9 @@ enum PostgresValue {
         case .text(let value): writer.write(raw: value.utf8)
         case .bytes(let value): writer.write(raw: value)
         case .uuid(let value): writer.write(identifier: value)
+        case .secret(let value):
+            writer.write(identifier: value.high)
+            writer.write(identifier: value.low)
         }
         return true
     }
@@ -56,6 +61,7 @@ enum PostgresValue {
         switch self {
         case .text(let value): value.utf8.count
         case .bytes(let value): value.count
+        case .secret: 32
         default: 16
         }
     }
@@ -72,9 +78,17 @@ struct PostgresRow: Sendable {
     func bool(_ column: Int) throws(PostgresFailure) -> Bool { try self.value(column, count: 1)[0] != 0 }
 
     func uuid(_ column: Int) throws(PostgresFailure) -> Identifier128 {
-        let bytes = try self.value(column, count: 16)
-        func word(_ start: Int) -> UInt64 { bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
-        return Identifier128(high: word(0), low: word(8))
+        Self.identifier(try self.value(column, count: 16)[...])
+    }
+
+    func secret(_ column: Int) throws(PostgresFailure) -> TokenSecret {
+        let bytes = try self.value(column, count: 32)
+        return TokenSecret(high: Self.identifier(bytes[..<16]), low: Self.identifier(bytes[16...]))
+    }
+
+    private static func identifier(_ bytes: ArraySlice<UInt8>) -> Identifier128 {
+        func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        return Identifier128(high: word(bytes.prefix(8)), low: word(bytes.dropFirst(8)))
     }
 
     func bytes(_ column: Int) throws(PostgresFailure) -> [UInt8] {

@@ -158,6 +158,9 @@ package protocol ClusterLog: AnyObject, Sendable {
     var node: LogNode { get }
     /// The number of the store.
     var store: Int64 { get }
+    /// The secret of this start of the node, which the log knows besides the node itself. Who presents it to this node
+    /// can read the log, and so is a node too.
+    var secret: TokenSecret { get }
 
     // MARK: Leases
 
@@ -200,6 +203,8 @@ package protocol ClusterLog: AnyObject, Sendable {
     // MARK: Status
 
     func nodes() throws(LogFailure) -> [LogNode]
+    /// Returns the secret that another node has registered; `nil`: the node is not registered.
+    func secret(of node: Identifier128) throws(LogFailure) -> TokenSecret?
     func add(_ verification: LogVerification) throws(LogFailure)
     func verifications(at position: Int64) throws(LogFailure) -> [LogVerification]
     /// What `nestc cluster status` shows of the log, such as "PostgreSQL 15.18 at db1 (timeline 3), no standby".

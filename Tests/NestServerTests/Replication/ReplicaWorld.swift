@@ -26,6 +26,7 @@ final class ScriptedLog: ClusterLog, SharedLog {
 
     let node: LogNode
     let store: Int64 = 1
+    let secret = TokenSecret(high: Identifier128(high: 1, low: 2), low: Identifier128(high: 3, low: 4))
     private let state: NIOLockedValueBox<State>
 
     init(_ entries: [LogEntry]) {
@@ -94,6 +95,7 @@ final class ScriptedLog: ClusterLog, SharedLog {
 
     func server() throws(LogFailure) -> LogServer { self.withState { $0.server } }
     func nodes() throws(LogFailure) -> [LogNode] { [] }
+    func secret(of node: Identifier128) throws(LogFailure) -> TokenSecret? { node == self.node.id ? self.secret : nil }
     func recordBytes(after position: Int64) throws(LogFailure) -> Int64 { 0 }
     func verifications(at position: Int64) throws(LogFailure) -> [LogVerification] { [] }
     func summary() throws(LogFailure) -> String { "" }
