@@ -130,6 +130,7 @@ package final class Engine {
             self.readScopes()
             self.queries.endBatch(keepsRecentChanges: hasResultBacklog)
             self.changeFeeds.endBatch()
+            self.reportAppended(&effects)
             return effects
         }
     }
@@ -233,6 +234,7 @@ package final class Engine {
         self.health.fail(commit.failure)
         self.store.noteCommitted(commit.changes)
         self.counters.count(commit, writes.count)
+        self.reportAppended(&effects)
         OwnRevisions(connections: self.connections).push(of: writes, outcomes, &effects)
         self.push(commit.changes, bulk, base: base, writers: writes, now: now, &effects)
         effects.reserveCapacity(effects.count + outcomes.count)

@@ -236,6 +236,14 @@ extension Engine {
         self.turns.release()
     }
 
+    // MARK: Records
+
+    /// Reports what this node has appended since the last report.
+    func reportAppended(_ effects: inout [EngineEffect]) {
+        guard let replica else { return }
+        for entry in self.store.takeAppended() { replica.report(.appended(entry), &effects) }
+    }
+
     // MARK: Marks
 
     /// Appends the marks of the turn, behind all its writes.

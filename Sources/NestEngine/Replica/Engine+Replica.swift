@@ -52,7 +52,7 @@ extension Engine {
                 self.settle(replica, outcome, of: position, &push, now: now, &effects)
             case .unanswered: self.giveUp(replica, &effects)
             case .mark(let number): replica.marks.append(number)
-            case .link: break
+            case .head, .link: break
             }
         }
         if replica.hasEnded { replica.inputs = [] }
@@ -95,6 +95,8 @@ extension Engine {
             if entry.position.position <= position { continue }
             // Another node has written: this one no longer leads.
             if replica.isLeading || replica.isElected { self.follow(replica, &effects) }
+            // Some before it did not come or were not applied: the machine reads them in the log.
+            guard entry.position.position == position + 1 else { return }
             guard push.hasWorkLeft else {
                 replica.inputs.prepend(.entries(Array(entries[index...])))
                 return

@@ -22,6 +22,8 @@ package enum LogInput: Sendable {
     case unanswered
     /// Append a mark, behind which every node verifies its store. Answered by `ReplicaEvent.markAnswered`.
     case mark(requestedBy: UInt64)
+    /// The answer to `ReplicaEvent.headWanted`: the newest position of the log, or why it could not be asked.
+    case head(number: UInt64, Result<Int64, NestError>)
     /// From the node's link to the leader.
     case link(LinkEvent)
 }
@@ -30,8 +32,12 @@ package enum LogInput: Sendable {
 package enum ReplicaEvent: Sendable {
     /// The store is here now: by applied records, or at the end of a turn of the leader that appended some.
     case applied(LogState)
-    /// The leader has appended this record, which is in memory. Large records are not reported.
+    /// This node has appended a record, and its bytes are in memory. Reported in the order of the log. Large records are
+    /// not reported: a gap in the positions shows that one is missing.
     case appended(LogEntry)
+    /// Requests wait for the newest state of the log: ask for its position, and answer with `LogInput.head`. Only one
+    /// question is open at a time.
+    case headWanted(number: UInt64)
     /// The engine takes writes. That its leader record is in the log is reported by `applied` before.
     case leading(LogState)
     /// The engine takes no writes any more, or its attempt to lead was overtaken.

@@ -43,7 +43,7 @@ extension ReplicaMachine {
                 self.outbox.append(.setDoubt(false))
             }
             self.end(reopening)
-        case .appended, .marked, .markAnswered: break
+        case .appended, .headWanted, .marked, .markAnswered: break
         }
     }
 

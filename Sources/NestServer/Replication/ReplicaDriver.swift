@@ -266,7 +266,7 @@ final class ReplicaDriver: Sendable {
         case .leadRefused(let error): self.journal.leadRefused(error)
         case .applyFailed(let error): self.journal.applyFailed(error)
         case .damaged(let reason): self.journal.damaged(reason)
-        case .applied, .appended, .mustReopen, .marked, .markAnswered: break
+        case .applied, .appended, .headWanted, .mustReopen, .marked, .markAnswered: break
         }
     }
 

@@ -22,6 +22,8 @@ package struct LogBytes: Sendable {
         self.count = count
     }
 
+    package var isInMemory: Bool { if case .memory = self.place { true } else { false } }
+
     /// Whether the bytes are one row of the log; otherwise they are stored in parts.
     package var isBody: Bool { self.count <= Limits.logBodyBytesMax }
 

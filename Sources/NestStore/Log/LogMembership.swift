@@ -10,6 +10,8 @@ final class LogMembership {
     var uncertain: UncertainCommit?
     /// The notes of the open group.
     var notes: [LogNote] = []
+    /// The records that this store has appended and that were not taken yet.
+    private var appended: [LogEntry] = []
 
     /// Returns `nil` for an ordinary store. Refuses a store of a cluster without its log, and the reverse.
     init?(_ connection: Connection, _ log: (any SharedLog)?, path: String) throws(StoreError) {
@@ -74,6 +76,16 @@ final class LogMembership {
     func takeNotes() -> [LogNote] {
         defer { self.notes = [] }
         return self.notes
+    }
+
+    /// Keeps a record of this store that is in the log, if it is in memory.
+    func noteAppended(_ entry: LogEntry) {
+        if entry.bytes.isInMemory { self.appended.append(entry) }
+    }
+
+    func takeAppended() -> [LogEntry] {
+        defer { self.appended = [] }
+        return self.appended
     }
 }
 

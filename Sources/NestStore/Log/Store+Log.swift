@@ -13,6 +13,10 @@ extension Store {
     /// The record whose fate is open. Until it is settled every write is refused.
     package var uncertain: UncertainCommit? { self.membership?.uncertain }
 
+    /// Returns the records that this store has appended since the last call, oldest first. Large ones, whose bytes are
+    /// in a file, are missing.
+    package func takeAppended() -> [LogEntry] { self.membership?.takeAppended() ?? [] }
+
     /// Ends the lead: every write is refused from now on.
     package func follow() { self.membership?.writer = nil }
 
@@ -73,7 +77,10 @@ extension Store {
         guard let membership, let open = membership.uncertain else { return nil }
         switch outcome {
         case .unknown: return nil
-        case .appended: return try self.apply(open.entry, isConcerned: isConcerned)
+        case .appended:
+            let applied = try self.apply(open.entry, isConcerned: isConcerned)
+            membership.noteAppended(open.entry)
+            return applied
         case .refused: membership.uncertain = nil
         case .taken, .behind:
             membership.uncertain = nil
@@ -128,6 +135,7 @@ extension Store {
             Failpoint.logAppended.pass()
             try self.commitAppended(position)
             membership.state = state
+            membership.noteAppended(LogEntry(position: position, bytes: record.bytes))
             if record.kind == .leader { membership.writer = record.writer }
             return
         }

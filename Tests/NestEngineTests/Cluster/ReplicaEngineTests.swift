@@ -88,6 +88,58 @@ import Testing
         #expect(self.fixture.effects.contains { if case .end(id, _) = $0 { true } else { false } })
     }
 
+    // MARK: Records for the followers
+
+    @Test func leaderReportsEachRecordThatItAppendsInOrder() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        let before = self.fixture.log.head.position
+        self.fixture.startCollecting()
+        _ = try self.fixture.send(client, self.fixture.insert("one"))
+        _ = try self.fixture.send(client, .createToken(TokenGrant(name: "a", role: .admin), secretHash: Self.secret))
+        try self.fixture.leader.perform([.log(.mark(requestedBy: 1))])
+        self.fixture.leader.appender!.nextFate = .arrivesWithoutAnswer
+        _ = try self.fixture.send(client, self.fixture.insert("two"))
+        try self.settle()
+        _ = try self.fixture.send(client, self.fixture.insert("three"))
+        let reported = self.fixture.collected
+        #expect(reported.map(\.position.position) == Array(before + 1...before + 5))
+        for entry in reported {
+            let logged = try #require(self.fixture.log.entries(after: entry.position.position - 1).first)
+            #expect(entry.position == logged.position)
+            #expect(try entry.bytes.all() == logged.bytes.all())
+        }
+        // The follower takes them as they are, and skips what it has.
+        try self.fixture.follower.perform([.log(.entries(reported)), .log(.entries(reported))])
+        #expect(try self.fixture.leader.digest() == self.fixture.follower.digest())
+    }
+
+    @Test func largeRecordsAreNotReported() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        let before = self.fixture.log.head.position
+        self.fixture.startCollecting()
+        // Text that does not become small when it is packed.
+        var random = SeededRandom(seed: 1)
+        let mutations = (0..<12).map { _ in
+            EngineFixture.insert(String((0..<4_000).map { _ in "\(random.next())" }.joined().prefix(60_000)))
+        }
+        _ = try self.fixture.send(client, .transaction(WriteTransaction(mutations: mutations)))
+        _ = try self.fixture.send(client, self.fixture.insert("small"))
+        let large = try #require(self.fixture.log.entries(after: before).first)
+        #expect(large.bytes.count > Limits.logBodyBytesMax)
+        #expect(self.fixture.collected.map(\.position.position) == [before + 2])
+    }
+
+    @Test func followerLeavesRecordsBehindAGapToTheLog() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        let before = try #require(self.fixture.follower.store?.logState).position
+        self.fixture.startCollecting()
+        for title in ["one", "two", "three"] { _ = try self.fixture.send(client, self.fixture.insert(title)) }
+        try self.fixture.follower.perform([.log(.entries([self.fixture.collected[2]]))])
+        #expect(self.fixture.follower.store?.logState?.position == before)
+        try self.fixture.run()
+        #expect(try self.fixture.leader.digest() == self.fixture.follower.digest())
+    }
+
     // MARK: Uncertainty
 
     @Test func writesWithoutAnAnswerOfTheLogWaitAndAreAnsweredWhenItsFateIsKnown() throws {

@@ -11,6 +11,9 @@ final class ReplicaFixture {
     private(set) var nodes: [SimulatedNode] = []
     private var clients: [(node: SimulatedNode, client: SimulatedClient)] = []
     private(set) var effects: [EngineEffect] = []
+    /// The records that the leader has reported since `startCollecting`.
+    private(set) var collected: [LogEntry] = []
+    private var isCollecting = false
     private var nextConnection: UInt64 = 1
 
     var leader: SimulatedNode { self.nodes[0] }
@@ -27,6 +30,9 @@ final class ReplicaFixture {
             node.isFaulty = false
             node.deliver = { [unowned self] node, effects in
                 self.effects += effects
+                if self.isCollecting {
+                    for case .replica(.appended(let entry)) in effects { self.collected.append(entry) }
+                }
                 for (place, client) in self.clients where place === node {
                     for effect in effects { try client.take(effect, "replica") }
                 }
@@ -49,6 +55,11 @@ final class ReplicaFixture {
             for node in self.nodes where node.isUp { try self.advance(node) }
         }
         try #require(self.log.violations.isEmpty, "\(self.log.violations)")
+    }
+
+    func startCollecting() {
+        self.collected = []
+        self.isCollecting = true
     }
 
     func connect(session: UInt64, to node: SimulatedNode) throws -> SimulatedClient {
