@@ -65,5 +65,14 @@ public struct ClusterLimits: Sendable {
     @Bound(.refused, "Time that a write waits at a follower for a leader; then it fails with LOG_UNAVAILABLE")
     public var forwardWaitSeconds = 10
 
+    @Bound(.waits, "Requests in flight that a node forwards to another; more are not read until some are answered")
+    public var peerRequestsInFlightMax = 1_024
+
+    @Bound(.refused, "Imports that a node forwards to another at a time")
+    public var peerTransfersMax = 32
+
+    @Bound(.closed, "Ports that a node has at another, one for each of its clients that write")
+    public var peerPortsMax = 100_000
+
     init() {}
 }

@@ -108,6 +108,16 @@ extension MessageType {
     }
 }
 
+extension MessageType {
+    /// Whether only a node of the server's cluster may send it.
+    package var isOfNodes: Bool {
+        switch self {
+        case .follow, .peerOpen, .peerClose, .peerRequest: true
+        default: false
+        }
+    }
+}
+
 extension RequestKind {
     /// All kinds of requests.
     package static let all: [RequestKind] = [

@@ -4,6 +4,9 @@ import NestProtocol
 extension Access {
     /// Refuses a request that the token does not allow.
     func check(_ request: RequestKind) throws(NestError) {
+        guard !self.isNode else {
+            throw NestError(.notPermitted, "a node sends the requests of its clients in PEER_REQUEST")
+        }
         guard self.role >= request.role else {
             throw NestError(
                 .notPermitted,

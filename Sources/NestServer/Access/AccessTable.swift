@@ -13,8 +13,17 @@ package struct Access: Sendable {
     package var role = AccessRole.admin
     package var confinement: AccessConfinement?
     package var limits = TokenLimits()
+    /// Whether the connection is another node's.
+    package private(set) var isNode = false
 
     package init() {}
+
+    /// The access of a node's own connection: its clients have their own, by their ports.
+    package static let node = {
+        var access = Access()
+        access.isNode = true
+        return access
+    }()
 
     package init(_ token: TokenDescription) {
         self.token = token.number
@@ -26,8 +35,10 @@ package struct Access: Sendable {
     package var scope: AuthorisationScope { self.confinement.map { .subtree($0) } ?? .everything }
 
     var requestsInFlightMax: Int {
-        TokenLimits.smaller(self.limits.requestsInFlight, Limits.requestsInFlightPerConnectionMax)
+        let max = self.isNode ? Limits.peerRequestsInFlightMax : Limits.requestsInFlightPerConnectionMax
+        return TokenLimits.smaller(self.limits.requestsInFlight, max)
     }
+    var transfersMax: Int { self.isNode ? Limits.peerTransfersMax : Limits.transfersPerConnectionMax }
     var subscriptionsMax: Int { TokenLimits.smaller(self.limits.subscriptions, Limits.subscriptionsPerConnectionMax) }
 }
 
@@ -112,6 +123,20 @@ package final class AccessTable: Sendable {
 
     /// The hash of a random secret, which no token has.
     private static let unknownHash = TokenSecret.random().sha256
+
+    /// Returns the access of a client of another node, which has checked the client's secret. `token`: its number; 0:
+    /// the client has none. Returns `nil` if the client may not log in here.
+    package func access(ofToken token: UInt64) -> Access? {
+        self.state.withLockedValue { state in
+            guard token != 0 else { return self.isTokenRequired(state) ? nil : Access() }
+            return state.tokens[token].map { Access($0.description) }
+        }
+    }
+
+    /// Records a wrong secret of a node.
+    package func failed(from address: String, now: NIODeadline) -> LoginPenalties.Penalty {
+        self.state.withLockedValue { $0.penalties.failed(address, now: now) }
+    }
 
     /// Stops counting a connection that was granted access.
     package func left(_ access: Access) {

@@ -17,31 +17,42 @@ extension ClientConnection {
     /// Checks HELLO's token. The connection reads nothing more until the client is logged in.
     func admit(_ hello: Hello) {
         self.session.clientName = LogText.printable(hello.clientName)
+        if let peer = hello.peer { return self.admit(peer, hello) }
         let address = LoginPenalties.key(self.context?.remoteAddress)
         switch self.server.access.authenticate(hello.token, from: address, now: .now()) {
         case .granted(let access):
             self.session.access = access
-            self.outbox.register(
-                .connected(
-                    self.id,
-                    session: hello.session,
-                    scope: access.scope,
-                    takesCompressed: hello.features.contains(.compressedFrames),
-                    token: access.token,
-                    subscriptionsMax: access.subscriptionsMax
-                )
-            )
+            self.register(hello)
         case .refused(let penalty):
-            self.logRefused(hello.token, "unauthenticated", isNotable: penalty?.isLogged != false)
-            guard let penalty else { return self.fail(Self.unauthenticated) }
-            // Bytes that arrived with a wrong token are never handled.
-            self.inbound.removeAll()
-            self.session.refusal = self.loop.eventLoop.assumeIsolated().scheduleTask(in: penalty.delay) {
-                self.fail(Self.unauthenticated)
-            }
+            self.refuseLogin(hello.token, penalty)
         case .full:
             self.logRefused(hello.token, "connections")
             self.fail(NestError(.limitExceeded, "the token already has its maximum number of connections"))
+        }
+    }
+
+    /// Registers the connection with the engine, which answers HELLO.
+    func register(_ hello: Hello) {
+        self.outbox.register(
+            .connected(
+                self.id,
+                session: hello.session,
+                scope: self.access.scope,
+                takesCompressed: hello.features.contains(.compressedFrames),
+                token: self.access.token,
+                subscriptionsMax: self.access.subscriptionsMax
+            )
+        )
+    }
+
+    /// Refuses a login, at once or after a penalty.
+    func refuseLogin(_ token: AccessToken?, _ penalty: LoginPenalties.Penalty?) {
+        self.logRefused(token, "unauthenticated", isNotable: penalty?.isLogged != false)
+        guard let penalty else { return self.fail(Self.unauthenticated) }
+        // Bytes that arrived with a wrong token are never handled.
+        self.inbound.removeAll()
+        self.session.refusal = self.loop.eventLoop.assumeIsolated().scheduleTask(in: penalty.delay) {
+            self.fail(Self.unauthenticated)
         }
     }
 

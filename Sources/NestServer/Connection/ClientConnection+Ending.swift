@@ -37,6 +37,7 @@ extension ClientConnection {
 
     /// Ends the connection if its client logged in without a token. Called when the server starts to require tokens.
     func expelAnonymous() {
+        guard self.peer == nil else { return self.endAnonymousPorts() }
         guard self.outbox.isRegistered, self.access.token == nil else { return }
         self.fail(Self.unauthenticated)
     }
@@ -64,6 +65,9 @@ extension ClientConnection {
             "the server's connections hold too much memory, and this one holds the most: connect again and resume"
         )
     }
+
+    /// Ends the connection of a node that has connected again.
+    func finishReplaced() { self.finishNow(.shuttingDown, .replaced, "this node has connected again") }
 
     /// Ends the connection with GOAWAY, or with ERROR before WELCOME. Drops the queued output.
     private func finishNow(_ code: ErrorCode, _ reason: CloseReason, _ message: String) {

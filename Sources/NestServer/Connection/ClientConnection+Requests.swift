@@ -96,14 +96,17 @@ extension ClientConnection {
     private func refusePart(id: UInt32, _ error: NestError) {
         self.countControlFrame()
         guard self.closing == nil else { return }
-        if self.transfers.cancel(id) { self.refuse(id: id, error) } else { self.fail(error) }
+        guard self.transfers.cancel(id) else { return self.fail(error) }
+        self.endImport(id: id)
+        self.refuse(id: id, error)
     }
 
     /// Counts a control frame, and ends the connection if the client sends too many. A control frame has no work for
     /// the engine and costs little, but no other limit applies to it.
     private func countControlFrame() {
         guard self.closing == nil, self.machine.phase != .hello else { return }
-        if !self.quota.takeControlFrame() { self.finishFlood() }
+        // A node has many clients, whose own node limits them.
+        if !self.quota.takeControlFrame(), !self.access.isNode { self.finishFlood() }
     }
 
     /// Passes a request to the engine, which answers it with exactly one reply.
@@ -113,6 +116,7 @@ extension ClientConnection {
     }
 
     private func take(_ type: MessageType, id: UInt32, body: ByteBuffer) throws(NestError) {
+        if type.isOfNodes { return try self.take(node: type, id: id, body: body) }
         // The state machine lets only requests through.
         guard let kind = type.request else { preconditionFailure("\(type) is not a request") }
         try self.access.check(kind)
@@ -129,7 +133,7 @@ extension ClientConnection {
             case .check:
                 self.startCheck(id: id)
             case .importSubtree:
-                self.startUpload(id: id, try ImportSubtree(body: body).request)
+                _ = self.startUpload(id: id, try ImportSubtree(body: body).request, access: self.access)
             case .getClients:
                 self.listClients(id: id, try GetClients(body: body))
             case .kick:
@@ -169,6 +173,8 @@ extension ClientConnection {
         do throws(WireError) {
             switch type {
             case .ping: self.send(Pong(payload: try Ping(body: body).payload).frame(id: 0))
+            case .peerOpen: self.open(try PeerOpen(body: body))
+            case .peerClose: self.close(try PeerClose(body: body))
             default: break
             }
         } catch {

@@ -26,6 +26,10 @@ extension ClientConnection {
             self.checkOutput(now: now, timing)
             self.checkSilence(now: now, timing)
             self.checkFrame(now: now, timing)
+            if self.peer?.stream != nil {
+                self.sendLogHead()
+                self.settle()
+            }
         }
     }
 

@@ -36,6 +36,8 @@ final class ClientConnection: ChannelDuplexHandler {
     var transfers = Transfers()
     var slot = ConnectionSlot()
     var liveness: Liveness
+    /// Set for the connection of another node of the cluster.
+    var peer: PeerState?
 
     init(server: ServerContext, loop: ConnectionLoop) {
         let now = NIODeadline.now()
@@ -122,6 +124,7 @@ final class ClientConnection: ChannelDuplexHandler {
             self.handleInbound()
             self.pump()
             self.proceedWithDownloads()
+            if self.peer != nil { self.proceedWithRecords() }
             self.finishIfDrained()
         }
         self.flushIfDue()
@@ -188,6 +191,7 @@ final class ClientConnection: ChannelDuplexHandler {
         self.transfers.cancelAll()
         self.quota.releaseBytes()
         self.hold(0)
+        self.endPeer()
         self.outbox.deregister(self.id)
         self.outbox.submit(to: self.server.engine)
     }

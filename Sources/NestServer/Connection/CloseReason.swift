@@ -23,6 +23,8 @@ enum CloseReason: Equatable, CustomStringConvertible {
     /// An operator ended it.
     case kicked
     case storeFailed
+    /// The node whose connection it was has connected again.
+    case replaced
     case error(ErrorCode)
 
     var description: String {
@@ -42,6 +44,7 @@ enum CloseReason: Equatable, CustomStringConvertible {
         case .shutdown: "shutdown"
         case .kicked: "kicked"
         case .storeFailed: "store failed"
+        case .replaced: "replaced"
         case .error(let code): "error \(code)"
         }
     }

@@ -31,7 +31,7 @@ package struct SessionStateMachine: Sendable {
         case part(MessageType, id: UInt32)
         /// A part of a request that the connection cannot accept.
         case refusePart(id: UInt32, NestError)
-        /// PING, PONG, GOAWAY.
+        /// PING, PONG, GOAWAY; of a node also PEER_OPEN and PEER_CLOSE.
         case control(MessageType)
         /// Answer the request of this id with an error; the connection stays open.
         case refuse(id: UInt32, NestError)
@@ -49,6 +49,8 @@ package struct SessionStateMachine: Sendable {
     /// The highest id of a request that was accepted, or refused for its type or flags.
     package private(set) var lastRequestID: UInt32 = 0
     private var hello: Hello?
+    /// Whether the client is another node of the cluster.
+    private var isPeer = false
     /// The bytes received before HELLO.
     private var bytesBeforeHello = Preface.byteCount
 
@@ -110,6 +112,11 @@ package struct SessionStateMachine: Sendable {
                 return self.close(NestError(.protocolViolation, "PING, PONG and GOAWAY have id 0 and no flags"))
             }
             return .control(type!)
+        case .peerOpen where self.isPeer, .peerClose where self.isPeer:
+            guard frame.id == 0, frame.flags.isSubset(of: .skippable) else {
+                return self.close(NestError(.protocolViolation, "PEER_OPEN and PEER_CLOSE have id 0 and no flags"))
+            }
+            return .control(type!)
         case .cancel, .credit, .subtreeChunk, .subtreeEnd:
             guard frame.id > 0, frame.id <= self.lastRequestID else {
                 let text = "the client has not sent a request with the id \(frame.id)"
@@ -142,14 +149,20 @@ package struct SessionStateMachine: Sendable {
             return .refuse(id: frame.id, NestError(.shuttingDown, "the server is stopping: connect again"))
         }
         self.lastRequestID = frame.id
-        guard let type, type.request != nil else {
+        guard let type, type.request != nil || type.isOfNodes else {
             return .refuse(id: frame.id, WireError.unsupportedMessage(frame.type).nestError)
         }
         guard frame.flags.isSubset(of: .skippable) else {
             return .refuse(id: frame.id, WireError.unsupportedFlag(frame.flags.rawValue).nestError)
         }
+        guard self.isPeer || !type.isOfNodes else {
+            return .refuse(id: frame.id, NestError(.notPermitted, "only a node of the cluster may send this"))
+        }
         return .request(type, id: frame.id)
     }
+
+    /// HELLO has proved that the client is another node of the cluster.
+    package mutating func admitPeer() { self.isPeer = true }
 
     /// Handles the engine's answer to HELLO.
     package mutating func welcomed(historyID: Identifier128, modelHash: UInt64) -> WelcomeAction {

@@ -4,6 +4,7 @@ import NIOPosix
 import NestEngine
 import NestModel
 import NestProtocol
+import NestStore
 
 /// The event loops of a server, with the limits and counters that they share.
 final class IOLayer: Sendable {
@@ -17,12 +18,14 @@ final class IOLayer: Sendable {
     let metrics = ServerMetrics()
     private let configuration: ServerConfiguration
     private let replica: ReplicaSession?
+    private let peers: PeerServices?
     private let logger: Logger
 
     /// `replica`: the node of the cluster that this server is.
     init(_ configuration: ServerConfiguration, _ replica: ReplicaSession?, logger: Logger) {
         self.configuration = configuration
         self.replica = replica
+        self.peers = replica.map { PeerServices(secret: $0.log.secret) }
         self.logger = logger
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoopCount)
         let eventLoops = Array(self.group.makeIterator())
@@ -66,6 +69,7 @@ final class IOLayer: Sendable {
             limiter: self.limiter,
             clients: ClientDirectory(loops: self.loops, engine: engine),
             replica: self.replica,
+            peers: self.peers,
             logger: self.logger
         )
     }
@@ -82,6 +86,7 @@ final class IOLayer: Sendable {
     /// on the threads of the standby.
     func deliver(_ delivery: EngineDelivery) {
         let mustExpelAnonymous = delivery.hasTokenChanges && self.takeTokenChanges(delivery.effects)
+        self.peers?.feed.take(delivery.effects)
         self.replica?.take(delivery.effects)
         let concerned = ConnectionLoop.concerned(by: delivery.effects, self.loops)
         for loop in concerned {

@@ -27,5 +27,7 @@ struct ServerContext: Sendable {
     let clients: ClientDirectory
     /// `nil`: a single node.
     let replica: ReplicaSession?
+    /// `nil`: a single node.
+    let peers: PeerServices?
     let logger: Logger
 }

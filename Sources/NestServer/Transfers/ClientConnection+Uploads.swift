@@ -6,24 +6,25 @@ import NestFraming
 
 /// IMPORT_SUBTREE: another thread checks and spools the chunks, which then become one request to the engine.
 extension ClientConnection {
-    func startUpload(id: UInt32, _ request: SubtreeImport) {
-        guard self.mayStartTransfer(id: id) else { return }
-        let stage = self.server.uploadStage(for: request, rowsMax: self.importRowsMax)
+    /// `access`: of the client. Returns whether the chunks are expected now; otherwise the request is refused.
+    func startUpload(id: UInt32, _ request: SubtreeImport, access: Access) -> Bool {
+        guard self.mayStartTransfer(id: id) else { return false }
+        let stage = self.server.uploadStage(for: request, rowsMax: self.importRowsMax(access))
         self.transfers.add(Upload(request, stage: stage), id: id)
+        return true
     }
 
     /// The maximum number of rows of an import: each row takes at least one step.
-    private var importRowsMax: Int {
+    private func importRowsMax(_ access: Access) -> Int {
         let configuration = self.server.configuration
-        let steps =
-            self.access.confinement == nil ? configuration.writeStepsMax : configuration.confinedWriteStepsMax
+        let steps = access.confinement == nil ? configuration.writeStepsMax : configuration.confinedWriteStepsMax
         return min(Limits.importRowsMax, steps)
     }
 
     /// Returns whether the connection may have one more transfer. Refuses the request if not.
     func mayStartTransfer(id: UInt32) -> Bool {
         do throws(NestError) {
-            try self.transfers.checkRoom()
+            try self.transfers.checkRoom(max: self.access.transfersMax)
             return true
         } catch {
             self.refuse(id: id, error)
@@ -42,8 +43,13 @@ extension ClientConnection {
         case .stage(let stage, let bodies):
             self.stage(bodies, in: stage, id: id)
         case .commit(let staged):
-            self.submit(.importSubtree(staged), id: id)
+            if let origin = self.peer?.ports.endImport(id) {
+                self.submit(.importSubtree(staged), from: origin, id: id)
+            } else {
+                self.submit(.importSubtree(staged), id: id)
+            }
         case .fail(let error):
+            self.endImport(id: id)
             self.refuse(id: id, error)
         case .close(let error):
             self.fail(error)
@@ -69,6 +75,7 @@ extension ClientConnection {
     /// CANCEL: ends a transfer. It does not affect other requests.
     func cancelTransfer(id: UInt32) {
         guard self.transfers.cancel(id) else { return }
+        self.endImport(id: id)
         self.refuse(id: id, NestError(.cancelled, "cancelled"))
     }
 }

@@ -20,9 +20,9 @@ package struct Transfers: Sendable {
     }
 
     /// Throws if the connection has its maximum number of transfers.
-    package func checkRoom() throws(NestError) {
-        guard self.uploads.count + self.downloads.count < Limits.transfersPerConnectionMax else {
-            let text = "at most \(Limits.transfersPerConnectionMax) transfers at a time on one connection"
+    package func checkRoom(max: Int = Limits.transfersPerConnectionMax) throws(NestError) {
+        guard self.uploads.count + self.downloads.count < max else {
+            let text = "at most \(max) transfers at a time on one connection"
             throw NestError(.limitExceeded, text)
         }
     }

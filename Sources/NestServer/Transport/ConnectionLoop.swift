@@ -29,6 +29,7 @@ final class ConnectionLoop: Sendable {
         var reportedBytes = 0
         /// The last of the connections that ended before WELCOME since the last sweep.
         var lastRejected: ClientConnection?
+        var peers = LoopPeers()
     }
 
     /// The smallest change of the held bytes that is reported between sweeps.
@@ -88,6 +89,12 @@ final class ConnectionLoop: Sendable {
 
     func connection(_ id: ConnectionID) -> ClientConnection? { self.state.value.connections[id] }
 
+    /// The connections of other nodes of the cluster.
+    var peers: LoopPeers {
+        _read { yield self.state.value.peers }
+        _modify { yield &self.state.value.peers }
+    }
+
     func add(_ connection: ClientConnection) {
         self.state.value.connections[connection.id] = connection
         self.state.value.evictable.append(connection.id)
@@ -128,6 +135,7 @@ final class ConnectionLoop: Sendable {
     /// Delivers the effects to their recipients on this loop, and flushes each connection once.
     func deliver(_ effects: [EngineEffect], serverStatistics: () -> [Statistic]) {
         let owns: ((ConnectionID) -> Bool)? = self.loopCount == 1 ? nil : { self.owns($0) }
+        let effects = self.state.value.peers.hasPorts ? self.routed(effects) : effects
         let delivery = Delivery(effects, of: owns, serverStatistics: serverStatistics)
         let connections = self.state.value.connections
         var unsettled: [ClientConnection] = []
