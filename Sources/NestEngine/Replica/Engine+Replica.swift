@@ -119,6 +119,8 @@ extension Engine {
     }
 
     private func stopApplying(_ error: StoreError, _ replica: EngineReplica, _ effects: inout [EngineEffect]) {
+        // The machine reads on from here.
+        replica.report(at: self.store.logState, &effects)
         switch error {
         case .diverged(let reason): return self.diverge(replica, because: reason, &effects)
         // The machine finds out whether the record is damaged, or the store is on another line.

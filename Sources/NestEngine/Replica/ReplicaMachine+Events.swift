@@ -32,6 +32,12 @@ extension ReplicaMachine {
             self.readAgain()
             self.pollAt = now + self.timing.failureMax
         case .damaged(let reason):
+            if self.pages.isEmpty, self.link != .down {
+                // The leader has sent it: what counts is the log.
+                self.mustRead = true
+                self.pollAt = now
+                return self.readAgain()
+            }
             self.damage = reason
             self.overviewAt = now
         case .mustReopen(.diverged(let reason)):
@@ -48,10 +54,12 @@ extension ReplicaMachine {
     }
 
     private mutating func take(_ state: LogState, _ now: Int64) {
+        if state.position.position > self.state.position.position { self.damage = nil }
         self.state = state
+        self.noteHead(now)
+        self.noteMove(now)
         self.readThrough = max(self.readThrough, state.position.position)
         while let page = self.pages.first, page.last <= state.position.position { self.pages.removeFirst() }
-        if let head, head <= state.position.position, self.uncertainSince == nil { self.caughtUpAt = now }
         guard case .claiming(var claim) = self.duty else { return }
         if state.writer.epoch > claim.epoch { return self.giveUpClaim(now) }
         guard claim.isAppending, state.writer == .init(node: self.node, epoch: claim.epoch) else { return }
@@ -64,6 +72,7 @@ extension ReplicaMachine {
     private mutating func follow(_ now: Int64) {
         self.readAgain()
         self.pollAt = now
+        self.releaseForMove()
         switch self.duty {
         case .claiming(let claim):
             guard claim.isAppending else { return }

@@ -26,6 +26,9 @@ extension ReplicaMachine {
             if let epoch { self.duty = .claiming(Claim(epoch: epoch)) }
         case (.survey, .surveyed(let survey)): self.take(survey)
         case (.setDoubt, .done), (.release, .done), (.note, .done), (.truncate, .done): break
+        case (.withdraw, .done): self.overviewAt = now
+        case (.giveLead(let target), .released(let isReleased)): self.released(to: target, isReleased, now)
+        case (.follow(let leader), .followed(let isListed)): self.followed(leader, isListed, now)
         default: preconditionFailure("a report of another action")
         }
     }
@@ -46,6 +49,9 @@ extension ReplicaMachine {
         case .overview:
             // Only what was seen without a break counts.
             self.sessionGoneSince = nil
+            self.unclaimedSince = nil
+        case .giveLead(let target): self.released(to: target, failure, now)
+        case .follow: self.followed = nil
         default: break
         }
     }
@@ -53,10 +59,11 @@ extension ReplicaMachine {
     // MARK: Overview
 
     private mutating func take(_ overview: LogOverview, of position: LogPosition, _ now: Int64) {
-        let interval: Int64
-        if case .leading = self.duty { interval = self.timing.check } else { interval = self.timing.overview }
-        self.overviewAt = now + interval
+        self.overviewAt = now + self.overviewInterval(overview)
         self.head = max(overview.head.position, position.position)
+        if case .streaming(let head) = self.link { self.head = max(self.head ?? 0, head) }
+        self.noteHead(now)
+        self.logEpoch = overview.epoch
         self.base = overview.base
         self.doubt = overview.doubt
         self.leader = overview.leader
@@ -116,6 +123,11 @@ extension ReplicaMachine {
     }
 
     private mutating func considerClaim(_ overview: LogOverview, _ now: Int64) {
+        self.considerWithdrawal(overview, now)
+        guard self.mayClaim else {
+            self.claimAt = nil
+            return
+        }
         guard let leader = overview.leader, leader.id != self.node, leader.isAlive else {
             // There is no leader, it has not renewed its lease, or it is this node before it opened its store again.
             if self.claimAt == nil { self.claimAt = now + (overview.leader?.id == self.node ? 0 : self.claimWait()) }
@@ -162,6 +174,7 @@ extension ReplicaMachine {
     private mutating func take(_ entries: [LogEntry], after position: Int64, _ now: Int64) {
         let isPage = entries.count >= Limits.logPageRecordsMax
         self.pollAt = isPage ? now : now + self.timing.poll
+        if !isPage { (self.hasReadToEnd, self.mustRead) = (true, false) }
         guard let last = entries.last else {
             if self.state.position.position >= position { self.caughtUpAt = now }
             if case .claiming(var claim) = self.duty, position == self.readThrough {
@@ -172,6 +185,14 @@ extension ReplicaMachine {
         }
         // An event may have moved the place at which the engine reads on.
         guard position == self.readThrough, self.uncertainSince == nil else { return }
+        if let missing = self.missing(entries, after: position), missing > self.state.position.position {
+            // The log has lost a record, or was truncated beyond this node's position.
+            self.damage = "the record \(missing) is missing in the log"
+            self.overviewAt = now
+            return
+        }
+        // The link has sent later ones, which the engine cannot use.
+        if self.link.isStreaming { self.mustFollowAgain = true }
         if case .claiming = self.duty { self.pollAt = now }
         self.readThrough = last.position.position
         // The bytes of larger records are in files.
@@ -179,6 +200,16 @@ extension ReplicaMachine {
         self.pages.append(Page(last: self.readThrough, bytes: bytes))
         self.head = max(self.head ?? 0, last.position.position)
         self.outbox.append(.input(.entries(entries)))
+    }
+
+    /// Returns the first position of a page that has no record.
+    private func missing(_ entries: [LogEntry], after position: Int64) -> Int64? {
+        var expected = position
+        for entry in entries {
+            expected += 1
+            if entry.position.position != expected { return expected }
+        }
+        return nil
     }
 
     // MARK: Leading
@@ -218,7 +249,7 @@ extension ReplicaMachine {
         self.claimAt = now
     }
 
-    private mutating func stopLeading(_ now: Int64) {
+    mutating func stopLeading(_ now: Int64) {
         self.duty = .following
         self.replicatedSince = nil
         self.readAgain()

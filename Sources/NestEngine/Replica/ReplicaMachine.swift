@@ -22,6 +22,15 @@ package struct ReplicaMachine: Sendable {
         case claim(isSessionGone: Bool)
         /// Give the lead up. Report `done`.
         case release
+        /// Give the lead to another node, if it is alive. Report `released`.
+        case giveLead(to: Identifier128)
+        /// Take the lead from a node that was given it in this epoch and has not claimed it, so that any node may.
+        /// Report `done`.
+        case withdraw(Identifier128, epoch: Int64)
+        /// Let the link follow this leader from the store's place on; `nil`: there is none. Report `followed`.
+        case follow(Leader?)
+        /// The request to move the lead has ended; no report.
+        case moved(Result<Void, NestError>)
         /// Report `done`.
         case setDoubt(Bool)
         /// Write this node's position to the log. Report `done`.
@@ -52,6 +61,19 @@ package struct ReplicaMachine: Sendable {
         /// `nil`: another node leads.
         case claimed(epoch: Int64?)
         case surveyed(Survey)
+        /// Whether the lead was given to that node.
+        case released(Bool)
+        /// Whether the log lists the leader.
+        case followed(Bool)
+    }
+
+    /// The leader that the link follows.
+    package struct Leader: Sendable, Equatable {
+        package let id: Identifier128
+        package let name: String
+        package let address: String
+        /// The epoch in which it leads.
+        package let epoch: Int64
     }
 
     enum Duty: Equatable {
@@ -93,8 +115,16 @@ package struct ReplicaMachine: Sendable {
         package var renew = Int64(Limits.leaseRenewSeconds) * 1_000
         package var poll = Int64(Limits.logPollMilliseconds)
         package var overview: Int64 = 50
-        /// While the node leads.
+        /// While the node leads, or the leader sends its records.
         package var check: Int64 = 1_000
+        /// The time for which a record that the leader has named may be on its way.
+        package var late: Int64 = 100
+        /// The least time between two attempts to follow the same leader.
+        package var follow: Int64 = 250
+        /// The time within which a node that was given the lead must claim it.
+        package var handover: Int64 = 3_000
+        /// The time within which a request to move the lead is answered.
+        package var move: Int64 = 5_000
         /// The time for which the leader's session must be seen gone without a break.
         package var sessionGone: Int64 = 150
         package var claimMax: Int64 = 50
@@ -124,6 +154,8 @@ package struct ReplicaMachine: Sendable {
     var base: Int64 = 0
     var doubt = false
     var leader: LogNode?
+    /// The epoch of the store in the log.
+    var logEpoch: Int64 = 0
     /// The address that the engine knows; the outer `nil`: it has got none yet.
     var toldLeader: String??
     /// Actions that come before all others.
@@ -154,19 +186,42 @@ package struct ReplicaMachine: Sendable {
     var uncertainSince: Int64?
     var hasGivenUp = false
 
+    // MARK: The link, and moving the lead
+
+    var link = LinkState.down
+    /// The leader that the link was given; the outer `nil`: none yet.
+    var followed: Leader??
+    /// Whether the link must be given its leader again, when what it lacks has been read in the log.
+    var mustFollowAgain = false
+    var followAt: Int64 = 0
+    /// Whether the log has been read to its end since the link lacked something.
+    var hasReadToEnd = false
+    /// A head of the log that the store has not reached, and since when.
+    var late: (head: Int64, since: Int64)?
+    /// Whether the records are read in the log although the leader sends them.
+    var mustRead = false
+    var handover: Handover?
+    /// Since when a node has been given the lead that has not claimed it.
+    var unclaimedSince: Int64?
+    package internal(set) var isDrained: Bool
+    /// This node's positions at its last notes, oldest first.
+    var notedPositions: [Int64] = []
+
     var isSnapshotting = false
     /// The engine found a record damaged: unless the store is on another line, the log is damaged.
     var damage: String?
     /// The engine found that the store is not on the line of the log.
     var divergence: String?
 
-    /// `state`: of the open store. `random`: for waits and history ids.
+    /// `state`: of the open store. `isDrained`: see `setDrained`. `random`: for waits and history ids.
     package init(
         node: Identifier128,
         state: LogState,
+        isDrained: Bool = false,
         random: any RandomNumberGenerator & Sendable,
         timing: Timing = Timing()
     ) {
+        self.isDrained = isDrained
         self.node = node
         self.state = state
         self.readThrough = state.position.position
@@ -203,7 +258,7 @@ package struct ReplicaMachine: Sendable {
         precondition(self.current == nil, "the last action was not reported")
         let action = self.outbox.popFirst() ?? self.due(now)
         switch action {
-        case .input, .wait, .snapshot, .reopen, .stop: break
+        case .input, .wait, .snapshot, .reopen, .stop, .moved: break
         default: self.current = action
         }
         return action
@@ -211,16 +266,19 @@ package struct ReplicaMachine: Sendable {
 
     private mutating func due(_ now: Int64) -> Action {
         guard self.duty != .ended else { return .wait(until: .max) }
+        if let action = self.dueMove(now) { return action }
         if let since = self.uncertainSince, !self.hasGivenUp, now - since >= self.timing.unanswered {
             self.hasGivenUp = true
             return .input(.unanswered)
         }
         guard now >= self.pausedUntil else { return .wait(until: self.wakeTime(now)) }
         if now >= self.renewAt { return .renewLease }
+        if let action = self.dueFollow(now) { return action }
         if now >= self.overviewAt { return .overview(self.state.position) }
         if self.damage == nil, self.divergence == nil, let action = self.dueByDuty(now) { return action }
         if now >= self.noteAt {
             self.noteAt = now + self.timing.survey
+            self.notePosition()
             return .note(position: self.state.position.position)
         }
         if now >= self.surveyAt, self.isReady(now: now) {
@@ -238,7 +296,7 @@ package struct ReplicaMachine: Sendable {
             self.checkAt = now + self.timing.check
             return .server
         case .following:
-            if let claimAt, now >= claimAt, self.uncertainSince == nil {
+            if let claimAt, now >= claimAt, self.uncertainSince == nil, self.mayClaim {
                 return .claim(isSessionGone: self.leader.map { $0.isAlive && $0.id != self.node } ?? false)
             }
             return self.dueRecords(now)
@@ -262,7 +320,7 @@ package struct ReplicaMachine: Sendable {
         let isFull =
             self.readThrough - self.state.position.position >= 2 * Int64(Limits.logPageRecordsMax)
             || self.pages.reduce(0) { $0 + $1.bytes } >= Self.unappliedBytesMax
-        guard now >= self.pollAt, self.uncertainSince == nil, !isFull else { return nil }
+        guard now >= self.recordsAt, self.uncertainSince == nil, !isFull else { return nil }
         return .records(after: self.readThrough)
     }
 
@@ -282,10 +340,12 @@ package struct ReplicaMachine: Sendable {
     private func wakeTime(_ now: Int64) -> Int64 {
         if now < self.pausedUntil { return self.orGiveUp(self.pausedUntil) }
         var times = [self.renewAt, self.overviewAt, self.noteAt, self.surveyAt]
+        if let handover { times.append(handover.deadline) }
         switch self.duty {
         case .leading: times.append(self.checkAt)
         case .following:
-            times.append(self.pollAt)
+            times.append(self.recordsAt)
+            if self.mustFollowAgain { times.append(self.followAt) }
             if let claimAt { times.append(claimAt) }
         case .claiming, .ended: times += [self.pollAt, self.checkAt]
         }

@@ -26,6 +26,21 @@ extension PostgresLog {
         "UPDATE nest.store SET leader = NULL WHERE store = $1 AND leader = $2"
     )
 
+    static let releaseTo = PostgresStatement(
+        "release_to",
+        [.long, .uuid, .uuid],
+        """
+        UPDATE nest.store SET leader = $3 WHERE store = $1 AND leader = $2
+        AND EXISTS (SELECT FROM nest.node n WHERE n.node = $3 AND n.expires > clock_timestamp())
+        """
+    )
+
+    static let withdraw = PostgresStatement(
+        "withdraw",
+        [.long, .uuid, .long],
+        "UPDATE nest.store SET leader = NULL WHERE store = $1 AND leader = $2 AND epoch = $3"
+    )
+
     static let deregister = PostgresStatement(
         "deregister",
         [.uuid],

@@ -140,6 +140,15 @@ package final class PostgresLog: ClusterLog {
         try self.session.perform(Self.release, [.long(self.store), .uuid(self.node.id)])
     }
 
+    package func release(to node: Identifier128) throws(LogFailure) -> Bool {
+        let values: [PostgresValue] = [.long(self.store), .uuid(self.node.id), .uuid(node)]
+        return try self.session.perform(Self.releaseTo, values).affected > 0
+    }
+
+    package func withdraw(_ node: Identifier128, epoch: Int64) throws(LogFailure) {
+        try self.session.perform(Self.withdraw, [.long(self.store), .uuid(node), .long(epoch)])
+    }
+
     package func deregister() throws(LogFailure) {
         try self.release()
         try self.session.perform(Self.deregister, [.uuid(self.node.id)])

@@ -25,6 +25,8 @@ public struct ClusterStatus: Hashable, Sendable {
     public var nodes: [Node]
     /// What the nodes found at the mark that was asked for.
     public var verifications: [Verification]
+    /// Whether an operator has drained the node that answered: it takes no clients and does not lead.
+    public var isDrained = false
 
     public init(
         store: String,

@@ -44,6 +44,10 @@ public struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible 
         self.rawValue = rawValue
     }
 
+    /// As the least revision of a read: every write that was acknowledged before the read began. The largest revision
+    /// of the wire, which no store reaches.
+    public static let newest = Revision((1 << 62) - 1)
+
     @inlinable
     public static func < (a: Revision, b: Revision) -> Bool {
         a.rawValue < b.rawValue

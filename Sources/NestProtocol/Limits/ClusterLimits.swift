@@ -32,8 +32,8 @@ public struct ClusterLimits: Sendable {
     @Bound(.inner, "Interval at which a node renews its lease")
     public var leaseRenewSeconds = 2
 
-    @Bound(.inner, "Interval at which a follower reads the log")
-    public var logPollMilliseconds = 20
+    @Bound(.inner, "Interval at which a follower reads the log while the leader does not send it the records")
+    public var logPollMilliseconds = 250
 
     @Bound(.inner, "Records of the log that a follower reads at a time")
     public var logPageRecordsMax = 256

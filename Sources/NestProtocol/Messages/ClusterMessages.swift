@@ -56,6 +56,7 @@ package struct Cluster: Message, Equatable {
                     let node = try field.identifier("node")
                     status.verifications.append(.init(node: node, digest: try field.identifier("digest")))
                 }
+            case 14: status.isDrained = try field.byte("drained") != 0
             default: break
             }
         }
@@ -91,6 +92,7 @@ package struct Cluster: Message, Equatable {
                     }
                 }
             }
+            if status.isDrained { fields.add(14) { $0.write(byte: 1) } }
         }
         fields.encode(into: &writer)
     }

@@ -25,8 +25,15 @@ final class ReplicaDriver: Sendable {
         var isStopping = false
         /// Since when the driver's thread performs an action, in milliseconds.
         var busySince: Int64?
-        /// While the node leads it needs not hear at once of each commit.
-        var isLeading = false
+        /// While the node leads, or the leader sends its records, it need not hear at once of each commit.
+        var mayWait = false
+        var link = LinkState.down
+        var hasNewLink = false
+        var isDrained: Bool?
+        /// A request to move the lead that the machine does not have yet.
+        var move: Identifier128?
+        /// Answers the open request to move the lead.
+        var onMoved: ClusterAnswers.Reply<Void>?
     }
 
     private let log: any ClusterLog
@@ -38,9 +45,12 @@ final class ReplicaDriver: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private let spoolDirectory: String
+    private let onLeader: @Sendable (FollowedLeader?) -> Void
     private let onEnd: @Sendable (Ending) -> Void
 
-    /// `onEnd`: called at most once, on the driver's thread.
+    /// `onLeader`: called on the driver's thread with the leader that the link must follow from `ReplicaStatus.place`
+    /// on; `nil`: no node leads, or this one. Called again with the same leader when this node has read in the log what
+    /// the link did not have. `onEnd`: called at most once, on the driver's thread.
     init(
         _ log: any ClusterLog,
         engine: EngineThread,
@@ -48,6 +58,7 @@ final class ReplicaDriver: Sendable {
         journal: ReplicaJournal,
         snapshots: SnapshotTaker,
         spoolDirectory: String,
+        onLeader: @escaping @Sendable (FollowedLeader?) -> Void = { _ in },
         onEnd: @escaping @Sendable (Ending) -> Void
     ) {
         self.log = log
@@ -56,6 +67,7 @@ final class ReplicaDriver: Sendable {
         self.journal = journal
         self.snapshots = snapshots
         self.spoolDirectory = spoolDirectory
+        self.onLeader = onLeader
         self.onEnd = onEnd
     }
 
@@ -66,12 +78,17 @@ final class ReplicaDriver: Sendable {
             let keeper = LeaseKeeper(self.log) { [weak self] in self?.isBusy ?? false }
             defer { keeper.stop() }
             let random = SystemRandomNumberGenerator()
-            self.run(ReplicaMachine(node: self.log.node.id, state: state, random: random))
+            let isDrained = self.status.withState { $0.isDrained }
+            self.run(ReplicaMachine(node: self.log.node.id, state: state, isDrained: isDrained, random: random))
+            self.onLeader(nil)
+            self.moved(.failure(Self.stopping))
         }
     }
 
     /// Called on the engine's thread.
     func take(_ event: ReplicaEvent) {
+        if case .appended = event { return }
+        if case .applied(let state) = event { self.status.advance(to: state.position) }
         let mustWake = self.inbox.withLockedValue { inbox in
             guard case .applied = event else {
                 inbox.events.append(event)
@@ -79,10 +96,52 @@ final class ReplicaDriver: Sendable {
             }
             if case .applied? = inbox.events.last { inbox.events.removeLast() }
             inbox.events.append(event)
-            return !inbox.isLeading
+            return !inbox.mayWait
         }
         if mustWake { self.wake.signal() }
     }
+
+    /// Takes the state of the link to the leader: at each change, and with each head that the leader names. Never
+    /// waits; any thread may call it.
+    func note(_ link: LinkState) {
+        let position = self.status.withState { $0.position }
+        let mustWake = self.inbox.withLockedValue { inbox in
+            let before = inbox.link
+            (inbox.link, inbox.hasNewLink) = (link, true)
+            if case .streaming(let head) = link, case .streaming = before { return head > position }
+            return true
+        }
+        if mustWake { self.wake.signal() }
+    }
+
+    /// Gives the lead to another node. Never waits; `reply` is called on the driver's thread.
+    func moveLead(to node: Identifier128, _ reply: @escaping ClusterAnswers.Reply<Void>) {
+        let refusal = self.inbox.withLockedValue { inbox -> NestError? in
+            if inbox.isStopping { return Self.stopping }
+            guard inbox.onMoved == nil else { return NestError(.busy, "the lead is being moved already: try again") }
+            (inbox.move, inbox.onMoved) = (node, reply)
+            return nil
+        }
+        if let refusal { return reply(.failure(refusal)) }
+        self.wake.signal()
+    }
+
+    private func moved(_ result: Result<Void, NestError>) {
+        let reply = self.inbox.withLockedValue { inbox in
+            defer { (inbox.move, inbox.onMoved) = (nil, nil) }
+            return inbox.onMoved
+        }
+        reply?(result)
+    }
+
+    /// A drained node never claims the lead.
+    func setDrained(_ isDrained: Bool) {
+        self.status.withState { $0.isDrained = isDrained }
+        self.inbox.withLockedValue { $0.isDrained = isDrained }
+        self.wake.signal()
+    }
+
+    private static let stopping = NestError(.shuttingDown, "the server is stopping: connect again")
 
     /// Gives the lead up, if this node has it, and ends the thread. The engine may still append: the next leader's
     /// record decides what comes before it.
@@ -117,6 +176,9 @@ final class ReplicaDriver: Sendable {
                 self.note(event)
                 machine.take(event, now: Self.now())
             }
+            if inbox.hasNewLink { machine.take(inbox.link, now: Self.now()) }
+            if let isDrained = inbox.isDrained { machine.setDrained(isDrained, now: Self.now()) }
+            if let target = inbox.move { machine.moveLead(to: target, now: Self.now()) }
             if let succeeded = inbox.snapshotEnded { machine.snapshotTaken(now: Self.now(), succeeded: succeeded) }
             if inbox.isStopping, !isStopping {
                 isStopping = true
@@ -136,6 +198,7 @@ final class ReplicaDriver: Sendable {
                     self?.inbox.withLockedValue { $0.snapshotEnded = succeeded }
                     self?.wake.signal()
                 }
+            case .moved(let result): self.moved(result)
             case .reopen(let reason):
                 return self.onEnd(.reopen(reason))
             case .stop(let failure):
@@ -155,6 +218,7 @@ final class ReplicaDriver: Sendable {
             let taken = inbox
             inbox.events = []
             inbox.snapshotEnded = nil
+            (inbox.hasNewLink, inbox.isDrained, inbox.move) = (false, nil, nil)
             return taken
         }
     }
@@ -188,16 +252,38 @@ final class ReplicaDriver: Sendable {
         case .claim(let isSessionGone):
             return .claimed(epoch: try self.log.claim(isSessionGone: isSessionGone))
         case .release: try self.log.release()
+        case .giveLead(let target): return .released(try self.log.release(to: target))
+        case .withdraw(let node, let epoch): try self.log.withdraw(node, epoch: epoch)
+        case .follow(let leader): return .followed(try self.follow(leader))
         case .setDoubt(let doubt): try self.log.setDoubt(doubt)
         case .note(let position): try self.log.note(position: position)
         case .survey: return .surveyed(try self.survey())
         case .truncate(let position, let removed):
             // Removing takes long: this thread reads the log meanwhile.
             self.snapshots.truncate(through: position, removing: removed)
-        case .snapshot, .input, .reopen, .stop, .wait:
+        case .snapshot, .input, .reopen, .stop, .wait, .moved:
             preconditionFailure("\(action) has no report")
         }
         return .done
+    }
+
+    /// Names the leader to the link. Returns whether the log lists it.
+    private func follow(_ leader: ReplicaMachine.Leader?) throws(LogFailure) -> Bool {
+        guard let leader else {
+            self.onLeader(nil)
+            return true
+        }
+        guard let secret = try self.log.secret(of: leader.id) else { return false }
+        self.onLeader(
+            FollowedLeader(
+                node: leader.id,
+                name: leader.name,
+                address: leader.address,
+                epoch: leader.epoch,
+                secret: secret
+            )
+        )
+        return true
     }
 
     private func server() throws(LogFailure) -> LogServer {
@@ -211,8 +297,10 @@ final class ReplicaDriver: Sendable {
         _ = try self.server()
         let (snapshots, stale) = try self.sortedSnapshots()
         if let newest = snapshots.first { self.journal.newestSnapshot(newest, now: WallClock.now()) }
+        let nodes = try self.log.nodes()
+        self.status.withState { $0.hasOthers = nodes.contains { $0.isAlive && $0.id != self.log.node.id } }
         return ReplicaMachine.Survey(
-            nodes: try self.log.nodes(),
+            nodes: nodes,
             snapshots: snapshots,
             stale: stale,
             recordBytes: try self.log.recordBytes(after: snapshots.first?.position.position ?? 0),
@@ -238,6 +326,8 @@ final class ReplicaDriver: Sendable {
 
     private func publish(_ machine: ReplicaMachine) {
         let lag = machine.lagSeconds(now: Self.now())
+        self.inbox.withLockedValue { $0.mayWait = machine.mayWait }
+        self.status.withState { $0.lagFloor = machine.lagFloor }
         self.status.note(position: machine.position.position, head: machine.headPosition ?? 0, lagSeconds: lag)
     }
 
@@ -245,6 +335,7 @@ final class ReplicaDriver: Sendable {
         self.status.withState { state in
             state.epoch = overview.epoch
             state.base = overview.base
+            if let leader = overview.leader, leader.isAlive, leader.id != self.log.node.id { state.hasOthers = true }
         }
     }
 
@@ -271,7 +362,7 @@ final class ReplicaDriver: Sendable {
     }
 
     private func setLeading(_ isLeading: Bool) {
-        self.inbox.withLockedValue { $0.isLeading = isLeading }
+        self.inbox.withLockedValue { $0.mayWait = isLeading }
         self.status.withState { $0.role = isLeading ? .leader : .follower }
     }
 }

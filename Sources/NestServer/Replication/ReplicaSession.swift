@@ -63,6 +63,7 @@ final class ReplicaSession: Sendable {
         self.status.withState { status in
             status.role = .follower
             status.position = state.position.position
+            status.place = state.position
             status.head = self.head
             status.caughtUpAt = .now()
         }

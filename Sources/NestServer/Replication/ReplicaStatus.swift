@@ -19,6 +19,14 @@ final class ReplicaStatus: Sendable {
         var head: Int64 = 0
         /// When the node last had all of the log, as far as it knows.
         var caughtUpAt = NIODeadline.now()
+        /// The store's place in the log, as the engine has reported it; `nil`: it has not been opened yet.
+        var place: LogPosition?
+        /// Whether the log listed another node that was alive.
+        var hasOthers = false
+        /// A node whose noted position is before this one lags.
+        var lagFloor: Int64 = 0
+        /// Whether an operator has drained the node: it takes no clients, and does not lead.
+        var isDrained = false
     }
 
     let store: String
@@ -34,6 +42,19 @@ final class ReplicaStatus: Sendable {
     var welcome: Welcome.Replica {
         self.state.withLockedValue {
             Welcome.Replica(store: self.store, role: $0.role ?? .follower, leader: $0.leader)
+        }
+    }
+
+    /// The store's place in the log: the link to the leader asks for the records behind it.
+    var place: LogPosition? { self.state.withLockedValue { $0.place } }
+    var isDrained: Bool { self.state.withLockedValue { $0.isDrained } }
+
+    /// Notes the store's place. Called on the engine's thread.
+    func advance(to place: LogPosition) {
+        self.state.withLockedValue { state in
+            state.place = place
+            state.position = max(state.position, place.position)
+            state.head = max(state.head, state.position)
         }
     }
 

@@ -171,6 +171,11 @@ package protocol ClusterLog: AnyObject, Sendable {
     func claim(isSessionGone: Bool) throws(LogFailure) -> Int64?
     /// Gives the lead up, so that another node need not wait for the lease.
     func release() throws(LogFailure)
+    /// Gives the lead to another node, which claims it then. Returns `false` if that node is not alive or this one does
+    /// not lead: nothing has changed.
+    func release(to node: Identifier128) throws(LogFailure) -> Bool
+    /// Lets any node claim the lead that was given to a node in this epoch, if that has not claimed it yet.
+    func withdraw(_ node: Identifier128, epoch: Int64) throws(LogFailure)
     /// Ends this node's registration.
     func deregister() throws(LogFailure)
     func server() throws(LogFailure) -> LogServer

@@ -25,6 +25,8 @@ import Testing
         var pages: [[LogEntry]] = []
         /// The state behind the leader record.
         var elected: LogState?
+        /// Whether the log names the node that the lead is given to.
+        var releases = true
         /// What was done besides asking.
         var done: [ReplicaMachine.Action] = []
 
@@ -75,15 +77,21 @@ import Testing
                     )
                     self.machine.report(.surveyed(survey), now: self.now)
                 case .renewLease, .note: self.machine.report(.done, now: self.now)
-                case .release, .setDoubt, .truncate:
+                case .release, .setDoubt, .truncate, .withdraw:
                     self.done.append(action)
                     self.machine.report(.done, now: self.now)
+                case .giveLead:
+                    self.done.append(action)
+                    self.machine.report(.released(self.releases), now: self.now)
+                case .follow:
+                    self.done.append(action)
+                    self.machine.report(.followed(true), now: self.now)
                 case .snapshot:
                     self.done.append(action)
                     self.machine.snapshotTaken(now: self.now, succeeded: false)
                 case .input(.confirm):
                     self.machine.take(.leading(self.elected!), now: self.now)
-                case .input, .reopen, .stop: self.done.append(action)
+                case .input, .reopen, .stop, .moved: self.done.append(action)
                 }
             }
         }

@@ -143,6 +143,16 @@ final class SimulatedLog: @unchecked Sendable {
         return self.epoch
     }
 
+    func release(_ node: Identifier128, to target: Identifier128) -> Bool {
+        guard self.leader == node, self.isAlive(target) else { return false }
+        self.leader = target
+        return true
+    }
+
+    func withdraw(_ node: Identifier128, epoch: Int64) {
+        if self.leader == node, self.epoch == epoch { self.leader = nil }
+    }
+
     func release(_ node: Identifier128) { if self.leader == node { self.leader = nil } }
 
     func node(_ id: Identifier128) -> LogNode {

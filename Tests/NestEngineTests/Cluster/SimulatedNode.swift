@@ -15,6 +15,8 @@ final class SimulatedNode {
     private(set) var store: Store?
     private(set) var engine: Engine?
     private(set) var machine: ReplicaMachine?
+    /// The leader that its link would follow.
+    private(set) var followed: ReplicaMachine.Leader?
     private(set) var appender: SimulatedAppender?
     /// Whether the node cannot reach the log.
     var isCut = false { didSet { self.setCut() } }
@@ -177,7 +179,7 @@ final class SimulatedNode {
 
     private func perform(_ action: ReplicaMachine.Action) throws {
         switch action {
-        case .wait: break
+        case .wait, .moved: break
         case .input(let input): try self.perform([.log(input)])
         case .reopen(let reason): try self.reopen(reason)
         case .stop(let failure): self.log.violations.append("node \(self.index) stops: \(failure)")
@@ -203,6 +205,11 @@ final class SimulatedNode {
         case .records(let position): return .records(log.entries(after: position))
         case .claim(let isSessionGone): return .claimed(epoch: log.claim(self.id, isSessionGone: isSessionGone))
         case .release: log.release(self.id)
+        case .giveLead(let target): return .released(log.release(self.id, to: target))
+        case .withdraw(let node, let epoch): log.withdraw(node, epoch: epoch)
+        case .follow(let leader):
+            self.followed = leader
+            return .followed(true)
         case .setDoubt(let doubt): log.doubt = doubt
         case .truncate(let position, let removing): log.truncate(through: position, removing: removing)
         case .survey:
@@ -216,7 +223,7 @@ final class SimulatedNode {
                     time: log.now * 1_000 + (self.random.oneIn(3) ? 100 * 3_600 * 1_000_000 : 0)
                 )
             )
-        case .note, .wait, .input, .reopen, .stop, .snapshot: break
+        case .note, .wait, .input, .reopen, .stop, .snapshot, .moved: break
         }
         return .done
     }

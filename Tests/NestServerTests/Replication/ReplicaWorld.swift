@@ -132,6 +132,8 @@ final class ScriptedLog: ClusterLog, SharedLog {
 
     func renewLease() throws(LogFailure) {}
     func release() throws(LogFailure) {}
+    func release(to node: Identifier128) throws(LogFailure) -> Bool { false }
+    func withdraw(_ node: Identifier128, epoch: Int64) throws(LogFailure) {}
     func deregister() throws(LogFailure) {}
     func note(position: Int64) throws(LogFailure) {}
     func remove(_ snapshots: [LogSnapshot]) throws(LogFailure) {}
