@@ -10,6 +10,7 @@ extension Engine {
         now: Int64,
         _ effects: inout [EngineEffect]
     ) {
+        if self.awaitsState(request, requestID, connection) { return }
         self.admission.charge(request)
         do throws(StoreError) {
             guard let reply = try self.reply(to: request, requestID, connection, now: now, &effects) else { return }
@@ -37,6 +38,7 @@ extension Engine {
         let (queries, id) = (self.queries, connection.id)
         switch request {
         case .subscribe(let fetch, let resume, let atLeast):
+            let atLeast = self.reached(atLeast)
             try queries.requests.subscribe(connection, requestID, fetch, resume, atLeast: atLeast, now: now, &effects)
             return nil
         case .resubscribe(let view, let fetch):
@@ -55,6 +57,7 @@ extension Engine {
             effects.append(.reply(id, requestID: requestID, .done))
             return nil
         case .fetch(let fetch, let atLeast):
+            let atLeast = self.reached(atLeast)
             try queries.fetches.fetch(connection, requestID, fetch, atLeast: atLeast, now: now, &effects)
             return nil
         case .object(let object):
@@ -80,6 +83,9 @@ extension Engine {
             preconditionFailure("writes are committed before the rest is answered")
         }
     }
+
+    /// The newest revision of a single node is its head; a node of a cluster has asked the log before.
+    private func reached(_ atLeast: Revision) -> Revision { atLeast >= .newest ? self.store.head : atLeast }
 
     /// Revokes a token. Ends its connections after everything that they were sent before, also the one that revokes its
     /// own token.

@@ -30,6 +30,7 @@ extension Engine {
         self.undoStates.leave(id)
         self.sessions.leave(connection)
         self.replica?.leave(id)
+        self.replica?.reads.remove(id)
         // The record whose fate is open may save the session.
         guard self.replica?.open == nil, !self.connections.isConnected(session: connection.session) else { return }
         self.sessions.forget(connection.session)
@@ -67,7 +68,10 @@ extension Engine {
         self.shrink(now: now, &effects)
         // The next tick notes them again.
         try? self.store.noteUse(self.tokens.takeUses(now: now))
-        if let replica { replica.report(at: self.store.logState, &effects) }
+        if let replica {
+            replica.report(at: self.store.logState, &effects)
+            self.refuse(replica.reads.tick(self.store), &effects)
+        }
         self.queries.live.dropUnused(now: now)
         self.scopes.dropUnused(before: now - Int64(Limits.unusedResultSeconds) * 1_000_000)
         self.queries.tick(now: now, &effects)

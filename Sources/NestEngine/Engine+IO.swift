@@ -39,7 +39,9 @@ extension Engine {
             self.tokens,
             client: { id in
                 self.connections[id].map { connection in
-                    let isWaiting = connection.isWaiting || self.turns.holds(id) || !connection.waiting.isEmpty
+                    let isWaiting =
+                        connection.isWaiting || self.turns.holds(id) || !connection.waiting.isEmpty
+                        || connection.isAwaitingRevision
                     return EngineShare.Client(connection, isWaiting: isWaiting)
                 }
             },

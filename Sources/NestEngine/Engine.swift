@@ -121,6 +121,7 @@ package final class Engine {
                     next += 1
                 }
             }
+            self.releaseReads(&effects)
             self.appendMarks(now: now, &effects)
             self.undoStates.push(&effects)
             self.queries.pushLagging(now: now, &effects)

@@ -60,8 +60,8 @@ package final class Admission {
     /// order. No request for a result overtakes a waiting one.
     package func mustWait(_ request: EngineRequest, _ connection: EngineConnection) -> Bool {
         switch request.kind.turn {
-        case .inOrder: return !connection.waiting.isEmpty
-        case .whenDrained: return connection.isAwaitingDrain
+        case .inOrder: return !connection.waiting.isEmpty || connection.isAwaitingRevision
+        case .whenDrained: return connection.isAwaitingDrain || connection.isAwaitingRevision
         case .fair:
             return !connection.waiting.isEmpty || !connection.takesResults || !self.queue.isEmpty || !self.hasWorkLeft
                 || !self.hasRoom

@@ -42,9 +42,11 @@ package final class EngineConnection {
     var awaitedSubtrees: [SubtreeKey] = []
     /// Whether these sub-trees are not read yet.
     var isAwaitingSubtrees = false
+    /// Whether a request waits for a state that this node of a cluster does not have yet.
+    var isAwaitingRevision = false { didSet { self.changed.note(self.id) } }
     /// Whether another result may be read for the connection. It gets one at a time, so that replies keep their order.
     var takesResults: Bool {
-        !self.isAwaitingDrain && self.backgroundReadCount == 0 && !self.isAwaitingSubtrees
+        !self.isAwaitingDrain && self.backgroundReadCount == 0 && !self.isAwaitingSubtrees && !self.isAwaitingRevision
     }
     /// The revision of its last progress mark.
     var progress = Revision(0)

@@ -52,7 +52,8 @@ extension Engine {
                 self.settle(replica, outcome, of: position, &push, now: now, &effects)
             case .unanswered: self.giveUp(replica, &effects)
             case .mark(let number): replica.marks.append(number)
-            case .head, .link: break
+            case .head(let number, let answer): self.refuse(replica.reads.take(number, answer), &effects)
+            case .link: break
             }
         }
         if replica.hasEnded { replica.inputs = [] }

@@ -42,6 +42,7 @@ final class EngineReplica {
     var inputs: Deque<LogInput> = []
     /// Whether the store is at a mark: nothing may be written in the rest of the turn.
     var isAtMark = false
+    let reads = WaitingReads()
     /// Marks to append at the end of the turn.
     var marks: [UInt64] = []
     /// The position that was reported last.

@@ -9,6 +9,29 @@ import NestFraming
 extension ClientConnection {
     func startDownload(id: UInt32, _ message: FetchSubtree) {
         guard let download = self.addDownload(id: id) else { return }
+        if message.atLeast > Revision(0) { return self.startDownload(id: id, message, download) }
+        self.check(message, id: id, download)
+    }
+
+    /// Reads a sub-tree when the store has its revision: in a cluster the node may have to wait for it.
+    private func startDownload(id: UInt32, _ message: FetchSubtree, _ download: Download) {
+        let connection = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.server.engine.ask { engine in
+            let isNewest = message.atLeast >= .newest
+            engine.whenReached(message.atLeast) { refusal in
+                connection.eventLoop.execute {
+                    var message = message
+                    // The store has it now.
+                    if isNewest { message.atLeast = Revision(0) }
+                    guard let refusal else { return connection.value.check(message, id: id, download) }
+                    connection.value.export(message, id: id, download, unless: refusal)
+                }
+            }
+        }
+    }
+
+    private func check(_ message: FetchSubtree, id: UInt32, _ download: Download) {
+        guard self.transfers.hasDownload(id) else { return }
         guard self.access.confinement != nil else { return self.export(message, id: id, download) }
         // The engine checks the token's scope, so that refusing an object outside the scope takes as long as refusing
         // one that does not exist.

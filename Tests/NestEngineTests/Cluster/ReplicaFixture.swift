@@ -14,6 +14,8 @@ final class ReplicaFixture {
     /// The records that the leader has reported since `startCollecting`.
     private(set) var collected: [LogEntry] = []
     private var isCollecting = false
+    /// The requests that were answered since `startOrdering`, in this order.
+    private(set) var answered: [UInt32] = []
     private var nextConnection: UInt64 = 1
 
     var leader: SimulatedNode { self.nodes[0] }
@@ -30,6 +32,7 @@ final class ReplicaFixture {
             node.isFaulty = false
             node.deliver = { [unowned self] node, effects in
                 self.effects += effects
+                for case .reply(_, let id, _) in effects { self.answered.append(id) }
                 if self.isCollecting {
                     for case .replica(.appended(let entry)) in effects { self.collected.append(entry) }
                 }
@@ -55,6 +58,19 @@ final class ReplicaFixture {
             for node in self.nodes where node.isUp { try self.advance(node) }
         }
         try #require(self.log.violations.isEmpty, "\(self.log.violations)")
+    }
+
+    func startOrdering() { self.answered = [] }
+
+    func clearEffects() { self.effects = [] }
+
+    /// Connects a client to another node, and resumes its subscriptions there.
+    func move(_ client: SimulatedClient, to node: SimulatedNode) throws {
+        guard let index = self.clients.firstIndex(where: { $0.client === client }) else { return }
+        try self.clients[index].node.perform([.disconnected(client.connection)])
+        self.clients[index].node = node
+        defer { self.nextConnection += 1 }
+        try node.perform([client.connect(as: ConnectionID(self.nextConnection))] + client.resumeAll())
     }
 
     func startCollecting() {

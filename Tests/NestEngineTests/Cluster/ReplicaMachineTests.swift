@@ -7,12 +7,12 @@ import Testing
 
 /// What a node does next, by what the log and its engine say.
 @Suite struct ReplicaMachineTests {
-    private static let me = Identifier128(high: 0, low: 1)
-    private static let other = Identifier128(high: 0, low: 2)
-    private static let chain = Chain(Identifier128(high: 8, low: 8))
+    static let me = Identifier128(high: 0, low: 1)
+    static let other = Identifier128(high: 0, low: 2)
+    static let chain = Chain(Identifier128(high: 8, low: 8))
 
     /// A log with scripted answers.
-    private struct Scene {
+    struct Scene {
         var machine: ReplicaMachine
         var now: Int64 = 0
         var overview: LogOverview
@@ -27,6 +27,10 @@ import Testing
         var elected: LogState?
         /// Whether the log names the node that the lead is given to.
         var releases = true
+        /// Whether the log cannot be reached.
+        var fails = false
+        private(set) var readCount = 0
+        private(set) var overviewCount = 0
         /// What was done besides asking.
         var done: [ReplicaMachine.Action] = []
 
@@ -55,11 +59,18 @@ import Testing
             let end = self.now + milliseconds
             while self.now < end {
                 let action = self.machine.next(now: self.now)
+                if self.fails, Self.asksTheLog(action) {
+                    self.machine.report(.failed(.unavailable("cut off")), now: self.now)
+                    continue
+                }
                 switch action {
                 case .wait(let time): self.now = min(max(time, self.now + 1), end)
-                case .overview: self.machine.report(.overview(self.overview), now: self.now)
+                case .overview:
+                    self.overviewCount += 1
+                    self.machine.report(.overview(self.overview), now: self.now)
                 case .server: self.machine.report(.server(self.server), now: self.now)
                 case .records:
+                    self.readCount += 1
                     let page = self.pages.isEmpty ? [] : self.pages.removeFirst()
                     self.machine.report(.records(page), now: self.now)
                 case .claim:
@@ -93,6 +104,13 @@ import Testing
                     self.machine.take(.leading(self.elected!), now: self.now)
                 case .input, .reopen, .stop, .moved: self.done.append(action)
                 }
+            }
+        }
+
+        private static func asksTheLog(_ action: ReplicaMachine.Action) -> Bool {
+            switch action {
+            case .wait, .input, .reopen, .stop, .moved, .snapshot: false
+            default: true
             }
         }
 
@@ -134,7 +152,7 @@ import Testing
         }
     }
 
-    private static func node(_ id: Identifier128, isAlive: Bool = true) -> LogNode {
+    static func node(_ id: Identifier128, isAlive: Bool = true) -> LogNode {
         LogNode(id: id, name: id.hex, address: "\(id.low)", version: "", isAlive: isAlive)
     }
 

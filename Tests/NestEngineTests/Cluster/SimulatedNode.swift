@@ -31,6 +31,9 @@ final class SimulatedNode {
     private(set) var reopenings: [ReplicaReopening] = []
     private(set) var settledCount = 0
     private var hasNewHistory = false
+    /// Whether the node asks the log for its newest position when its engine wants to know it.
+    var answersQuestions = true
+    private var questions: [UInt64] = []
     /// The digests of its tables at the marks.
     private(set) var digests: [LogPosition: Identifier128] = [:]
 
@@ -88,6 +91,7 @@ final class SimulatedNode {
         self.log.sessions.remove(self.id)
         try self.engine?.close()
         (self.engine, self.store, self.machine, self.appender) = (nil, nil, nil, nil)
+        self.questions = []
         self.disconnect(self)
     }
 
@@ -134,6 +138,7 @@ final class SimulatedNode {
             case .leading: self.ledCount += 1
             case .settled: self.settledCount += 1
             case .mustReopen(.newHistory): self.hasNewHistory = true
+            case .headWanted(let number): self.questions.append(number)
             case .marked(let position): self.digests[position] = try self.digest()
             default: break
             }
@@ -168,6 +173,11 @@ final class SimulatedNode {
     func step() throws {
         if self.random.oneIn(2), let (position, outcome) = self.appender?.retry() {
             try self.perform([.log(.resolved(outcome, of: position))])
+        }
+        if self.answersQuestions, let number = self.questions.popLast() {
+            let answer: Result<Int64, NestError> =
+                self.isCut ? .failure(NestError(.logUnavailable, "cut off")) : .success(self.log.head.position)
+            try self.perform([.log(.head(number: number, answer))])
         }
         for _ in 0..<8 {
             guard let action = self.machine?.next(now: self.log.now) else { return }

@@ -1,0 +1,189 @@
+import NestEngine
+import NestModel
+import NestProtocol
+import NestStore
+import NestTestSupport
+import Testing
+
+/// Reads that need a later state than a node has.
+@Suite struct WaitingReadTests {
+    private let fixture: ReplicaFixture
+    private let rows = SimulatedClient.children(of: EngineFixture.root)
+
+    init() throws {
+        self.fixture = try ReplicaFixture()
+    }
+
+    /// Writes at the leader; the follower does not have it yet.
+    private func written(_ title: String) throws -> Revision {
+        let writer = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        return try #require(try self.fixture.send(writer, self.fixture.insert(title)).reply?.receipt).revision
+    }
+
+    private func titles(_ reply: EngineReply?) throws -> Int {
+        guard case .snapshot(let header, _)? = reply else {
+            throw NestError(.invalid, "no snapshot: \(String(describing: reply))")
+        }
+        return header.sections.reduce(0) { $0 + $1.rowCount }
+    }
+
+    @Test func aFetchWaitsForItsRevisionAndLaterRequestsStayBehindIt() throws {
+        let reader = try self.fixture.connect(session: 2, to: self.fixture.follower)
+        let other = try self.fixture.connect(session: 3, to: self.fixture.follower)
+        let revision = try self.written("one")
+        let fetch = try self.fixture.send(reader, .fetch(self.rows, atLeast: revision))
+        let later = try self.fixture.send(reader, .fetch(self.rows, atLeast: Revision(0)))
+        let object = try self.fixture.send(reader, .object(EngineFixture.root))
+        #expect(fetch.reply == nil && later.reply == nil && object.reply == nil)
+        #expect(try self.titles(try self.fixture.send(other, .fetch(self.rows, atLeast: Revision(0))).reply) == 0)
+        self.fixture.startOrdering()
+        try self.fixture.run()
+        #expect(self.fixture.answered == [fetch.id, later.id, object.id])
+        #expect(try self.titles(reader.replies[fetch.id]) == 1)
+        #expect(try self.titles(reader.replies[later.id]) == 1)
+    }
+
+    @Test func aResumePointAheadOfTheNodeWaitsAndGetsTheNetDifference() throws {
+        let reader = try self.fixture.connect(session: 2, to: self.fixture.leader)
+        try self.fixture.leader.perform([reader.subscribe(EngineFixture.root)])
+        _ = try self.written("one")
+        #expect(reader.state(EngineFixture.root)?.sections.flatMap(\.rows).count == 1)
+        let held = try #require(reader.state(EngineFixture.root)?.revision)
+        try self.fixture.move(reader, to: self.fixture.follower)
+        #expect(!reader.pendingSubscriptions.isEmpty && self.fixture.follower.engine!.head < held)
+        try self.fixture.run()
+        #expect(reader.pendingSubscriptions.isEmpty && reader.refusal == nil)
+        #expect(reader.state(EngineFixture.root)?.revision == held, "no snapshot of an earlier state")
+        _ = try self.written("two")
+        try self.fixture.run()
+        #expect(reader.state(EngineFixture.root)?.sections.flatMap(\.rows).count == 2)
+    }
+
+    @Test func aResumePointOfAnotherHistoryDoesNotWait() throws {
+        let reader = try self.fixture.connect(session: 2, to: self.fixture.follower)
+        let point = ResumePoint(historyID: Identifier128(high: 1, low: 1), revision: Revision(1_000))
+        let reply = try self.fixture.send(reader, .subscribe(self.rows, resume: point, atLeast: Revision(0))).reply
+        guard case .subscribed(_, .snapshot, let reason, _)? = reply else {
+            Issue.record("no snapshot: \(String(describing: reply))")
+            return
+        }
+        #expect(!reason.isEmpty)
+    }
+
+    @Test func aSubscriptionToChangesWaitsForItsRevision() throws {
+        let reader = try self.fixture.connect(session: 2, to: self.fixture.follower)
+        let since = ResumePoint(historyID: self.fixture.follower.engine!.historyID, revision: try self.written("one"))
+        let waiting = try self.fixture.send(reader, .subscribeChanges(since: since, place: 0, entities: []))
+        // The largest number of the wire is no revision to add one to.
+        let last = ResumePoint(historyID: since.historyID, revision: Revision(UInt64.max))
+        let never = try self.fixture.send(reader, .subscribeChanges(since: last, place: 1, entities: []))
+        #expect(waiting.reply == nil && never.reply == nil)
+        try self.fixture.run()
+        guard case .subscribed? = reader.replies[waiting.id] else {
+            Issue.record("\(String(describing: reader.replies[waiting.id]))")
+            return
+        }
+        try self.time(Limits.revisionWaitSeconds + 2)
+        #expect(reader.replies[never.id]?.error?.code == .revisionNotReached)
+    }
+
+    /// A leader that was frozen may not know that another one leads.
+    @Test func theLeaderWaitsTooAndSaysWhatToDo() throws {
+        let reader = try self.fixture.connect(session: 2, to: self.fixture.leader)
+        let ahead = Revision(self.fixture.leader.engine!.head.rawValue + 1)
+        let fetch = try self.fixture.send(reader, .fetch(self.rows, atLeast: ahead))
+        let later = try self.fixture.send(reader, .fetch(self.rows, atLeast: Revision(0)))
+        #expect(fetch.reply == nil)
+        try self.time(Limits.revisionWaitSeconds + 2)
+        let error = try #require(reader.replies[fetch.id]?.error)
+        #expect(error.code == .revisionNotReached && error.message.contains("try again, or at another node"))
+        #expect(try self.titles(reader.replies[later.id]) == 0)
+    }
+
+    @Test func aClientThatIsGoneWaitsForNothing() throws {
+        let reader = try self.fixture.connect(session: 2, to: self.fixture.follower)
+        _ = try self.fixture.send(reader, .fetch(self.rows, atLeast: try self.written("one")))
+        try self.fixture.follower.perform([.disconnected(reader.connection)])
+        try self.fixture.run()
+        #expect(reader.replies.isEmpty)
+    }
+
+    // MARK: The newest state
+
+    private var questions: [UInt64] {
+        self.fixture.effects.compactMap { if case .replica(.headWanted(let number)) = $0 { number } else { nil } }
+    }
+
+    private func answer(_ number: UInt64, _ node: SimulatedNode, _ answer: Result<Int64, NestError>) throws {
+        self.fixture.clearEffects()
+        try node.perform([.log(.head(number: number, answer))])
+    }
+
+    @Test func theNewestStateHasAllThatWasAcknowledgedBefore() throws {
+        let follower = self.fixture.follower
+        follower.answersQuestions = false
+        let reader = try self.fixture.connect(session: 2, to: follower)
+        _ = try self.written("one")
+        let first = reader.request(.fetch(self.rows, atLeast: .newest))
+        self.fixture.clearEffects()
+        try follower.perform([first.input])
+        #expect(self.questions == [1])
+        // It came after the question: the answer may lack what it must see.
+        let other = try self.fixture.connect(session: 3, to: follower)
+        let later = try self.fixture.send(other, .fetch(self.rows, atLeast: .newest))
+        #expect(self.questions.isEmpty && reader.replies[first.id] == nil)
+        try self.answer(1, follower, .success(self.fixture.log.head.position))
+        #expect(self.questions == [2] && reader.replies[first.id] == nil)
+        _ = try self.written("two")
+        try self.answer(2, follower, .success(self.fixture.log.head.position))
+        try self.fixture.run()
+        #expect(try self.titles(reader.replies[first.id]) >= 1)
+        #expect(try self.titles(other.replies[later.id]) == 2)
+    }
+
+    @Test func theLeaderAsksTheLogToo() throws {
+        self.fixture.leader.answersQuestions = false
+        let reader = try self.fixture.connect(session: 2, to: self.fixture.leader)
+        let fetch = try self.fixture.send(reader, .fetch(self.rows, atLeast: .newest))
+        let point = ResumePoint(historyID: self.fixture.leader.engine!.historyID, revision: Revision(0))
+        let other = try self.fixture.connect(session: 3, to: self.fixture.leader)
+        let subscribe = try self.fixture.send(other, .subscribe(self.rows, resume: point, atLeast: .newest))
+        #expect(fetch.reply == nil && subscribe.reply == nil)
+        try self.answer(1, self.fixture.leader, .success(self.fixture.log.head.position))
+        #expect(reader.replies[fetch.id] != nil && other.replies[subscribe.id] == nil)
+        try self.answer(2, self.fixture.leader, .success(self.fixture.log.head.position))
+        #expect(other.replies[subscribe.id] != nil && self.questions.isEmpty)
+    }
+
+    @Test func withoutTheLogTheNewestStateIsRefused() throws {
+        self.fixture.follower.answersQuestions = false
+        let reader = try self.fixture.connect(session: 2, to: self.fixture.follower)
+        let fetch = try self.fixture.send(reader, .fetch(self.rows, atLeast: .newest))
+        try self.answer(1, self.fixture.follower, .failure(NestError(.logUnavailable, "no")))
+        #expect(reader.replies[fetch.id]?.error?.code == .logUnavailable)
+        // No answer at all.
+        let again = try self.fixture.send(reader, .fetch(self.rows, atLeast: .newest))
+        try self.time(Limits.revisionWaitSeconds + 2)
+        #expect(reader.replies[again.id]?.error?.code == .logUnavailable)
+        let last = try self.fixture.send(reader, .fetch(self.rows, atLeast: .newest))
+        #expect(last.reply == nil && self.questions == [3])
+    }
+
+    @Test func theNewestStateOfASingleNodeIsItsHead() throws {
+        let single = try EngineFixture(isVolatile: true)
+        let client = try single.connect(session: 1)
+        try single.write(client, [EngineFixture.insert("one")])
+        #expect(try self.titles(try single.ask(client, .fetch(self.rows, atLeast: .newest))) == 1)
+        guard case .subscribed? = try Optional(single.ask(client, .subscribe(self.rows, resume: nil, atLeast: .newest)))
+        else {
+            Issue.record("not subscribed")
+            return
+        }
+        let ahead = try single.ask(client, .fetch(self.rows, atLeast: Revision(100))).error
+        #expect(ahead?.code == .revisionNotReached, "a single node does not wait")
+    }
+
+    private func time(_ seconds: Int) throws {
+        for _ in 0..<seconds { for node in self.fixture.nodes { try node.perform([.tick]) } }
+    }
+}
