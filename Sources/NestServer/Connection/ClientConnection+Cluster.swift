@@ -21,15 +21,45 @@ extension ClientConnection {
     }
 
     func verifyCluster(id: UInt32) {
-        let promise = self.loop.eventLoop.makePromise(of: Result<Int64, NestError>.self)
+        self.ask(
+            id,
+            { (cluster, reply) in cluster.verify(reply) },
+            then: { connection, position in connection.send(ClusterMark(position: position).frame(id: id)) }
+        )
+    }
+
+    func moveLead(id: UInt32, _ message: MoveLeader) {
+        self.ask(
+            id,
+            { (cluster, reply) in cluster.moveLead(message.node, reply) },
+            then: { connection, _ in connection.send(Done().frame(id: id)) }
+        )
+    }
+
+    func drainNode(id: UInt32, _ message: DrainNode) {
+        let by = self.id
+        self.ask(
+            id,
+            { (cluster, reply) in cluster.drain(message.drains, by, reply) },
+            then: { connection, _ in connection.send(Done().frame(id: id)) }
+        )
+    }
+
+    /// Asks the replication of the node, and answers a request with its reply.
+    private func ask<Value: Sendable>(
+        _ id: UInt32,
+        _ question: (ClusterAnswers, @escaping ClusterAnswers.Reply<Value>) -> Void,
+        then answer: @escaping @Sendable (ClientConnection, Value) -> Void
+    ) {
+        let promise = self.loop.eventLoop.makePromise(of: Result<Value, NestError>.self)
         if let cluster = self.server.configuration.cluster {
-            cluster.verify { promise.succeed($0) }
+            question(cluster) { promise.succeed($0) }
         } else {
-            promise.succeed(.failure(NestError(.unsupported, "this server is not a node of a cluster")))
+            promise.succeed(.failure(ClusterAnswers.noNode))
         }
         self.answer(id, promise.futureResult) { connection, result in
             switch result {
-            case .success(let position): connection.send(ClusterMark(position: position).frame(id: id))
+            case .success(let value): answer(connection, value)
             case .failure(let error): connection.refuse(id: id, error)
             }
         }

@@ -49,6 +49,7 @@ extension ClientConnection {
     }
 
     private func handle(_ frame: Frame) {
+        if self.isSentOn(frame) { return self.drain(.drained) }
         switch self.machine.received(frame) {
         case .ignore:
             self.countControlFrame()
@@ -80,6 +81,15 @@ extension ClientConnection {
         case .close(let error):
             self.fail(error)
         }
+    }
+
+    /// Whether a drained node does not answer this request, but sends its client to another node. GOAWAY says that it was
+    /// not executed. Operators still get answers.
+    private func isSentOn(_ frame: Frame) -> Bool {
+        guard let replica = self.server.replica, self.machine.phase == .ready, replica.status.isDrained,
+            let kind = MessageType(rawValue: frame.type)?.request
+        else { return false }
+        return !kind.isForOperators
     }
 
     private func perform(id: UInt32, _ body: () throws(NestError) -> Void) {
@@ -143,6 +153,10 @@ extension ClientConnection {
                 self.describeCluster(id: id, try GetCluster(body: body))
             case .verifyCluster:
                 self.verifyCluster(id: id)
+            case .moveLeader:
+                self.moveLead(id: id, try MoveLeader(body: body))
+            case .drainNode:
+                self.drainNode(id: id, try DrainNode(body: body))
             default:
                 guard let request = try EngineRequest(type: type, body: body) else {
                     throw .unsupportedMessage(type.rawValue)
@@ -180,5 +194,12 @@ extension ClientConnection {
         } catch {
             self.fail(error.nestError)
         }
+    }
+}
+
+extension RequestKind {
+    /// Whether a drained node answers it too.
+    fileprivate var isForOperators: Bool {
+        self.role == .admin || self.type == .getCluster || self.type == .getStatistics || self.type == .getModel
     }
 }

@@ -22,6 +22,16 @@ package struct DrainReason: Sendable {
         message: "the cluster has lost records and begins a new history: connect again, and subscribe anew",
         retryMilliseconds: 200..<1_000
     )
+    static let drained = DrainReason(
+        code: .shuttingDown,
+        message: "an operator has drained this node: connect to another node of the cluster",
+        retryMilliseconds: 1_000..<3_000
+    )
+    static let lagging = DrainReason(
+        code: .shuttingDown,
+        message: "this node has heard nothing of its cluster's log for a while: connect to another node",
+        retryMilliseconds: 200..<1_000
+    )
     static let rejoining = DrainReason(
         code: .shuttingDown,
         message: "this node joins its cluster anew: connect again",

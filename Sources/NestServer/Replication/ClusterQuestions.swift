@@ -17,11 +17,13 @@ final class ClusterQuestions: Sendable {
         var fault: (text: String, until: NIODeadline)?
     }
 
-    private let log: any ClusterLog
-    private let status: ReplicaStatus
+    let log: any ClusterLog
+    let status: ReplicaStatus
     private let engine: EngineThread
+    let driver: ReplicaDriver
     private let connectionCount: @Sendable () -> Int
-    private let thread = NIOThreadPool(numberOfThreads: 1)
+    let sendOn: ReplicaNode.SendOn
+    let thread = NIOThreadPool(numberOfThreads: 1)
     private let state = NIOLockedValueBox(State())
     /// For this long a log that did not answer is not asked again.
     private static let faultTime = TimeAmount.seconds(1)
@@ -30,12 +32,16 @@ final class ClusterQuestions: Sendable {
         _ log: any ClusterLog,
         _ status: ReplicaStatus,
         _ engine: EngineThread,
-        connectionCount: @escaping @Sendable () -> Int
+        _ driver: ReplicaDriver,
+        connectionCount: @escaping @Sendable () -> Int,
+        sendOn: @escaping ReplicaNode.SendOn
     ) {
         self.log = log
         self.status = status
         self.engine = engine
+        self.driver = driver
         self.connectionCount = connectionCount
+        self.sendOn = sendOn
     }
 
     func start() { self.thread.start() }
@@ -50,7 +56,7 @@ final class ClusterQuestions: Sendable {
         try? await self.thread.shutdownGracefully()
     }
 
-    private static let stopping = NestError(.shuttingDown, "the server is stopping: connect again")
+    static let stopping = NestError(.shuttingDown, "the server is stopping: connect again")
 
     // MARK: The state of the cluster
 
@@ -66,7 +72,7 @@ final class ClusterQuestions: Sendable {
     private func known() -> ClusterStatus {
         let state = self.status.withState { $0 }
         let lag = self.status.lagSeconds(at: .now())
-        return ClusterStatus(
+        var status = ClusterStatus(
             store: self.status.store,
             node: self.log.node.name,
             role: state.role ?? .follower,
@@ -76,14 +82,13 @@ final class ClusterQuestions: Sendable {
             lag: state.role == .leader ? nil : Int64(lag * 1_000_000),
             base: state.base
         )
+        status.isDrained = state.isDrained
+        return status
     }
 
     private func status(mark: Int64) -> ClusterStatus {
         var answer = self.known()
-        let fault = self.state.withLockedValue { state -> String? in
-            state.fault.flatMap { NIODeadline.now() < $0.until ? $0.text : nil }
-        }
-        if let fault {
+        if let fault = self.fault {
             answer.logFault = fault
             return answer
         }
@@ -114,11 +119,40 @@ final class ClusterQuestions: Sendable {
                 }
             }
         } catch {
-            self.state.withLockedValue { $0.fault = ("\(error)", .now() + Self.faultTime) }
+            self.note(error)
             answer = self.known()
             answer.logFault = "\(error)"
         }
         return answer
+    }
+
+    /// Why the log did not answer lately.
+    private var fault: String? {
+        self.state.withLockedValue { state in state.fault.flatMap { NIODeadline.now() < $0.until ? $0.text : nil } }
+    }
+
+    private func note(_ failure: LogFailure) {
+        self.state.withLockedValue { $0.fault = ("\(failure)", .now() + Self.faultTime) }
+    }
+
+    // MARK: The newest state
+
+    /// Asks the log for its newest position, and passes it to the engine. Called on the engine's thread.
+    func askHead(_ number: UInt64) {
+        self.thread.submit { state in
+            guard case .active = state else { return }
+            self.engine.submit(CollectionOfOne(.log(.head(number: number, self.newestPosition()))))
+        }
+    }
+
+    private func newestPosition() -> Result<Int64, NestError> {
+        if let fault { return .failure(NestError(.logUnavailable, "\(fault): try again later")) }
+        do throws(LogFailure) {
+            return .success(try self.log.overview(position: 0).head.position)
+        } catch {
+            self.note(error)
+            return .failure(NestError(.logUnavailable, "\(error): try again later"))
+        }
     }
 
     // MARK: Marks

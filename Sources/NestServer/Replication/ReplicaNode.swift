@@ -10,11 +10,17 @@ import NestStore
 
 /// A node of a cluster for as long as its process runs, over any number of openings of its store.
 final class ReplicaNode: Sendable {
+    /// Sends the clients to other nodes; the connection stays.
+    typealias SendOn = @Sendable (DrainReason, ConnectionID?) -> Void
+
     private struct State {
         var log: ReplicaLog?
         var shared: MeasuredLog?
         /// The engine of the open store, which hears of appends whose outcome is known late.
         var engine: EngineThread?
+        var sendOn: SendOn?
+        /// Whether the clients were sent on since the node last had news of the log.
+        var hasSentOn = false
         /// The file of a store in memory.
         var volatilePath: String?
         var isStopping = false
@@ -159,8 +165,10 @@ final class ReplicaNode: Sendable {
 
     // MARK: While the store is open
 
-    /// Names the engine that hears of late outcomes; `nil`: there is none.
-    func use(_ engine: EngineThread?) { self.state.withLockedValue { $0.engine = engine } }
+    /// Names the engine that hears of late outcomes, and how its clients are sent to other nodes; `nil`: there is none.
+    func use(_ engine: EngineThread?, _ sendOn: SendOn?) {
+        self.state.withLockedValue { ($0.engine, $0.sendOn) = (engine, sendOn) }
+    }
 
     private func resolved(_ position: LogPosition, _ outcome: AppendOutcome) {
         self.state.withLockedValue { $0.engine }?.submit(CollectionOfOne(.log(.resolved(outcome, of: position))))
@@ -172,7 +180,27 @@ final class ReplicaNode: Sendable {
         self.metrics.record(self.status.withState { $0 }, lagSeconds: lag)
         self.journal.recordSnapshotAge(now: WallClock.now())
         let isLate = lag > Double(Limits.nodeLagSecondsMax)
-        self.wait(because: isLate ? "this node is \(Int(lag)) s behind the log" : nil)
+        self.sendOnOnce(isLate)
+        if self.status.isDrained {
+            self.wait(because: "an operator has drained this node")
+        } else {
+            self.wait(because: isLate ? "this node is \(Int(lag)) s behind the log" : nil)
+        }
+    }
+
+    /// Sends the clients of a node that lags to other nodes, if there is one: once until it has caught up.
+    private func sendOnOnce(_ isLate: Bool) {
+        let hasOthers = self.status.withState { $0.hasOthers }
+        let sendOn = self.state.withLockedValue { state -> SendOn? in
+            guard isLate else {
+                state.hasSentOn = false
+                return nil
+            }
+            guard hasOthers, !state.hasSentOn, let sendOn = state.sendOn else { return nil }
+            state.hasSentOn = true
+            return sendOn
+        }
+        sendOn?(.lagging, nil)
     }
 
     /// Passes on why the node waits; `nil`: it does not.

@@ -37,6 +37,7 @@ final class ReplicaSession: Sendable {
         _ opened: EngineThread.Opened,
         bytesLeftMin: Int,
         connectionCount: @escaping @Sendable () -> Int,
+        sendOn: @escaping ReplicaNode.SendOn,
         onEnd: @escaping @Sendable (ReplicaDriver.Ending) -> Void
     ) async {
         guard let state = opened.log else { preconditionFailure("a node's store has a position in the log") }
@@ -57,7 +58,14 @@ final class ReplicaSession: Sendable {
         let parts = Parts(
             driver: driver,
             verifier: ReplicaVerifier(self.log, reader, journal),
-            questions: ClusterQuestions(self.log, self.status, engine, connectionCount: connectionCount)
+            questions: ClusterQuestions(
+                self.log,
+                self.status,
+                engine,
+                driver,
+                connectionCount: connectionCount,
+                sendOn: sendOn
+            )
         )
         self.parts.withLockedValue { $0 = parts }
         self.status.withState { status in
@@ -68,7 +76,7 @@ final class ReplicaSession: Sendable {
             status.caughtUpAt = .now()
         }
         journal.opened(at: state, node: self.log.node)
-        self.node.use(engine)
+        self.node.use(engine, sendOn)
         parts.questions.start()
         parts.verifier.start()
         driver.start(at: state)
@@ -88,9 +96,9 @@ final class ReplicaSession: Sendable {
             switch event {
             case .marked(let position): parts.verifier.begin(at: position)
             case .markAnswered(let number, let answer): parts.questions.answer(number, answer)
-            default: break
+            case .headWanted(let number): parts.questions.askHead(number)
+            default: parts.driver.take(event)
             }
-            parts.driver.take(event)
         }
     }
 
@@ -100,7 +108,7 @@ final class ReplicaSession: Sendable {
         await parts.driver.stop()
         await parts.verifier.stop()
         await parts.questions.stop()
-        self.node.use(nil)
+        self.node.use(nil, nil)
         self.status.withState { state in
             state.role = nil
             state.leader = nil
@@ -113,7 +121,9 @@ final class ReplicaSession: Sendable {
     var answers: ClusterAnswers {
         ClusterAnswers(
             status: { mark, reply in self.questions { $0.status(mark: mark, reply) } },
-            verify: { reply in self.questions { $0.verify(reply) } }
+            verify: { reply in self.questions { $0.verify(reply) } },
+            moveLead: { node, reply in self.questions { $0.moveLead(to: node, reply) } },
+            drain: { drains, by, reply in self.questions { $0.drain(drains, by: by, reply) } }
         )
     }
 

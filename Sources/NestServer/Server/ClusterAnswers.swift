@@ -1,3 +1,4 @@
+import NestEngine
 import NestModel
 
 /// Answers what clients ask about the cluster. The replication of a node fills it in.
@@ -11,12 +12,29 @@ package struct ClusterAnswers: Sendable {
     package var status: @Sendable (_ mark: Int64, _ reply: @escaping Reply<ClusterStatus>) -> Void
     /// Appends a mark to the log and returns its position. A follower fails with `notLeader`.
     package var verify: @Sendable (_ reply: @escaping Reply<Int64>) -> Void
+    /// Lets the node of this name lead. Replies when it does. A follower fails with `notLeader`.
+    package var moveLead: @Sendable (_ node: String, _ reply: @escaping Reply<Void>) -> Void
+    /// Drains this node, or ends that. `by`: the connection that asks, which stays.
+    package var drain: @Sendable (_ drains: Bool, _ by: ConnectionID, _ reply: @escaping Reply<Void>) -> Void
 
     package init(
         status: @escaping @Sendable (_ mark: Int64, _ reply: @escaping Reply<ClusterStatus>) -> Void,
-        verify: @escaping @Sendable (_ reply: @escaping Reply<Int64>) -> Void
+        verify: @escaping @Sendable (_ reply: @escaping Reply<Int64>) -> Void,
+        moveLead: @escaping @Sendable (_ node: String, _ reply: @escaping Reply<Void>) -> Void = { _, reply in
+            reply(.failure(ClusterAnswers.noNode))
+        },
+        drain: @escaping @Sendable (_ drains: Bool, _ by: ConnectionID, _ reply: @escaping Reply<Void>) -> Void = {
+            _,
+            _,
+            reply in
+            reply(.failure(ClusterAnswers.noNode))
+        }
     ) {
         self.status = status
         self.verify = verify
+        self.moveLead = moveLead
+        self.drain = drain
     }
+
+    package static let noNode = NestError(.unsupported, "this server is not a node of a cluster")
 }

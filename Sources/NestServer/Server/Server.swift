@@ -127,6 +127,9 @@ package final class Server: Service {
             opened,
             bytesLeftMin: configuration.diskFreeBytesMin,
             connectionCount: { io.limiter.count },
+            sendOn: { reason, kept in
+                for loop in io.loops { loop.eventLoop.execute { loop.sendOn(reason, except: kept) } }
+            },
             onEnd: { self.end($0) }
         )
         do throws(ServerError) {

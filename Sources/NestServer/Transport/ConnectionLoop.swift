@@ -225,6 +225,13 @@ final class ConnectionLoop: Sendable {
         return emptied.futureResult
     }
 
+    /// Sends the clients to other servers: their connections end when what they have asked is answered. `kept`: stays.
+    func sendOn(_ reason: DrainReason, except kept: ConnectionID?) {
+        for connection in self.connections where connection.isReady && connection.id != kept {
+            connection.drain(reason)
+        }
+    }
+
     /// Ends every connection, because the store failed and no request in flight will be answered.
     func failAll(_ error: NestError) {
         for connection in self.state.value.connections.values { connection.fail(error, .storeFailed) }
