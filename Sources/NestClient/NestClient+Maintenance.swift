@@ -31,16 +31,16 @@ extension NestClient {
         try await self.ask(VerifyCluster()).position
     }
 
-    /// Lets another node of the cluster lead. Returns when the leader has given up the lead; the node then takes it in a
-    /// moment, as `cluster()` shows.
+    /// Lets another node of the cluster lead. Returns when the leader has given up the lead; the node then takes it in
+    /// a moment, as `cluster()` shows.
     ///
     /// - Parameter node: The node's name.
     public func moveLeader(to node: String) async throws(NestError) {
         _ = try await self.ask(MoveLeader(node: node))
     }
 
-    /// Lets the node that this client is connected to send its clients to other nodes, and not lead; or ends that. Use a
-    /// client with the node's own address.
+    /// Lets the node that this client is connected to send its clients to other nodes, and not lead; or ends that. Use
+    /// a client with the node's own address.
     public func drain(_ drains: Bool = true) async throws(NestError) {
         // Another node must not get the request.
         _ = try await self.ask(DrainNode(drains: drains), kind: .connection)

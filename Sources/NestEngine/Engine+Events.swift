@@ -68,12 +68,10 @@ extension Engine {
         self.shrink(now: now, &effects)
         // The next tick notes them again.
         try? self.store.noteUse(self.tokens.takeUses(now: now))
-        if let replica {
-            replica.report(at: self.store.logState, &effects)
-            self.refuse(replica.reads.tick(self.store), &effects)
-        }
+        if let replica { replica.report(at: self.store.logState, &effects) }
         self.queries.live.dropUnused(now: now)
         self.scopes.dropUnused(before: now - Int64(Limits.unusedResultSeconds) * 1_000_000)
         self.queries.tick(now: now, &effects)
+        if let replica { self.refuse(replica.reads.tick(self.store), &effects) }
     }
 }

@@ -39,9 +39,7 @@ extension Engine {
             self.tokens,
             client: { id in
                 self.connections[id].map { connection in
-                    let isWaiting =
-                        connection.isWaiting || self.turns.holds(id) || !connection.waiting.isEmpty
-                        || connection.isAwaitingRevision
+                    let isWaiting = connection.isWaiting || self.turns.holds(id) || !connection.waiting.isEmpty
                     return EngineShare.Client(connection, isWaiting: isWaiting)
                 }
             },

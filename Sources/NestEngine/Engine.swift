@@ -127,11 +127,11 @@ package final class Engine {
             self.queries.pushLagging(now: now, &effects)
             self.admitWaiting(now: now, &effects)
             self.queries.reads.refreshLagging(&effects)
+            self.reportAppended(&effects)
             let hasResultBacklog = self.hasResultBacklog
             self.readScopes()
             self.queries.endBatch(keepsRecentChanges: hasResultBacklog)
             self.changeFeeds.endBatch()
-            self.reportAppended(&effects)
             return effects
         }
     }

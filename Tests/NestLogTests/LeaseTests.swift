@@ -31,6 +31,30 @@ extension SocketTests {
             #expect(try b.seize() == 5)
         }
 
+        /// The log names the node, which then claims; another node does not get it meanwhile.
+        @Test func theLeadIsGivenToAnotherNode() async throws {
+            let fixture = try await LogFixture.started()
+            let (a, b, c) = (try fixture.node("a"), try fixture.node("b"), try fixture.node("c"))
+            for node in [b, c] { try node.renewLease() }
+            #expect(try a.claim(isSessionGone: false) == 1)
+            #expect(try !b.release(to: c.node.id), "only the leader gives it")
+            try await fixture.server.sql("UPDATE nest.node SET expires = clock_timestamp() WHERE name = 'c'")
+            #expect(try !a.release(to: c.node.id), "the node is not alive")
+            #expect(try a.overview(position: 0).leader?.id == a.node.id)
+            #expect(try a.release(to: b.node.id))
+            let named = try c.overview(position: 0)
+            #expect(named.leader?.id == b.node.id && named.epoch == 1)
+            #expect(try a.claim(isSessionGone: false) == nil && c.claim(isSessionGone: false) == nil)
+            // It has claimed in the meantime: nothing is withdrawn.
+            #expect(try b.claim(isSessionGone: false) == 2)
+            try a.withdraw(b.node.id, epoch: 1)
+            #expect(try a.overview(position: 0).leader?.id == b.node.id)
+            #expect(try b.release(to: a.node.id))
+            try c.withdraw(a.node.id, epoch: 2)
+            #expect(try c.overview(position: 0).leader == nil)
+            #expect(try c.claim(isSessionGone: false) == 3)
+        }
+
         /// After a kill of the leader no node waits for the end of its lease.
         @Test func theEndOfTheLeadersSessionIsSeen() async throws {
             let fixture = try await LogFixture.started()
@@ -71,8 +95,10 @@ extension SocketTests {
             let fixture = try await LogFixture.started()
             let (a, b) = (try fixture.node("a"), try fixture.node("b"))
             for node in [b, a] { try node.renewLease() }
-            try a.note(position: 5)
-            try a.note(position: 6)
+            try a.note(position: 5, isDrained: true)
+            #expect(try a.nodes().map(\.position) == [5, nil] && a.nodes()[0].isDrained)
+            try a.note(position: 6, isDrained: false)
+            #expect(try a.nodes().allSatisfy { !$0.isDrained })
             #expect(try a.nodes().map(\.name) == ["a", "b"])
             #expect(try a.nodes().map(\.position) == [6, nil])
             #expect(try a.nodes().allSatisfy { $0.isAlive && $0.version == "0.4" })

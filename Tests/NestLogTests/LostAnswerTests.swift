@@ -78,7 +78,7 @@ extension SocketTests {
             // The confirmation of the row waits too, and may be cancelled as well. Reads, leases and notes go on.
             #expect(try log.overview(position: 0).head.position == 2)
             try log.renewLease()
-            try log.note(position: 2)
+            try log.note(position: 2, isDrained: false)
             try await waitUntil("another wait") { try await fixture.server.sql(cancel) == "1" }
             try await waitUntil("one more wait") { try await fixture.server.sql(cancel) == "1" }
             #expect(outcomes.now == [])

@@ -22,7 +22,7 @@ package final class EngineShare: Sendable {
         init(_ connection: EngineConnection, isWaiting: Bool) {
             self.scope = connection.scope
             self.takesCompressed = connection.takesCompressed
-            self.isWaiting = isWaiting
+            self.isWaiting = isWaiting || connection.isAwaitingRevision
         }
     }
 

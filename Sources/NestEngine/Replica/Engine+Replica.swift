@@ -50,9 +50,9 @@ extension Engine {
             case .leader(let address): replica.leader = address
             case .resolved(let outcome, let position):
                 self.settle(replica, outcome, of: position, &push, now: now, &effects)
+            case .head(let number, let answer): self.refuse(replica.reads.take(number, answer), &effects)
             case .unanswered: self.giveUp(replica, &effects)
             case .mark(let number): replica.marks.append(number)
-            case .head(let number, let answer): self.refuse(replica.reads.take(number, answer), &effects)
             case .link: break
             }
         }

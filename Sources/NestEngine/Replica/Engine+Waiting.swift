@@ -16,8 +16,8 @@ extension Engine {
         return true
     }
 
-    /// Calls `reader` on the engine's thread when the store has reached a revision, or with the reason why it has not. A
-    /// single node does not wait: the reader finds out. Call it between two turns.
+    /// Calls `reader` on the engine's thread when the store has reached a revision, or with the reason why it has not.
+    /// A single node does not wait: the reader finds out. Call it between two turns.
     package func whenReached(_ revision: Revision, _ reader: @escaping (NestError?) -> Void) {
         let isNewest = revision >= .newest
         guard let replica, isNewest || revision > self.store.head else { return reader(nil) }

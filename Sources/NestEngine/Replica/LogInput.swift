@@ -32,8 +32,8 @@ package enum LogInput: Sendable {
 package enum ReplicaEvent: Sendable {
     /// The store is here now: by applied records, or at the end of a turn of the leader that appended some.
     case applied(LogState)
-    /// This node has appended a record, and its bytes are in memory. Reported in the order of the log. Large records are
-    /// not reported: a gap in the positions shows that one is missing.
+    /// This node has appended a record, and its bytes are in memory. Reported in the order of the log. Large records
+    /// are not reported: a gap in the positions shows that one is missing.
     case appended(LogEntry)
     /// Requests wait for the newest state of the log: ask for its position, and answer with `LogInput.head`. Only one
     /// question is open at a time.

@@ -16,8 +16,8 @@ extension ReplicaMachine {
 
     // MARK: Moving the lead
 
-    /// Gives the lead to another node: writes end between two commits, the log names the node, and it claims the lead at
-    /// once. Ends with the action `moved`.
+    /// Gives the lead to another node: writes end between two commits, the log names the node, and it claims the lead
+    /// at once. Ends with the action `moved`.
     package mutating func moveLead(to target: Identifier128, now: Int64) {
         guard case .leading(let epoch) = self.duty else {
             return self.outbox.append(.moved(.failure(NestError(.notLeader, "this node does not lead any more"))))
@@ -101,6 +101,8 @@ extension ReplicaMachine {
     package mutating func setDrained(_ isDrained: Bool, now: Int64) {
         self.isDrained = isDrained
         self.overviewAt = min(self.overviewAt, now)
+        // So that no other node gives it the lead.
+        self.noteAt = min(self.noteAt, now)
         guard isDrained, case .claiming = self.duty else { return }
         self.giveUpClaim(now)
         self.outbox.append(.release)

@@ -23,6 +23,7 @@ extension ReplicaMachine {
             self.claimAt = nil
             self.sessionGoneSince = nil
             self.overviewAt = now
+            self.pollAt = now
             if let epoch { self.duty = .claiming(Claim(epoch: epoch)) }
         case (.survey, .surveyed(let survey)): self.take(survey)
         case (.setDoubt, .done), (.release, .done), (.note, .done), (.truncate, .done): break
@@ -63,6 +64,7 @@ extension ReplicaMachine {
         self.head = max(overview.head.position, position.position)
         if case .streaming(let head) = self.link { self.head = max(self.head ?? 0, head) }
         self.noteHead(now)
+        if !self.link.isStreaming, overview.head.position > self.readThrough { self.pollAt = min(self.pollAt, now) }
         self.logEpoch = overview.epoch
         self.base = overview.base
         self.doubt = overview.doubt
@@ -173,8 +175,10 @@ extension ReplicaMachine {
 
     private mutating func take(_ entries: [LogEntry], after position: Int64, _ now: Int64) {
         let isPage = entries.count >= Limits.logPageRecordsMax
-        self.pollAt = isPage ? now : now + self.timing.poll
-        if !isPage { (self.hasReadToEnd, self.mustRead) = (true, false) }
+        let interval = self.duty == .following ? self.timing.poll : min(self.timing.poll, self.timing.claimPoll)
+        self.pollAt = isPage ? now : now + interval
+        self.hasReadToEnd = !isPage
+        if !isPage { self.mustRead = false }
         guard let last = entries.last else {
             if self.state.position.position >= position { self.caughtUpAt = now }
             if case .claiming(var claim) = self.duty, position == self.readThrough {

@@ -34,7 +34,7 @@ package struct ReplicaMachine: Sendable {
         /// Report `done`.
         case setDoubt(Bool)
         /// Write this node's position to the log. Report `done`.
-        case note(position: Int64)
+        case note(position: Int64, isDrained: Bool)
         /// Report `surveyed`.
         case survey
         /// Remove snapshots, and then the records up to a position. Report `done` when that has begun.
@@ -114,6 +114,8 @@ package struct ReplicaMachine: Sendable {
     package struct Timing: Sendable {
         package var renew = Int64(Limits.leaseRenewSeconds) * 1_000
         package var poll = Int64(Limits.logPollMilliseconds)
+        /// The same while the node claims the lead.
+        package var claimPoll: Int64 = 20
         package var overview: Int64 = 50
         /// While the node leads, or the leader sends its records.
         package var check: Int64 = 1_000
@@ -279,7 +281,7 @@ package struct ReplicaMachine: Sendable {
         if now >= self.noteAt {
             self.noteAt = now + self.timing.survey
             self.notePosition()
-            return .note(position: self.state.position.position)
+            return .note(position: self.state.position.position, isDrained: self.isDrained)
         }
         if now >= self.surveyAt, self.isReady(now: now) {
             self.surveyAt = now + self.timing.survey

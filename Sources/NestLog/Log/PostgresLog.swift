@@ -191,8 +191,10 @@ package final class PostgresLog: ClusterLog {
         try self.doubts.set(doubt, of: self.store)
     }
 
-    package func note(position: Int64) throws(LogFailure) {
-        try self.session.perform(Self.note, [.long(self.store), .uuid(self.node.id), .long(position)])
+    /// The note of a drained node is negative, so that the table needs no other column: -1 for the position 0.
+    package func note(position: Int64, isDrained: Bool) throws(LogFailure) {
+        let note = isDrained ? ~position : position
+        try self.session.perform(Self.note, [.long(self.store), .uuid(self.node.id), .long(note)])
     }
 
     package func nodes() throws(LogFailure) -> [LogNode] {
@@ -215,13 +217,16 @@ package final class PostgresLog: ClusterLog {
         func text(_ offset: Int) throws(PostgresFailure) -> String {
             row.isNull(column + offset) ? "" : try row.text(column + offset)
         }
+        let note = row.isNull(column + 5) ? nil : try row.long(column + 5)
+        let isDrained = note.map { $0 < 0 } ?? false
         return LogNode(
             id: try row.uuid(column),
             name: try text(1),
             address: try text(2),
             version: try text(3),
             isAlive: row.isNull(column + 4) ? false : try row.bool(column + 4),
-            position: row.isNull(column + 5) ? nil : try row.long(column + 5)
+            position: note.map { isDrained ? ~$0 : $0 },
+            isDrained: isDrained
         )
     }
 

@@ -83,8 +83,8 @@ extension ClientConnection {
         }
     }
 
-    /// Whether a drained node does not answer this request, but sends its client to another node. GOAWAY says that it was
-    /// not executed. Operators still get answers.
+    /// Whether a drained node does not answer this request, but sends its client to another node. GOAWAY says that it
+    /// was not executed. Operators still get answers.
     private func isSentOn(_ frame: Frame) -> Bool {
         guard let replica = self.server.replica, self.machine.phase == .ready, replica.status.isDrained,
             let kind = MessageType(rawValue: frame.type)?.request

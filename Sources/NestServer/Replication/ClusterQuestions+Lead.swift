@@ -28,11 +28,14 @@ extension ClusterQuestions {
         let nodes = try self.nodes()
         let named = nodes.filter { $0.name == name && $0.id != self.log.node.id }
         guard !named.isEmpty else {
-            let names = nodes.map(\.name).joined(separator: ", ")
+            let names = nodes.prefix(Self.namesMax).map(\.name).joined(separator: ", ")
             throw NestError(.notFound, "the cluster has no node '\(name)', only \(names)")
         }
         guard let node = named.first(where: \.isAlive) else {
             throw NestError(.conflict, "the node \(name) is not alive: start it, or choose another one")
+        }
+        guard !node.isDrained else {
+            throw NestError(.conflict, "the node \(name) is drained: end that first, or choose another one")
         }
         guard let position = node.position, position >= floor else {
             let place = node.position.map { "is at position \($0)" } ?? "has not said where it is"
@@ -40,6 +43,9 @@ extension ClusterQuestions {
         }
         return node
     }
+
+    /// The most names of nodes in an error.
+    private static let namesMax = 16
 
     private func nodes() throws(NestError) -> [LogNode] {
         do throws(LogFailure) {
@@ -58,11 +64,12 @@ extension ClusterQuestions {
                 self.driver.setDrained(false)
                 return reply(.success(()))
             }
-            let others = try self.nodes().filter { $0.isAlive && $0.id != self.log.node.id }
+            let others = try self.nodes().filter { $0.isAlive && !$0.isDrained && $0.id != self.log.node.id }
             guard let best = others.max(by: { ($0.position ?? -1) < ($1.position ?? -1) }) else {
                 throw NestError(
                     .conflict,
-                    "no other node is alive: start one first, or the clients of this node have nowhere to go"
+                    "no other node is alive and takes clients: start one first, or the clients of this node have nowhere "
+                        + "to go"
                 )
             }
             self.driver.setDrained(true)

@@ -81,6 +81,7 @@ final class ReplicaDriver: Sendable {
             let isDrained = self.status.withState { $0.isDrained }
             self.run(ReplicaMachine(node: self.log.node.id, state: state, isDrained: isDrained, random: random))
             self.onLeader(nil)
+            self.inbox.withLockedValue { $0.isStopping = true }
             self.moved(.failure(Self.stopping))
         }
     }
@@ -256,7 +257,7 @@ final class ReplicaDriver: Sendable {
         case .withdraw(let node, let epoch): try self.log.withdraw(node, epoch: epoch)
         case .follow(let leader): return .followed(try self.follow(leader))
         case .setDoubt(let doubt): try self.log.setDoubt(doubt)
-        case .note(let position): try self.log.note(position: position)
+        case .note(let position, let isDrained): try self.log.note(position: position, isDrained: isDrained)
         case .survey: return .surveyed(try self.survey())
         case .truncate(let position, let removed):
             // Removing takes long: this thread reads the log meanwhile.

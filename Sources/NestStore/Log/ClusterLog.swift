@@ -25,6 +25,8 @@ package struct LogNode: Hashable, Sendable {
     package var isAlive: Bool
     /// Its position, at most `Limits.replicaNoteSeconds` old; `nil`: not known.
     package var position: Int64?
+    /// Whether an operator has drained it: it takes no clients, and does not lead.
+    package var isDrained: Bool
 
     package init(
         id: Identifier128,
@@ -32,7 +34,8 @@ package struct LogNode: Hashable, Sendable {
         address: String,
         version: String,
         isAlive: Bool = true,
-        position: Int64? = nil
+        position: Int64? = nil,
+        isDrained: Bool = false
     ) {
         self.id = id
         self.name = name
@@ -40,6 +43,7 @@ package struct LogNode: Hashable, Sendable {
         self.version = version
         self.isAlive = isAlive
         self.position = position
+        self.isDrained = isDrained
     }
 }
 
@@ -187,8 +191,8 @@ package protocol ClusterLog: AnyObject, Sendable {
     /// Returns at most `countMax` records after a position, oldest first. Large records are spooled in `directory`.
     func records(after position: Int64, countMax: Int, directory: String) throws(LogFailure) -> [LogEntry]
     func setDoubt(_ doubt: Bool) throws(LogFailure)
-    /// Notes this node's position, for the cluster's status.
-    func note(position: Int64) throws(LogFailure)
+    /// Notes this node's position and whether it is drained, for the cluster's status.
+    func note(position: Int64, isDrained: Bool) throws(LogFailure)
     /// Removes records up to a position, and the base is raised first. Never removes the newest. Returns whether more
     /// are left: call it again.
     @discardableResult func truncate(through position: Int64) throws(LogFailure) -> Bool

@@ -63,7 +63,7 @@ extension ProcessTests {
             try await first.insert("before")
             try await second.shows(["before"])
 
-            let reader = NestClient(first.configuration())
+            let reader = NestClient(await first.configuration())
             try await reader.withFetchedResults(Item.childrenOf(Item.root)) { results in
                 var changes = results.makeAsyncIterator()
                 _ = try await changes.next()
@@ -74,7 +74,10 @@ extension ProcessTests {
             }
             await reader.close()
             // It still serves operators, and is not given the lead.
-            try await self.asking(first) { #expect(try await $0.cluster()?.isDrained == true) }
+            try await self.asking(first) { client in
+                let status = try await client.cluster()
+                #expect(status?.isDrained == true && status?.role == .follower)
+            }
             try await self.asking(second) { client in
                 let move = await #expect(throws: NestError.self) { try await client.moveLeader(to: "a") }
                 #expect(move?.code == .conflict && move?.message.contains("drained") == true)

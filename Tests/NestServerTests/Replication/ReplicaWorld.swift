@@ -135,7 +135,7 @@ final class ScriptedLog: ClusterLog, SharedLog {
     func release(to node: Identifier128) throws(LogFailure) -> Bool { false }
     func withdraw(_ node: Identifier128, epoch: Int64) throws(LogFailure) {}
     func deregister() throws(LogFailure) {}
-    func note(position: Int64) throws(LogFailure) {}
+    func note(position: Int64, isDrained: Bool) throws(LogFailure) {}
     func remove(_ snapshots: [LogSnapshot]) throws(LogFailure) {}
     func add(_ verification: LogVerification) throws(LogFailure) {}
 }

@@ -1,3 +1,4 @@
+import NestEngine
 import NestFraming
 import NestModel
 import NestProtocol
@@ -56,6 +57,39 @@ extension SocketTests {
                 #expect(status.position == 42 && status.nodes.count == Limits.clusterNodesMax)
                 #expect(status.log.utf8.count <= Limits.clusterTextBytesMax && status.log.hasPrefix("éé"))
                 #expect(status.nodes[0].address.utf8.count <= Limits.nodeAddressBytesMax)
+            }
+        }
+
+        @Test func operatorsMoveTheLeadAndDrainANode() async throws {
+            try await withServer {
+                $0.cluster = ClusterAnswers(
+                    status: { _, reply in reply(.failure(NestError(.storageFailure, "x"))) },
+                    verify: { $0(.success(1)) },
+                    moveLead: { node, reply in
+                        reply(node == "b" ? .success(()) : .failure(NestError(.notFound, "no \(node)")))
+                    },
+                    drain: { drains, by, reply in
+                        reply(drains && by.rawValue > 0 ? .success(()) : .failure(NestError(.conflict, "no")))
+                    }
+                )
+            } _: { port, _ in
+                let (connection, _) = try ServerRawConnection.ready(port: port)
+                let move = try connection.request(MoveLeader(node: "b"))
+                _ = try connection.expect(Done.self, id: move)
+                let unknown = try connection.request(MoveLeader(node: "x"))
+                #expect(try connection.expect(ErrorMessage.self, id: unknown).error == NestError(.notFound, "no x"))
+                let drain = try connection.request(DrainNode(drains: true))
+                _ = try connection.expect(Done.self, id: drain)
+                let end = try connection.request(DrainNode(drains: false))
+                #expect(try connection.expect(ErrorMessage.self, id: end).error.code == .conflict)
+            }
+            try await withServer { port, _ in
+                let (connection, _) = try ServerRawConnection.ready(port: port)
+                for id in [
+                    try connection.request(MoveLeader(node: "b")), try connection.request(DrainNode(drains: true)),
+                ] {
+                    #expect(try connection.expect(ErrorMessage.self, id: id).error.code == .unsupported)
+                }
             }
         }
 
