@@ -19,10 +19,12 @@ extension Engine {
             self.admission.hold(request, requestID, connection, for: self.queries.live.related.takeUnread())
         } catch .uncertain {
             guard let replica else { return }
-            self.note(.uncertain, replica, .token(connection.id, requestID: requestID), &effects)
+            self.note(.uncertain, replica, .token(connection.id, requestID: requestID, request), &effects)
         } catch {
             if let replica { self.noteLostLead(error, replica, &effects) }
+            if case .overtaken = error, self.forwardToken(request, requestID, connection) { return }
             if error.isFatal { self.health.fail(error) }
+            if case .forwarded = request { self.replica?.interrupt(connection.id, error.nestError) }
             self.replies.send(.failure(error.nestError), connection.id, requestID, &effects)
         }
     }
@@ -70,14 +72,18 @@ extension Engine {
         case .undoState(let follows):
             return .undoState(self.undoStates.state(connection, follows: follows))
         case .createToken(let grant, let secretHash):
+            if self.forwardToken(request, requestID, connection) { return nil }
             try self.requireLead()
             let (number, change) = try self.tokens.create(grant, secretHash: secretHash, in: self.store, now: now)
             if let change { effects.append(.tokensChanged(change, by: connection.token)) }
             return .tokenCreated(number)
         case .revokeToken(let number):
+            if self.forwardToken(request, requestID, connection) { return nil }
             try self.revokeToken(number, requestID, connection, now: now, &effects)
             return nil
-        case .forwarded(let request, _, _):
+        case .forwarded(let request, _, let isAgain):
+            try self.replica?.requireLead(of: id)
+            if isAgain, case .revokeToken(let number) = request, self.tokens.all[number] == nil { return .done }
             return try self.reply(to: request, requestID, connection, now: now, &effects)
         case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree:
             preconditionFailure("writes are committed before the rest is answered")

@@ -69,6 +69,7 @@ extension Engine {
         // The next tick notes them again.
         try? self.store.noteUse(self.tokens.takeUses(now: now))
         if let replica { replica.report(at: self.store.logState, &effects) }
+        self.tickForwards(&effects)
         self.queries.live.dropUnused(now: now)
         self.scopes.dropUnused(before: now - Int64(Limits.unusedResultSeconds) * 1_000_000)
         self.queries.tick(now: now, &effects)

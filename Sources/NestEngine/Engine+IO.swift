@@ -16,8 +16,8 @@ extension Engine {
     package var answerBytes: Int { self.admission.answerBytes }
     /// Set when nothing may be acknowledged any more: the server must stop.
     package var failure: StoreError? { self.health.failure }
-    /// The number of effects so far that are for the I/O layer itself: `read`, `tokensChanged` and `replica`. Counted,
-    /// so that the caller need not scan, and copy, all effects.
+    /// The number of effects so far that are for the I/O layer itself: `read`, `tokensChanged`, `replica` and
+    /// `forward`. Counted, so that the caller need not scan, and copy, all effects.
     package var ioEffectCount: Int {
         self.queries.reads.effectCount + self.tokens.changeCount + (self.replica?.eventCount ?? 0)
     }
@@ -25,7 +25,7 @@ extension Engine {
     /// Whether there is work left that no input will start: the engine needs another turn.
     package var hasBacklog: Bool {
         let hasWrites = !self.turns.isEmpty && !(self.replica?.delaysWrites ?? false)
-        return self.hasResultBacklog || hasWrites || self.scopes.hasBacklog || !(self.replica?.inputs.isEmpty ?? true)
+        return self.hasResultBacklog || hasWrites || self.scopes.hasBacklog || self.replica?.hasBacklog ?? false
     }
     var hasResultBacklog: Bool { self.admission.hasBacklog || self.queries.hasBacklog }
 
@@ -39,7 +39,8 @@ extension Engine {
             self.tokens,
             client: { id in
                 self.connections[id].map { connection in
-                    let isWaiting = connection.isWaiting || self.turns.holds(id) || !connection.waiting.isEmpty
+                    let isHeld = self.turns.holds(id) || self.replica?.forwarding.holds(id) ?? false
+                    let isWaiting = connection.isWaiting || isHeld || !connection.waiting.isEmpty
                     return EngineShare.Client(connection, isWaiting: isWaiting)
                 }
             },

@@ -28,10 +28,12 @@ package final class Engine {
     /// `nil`: a single node.
     let replica: EngineReplica?
 
+    /// `startID`: random, for a node of a cluster: no other engine has the same.
     package init(
         store: Store,
         limits: EngineLimits = EngineLimits(),
-        answerMemory: AnswerMemory = AnswerMemory()
+        answerMemory: AnswerMemory = AnswerMemory(),
+        startID: Identifier128 = Identifier128(high: 0, low: 0)
     ) throws(StoreError) {
         do throws(StoreError) {
             self.sessions = try store.access { () throws(StoreError) in try Sessions(store) }
@@ -70,7 +72,8 @@ package final class Engine {
             self.sessions.numbers
         )
         self.standby = StandbyUpdates(share, oldest: store.oldestBase, head: store.head)
-        self.replica = store.logState == nil ? nil : EngineReplica()
+        let connections = self.connections
+        self.replica = store.logState == nil ? nil : EngineReplica(Forwarding(connections.changed, startID: startID))
         if self.replica != nil { self.sessions.follow() }
     }
 
@@ -103,10 +106,14 @@ package final class Engine {
                 writes += next.writes
                 later += next.others
             }
+            if let replica, replica.hasInterrupted { self.refuseInterrupted(replica, &writes, &effects) }
             if !writes.isEmpty {
                 let done = self.commit(writes, now: now, &effects)
                 if done < writes.count {
                     for id in self.turns.putBack(writes[done...], &later) { self.connections.changed.note(id) }
+                }
+                if let replica, !replica.overtaken.isEmpty {
+                    self.forwardWaiting(replica, replica.takeOvertaken(), &later, &effects)
                 }
             }
             answeredByStandby?().remove(from: &later, &effects)
@@ -132,6 +139,7 @@ package final class Engine {
             self.readScopes()
             self.queries.endBatch(keepsRecentChanges: hasResultBacklog)
             self.changeFeeds.endBatch()
+            self.replica?.send(&effects)
             return effects
         }
     }
@@ -237,24 +245,24 @@ package final class Engine {
         self.counters.count(commit, writes.count)
         self.reportAppended(&effects)
         OwnRevisions(connections: self.connections).push(of: writes, outcomes, &effects)
-        self.push(commit.changes, bulk, base: base, writers: writes, now: now, &effects)
+        self.push(commit.changes, bulk, base: base, writers: Self.writers(writes), now: now, &effects)
         effects.reserveCapacity(effects.count + outcomes.count)
         for index in outcomes.indices {
             guard let reply = outcomes[index].reply else { continue }
             let write = writes[index]
             self.replies.send(reply, write.connection, write.requestID, &effects)
         }
-        if let replica { self.note(commit, replica, &effects) }
+        if let replica { self.note(commit, writes, replica, &effects) }
         return done
     }
 
-    /// Sends the changes of a batch to their subscribers. `writers`: the writes of the batch, whose connections get a
-    /// progress mark.
+    /// Sends the changes of a batch to their subscribers. `writers`: the connections with writes in the batch, which get
+    /// a progress mark.
     func push(
         _ changes: [ChangeSet],
         _ bulk: BulkConcern,
         base: Revision,
-        writers: [WriteRequest],
+        writers: [ConnectionID],
         now: Int64,
         _ effects: inout [EngineEffect]
     ) {
@@ -268,7 +276,7 @@ package final class Engine {
         self.undoStates.push(&effects)
         var due: [ConnectionID] = []
         for case .push(_, let to) in effects { self.progress.note(to, &due) }
-        self.progress.note(Self.writers(writers), &due)
+        self.progress.note(writers, &due)
         self.progress.push(due, &effects)
     }
 
@@ -295,6 +303,7 @@ package final class Engine {
         case .read(let id, let outcome): self.queries.requests.take(id, outcome, now: now, &effects)
         case .request(let id, let requestID, let request):
             guard let connection = self.connections[id] else { return self.counters.requests += 1 }
+            if let replica, replica.forwarding.hold(input, of: id) { return }
             if self.scopes.hasBacklog, self.scopes.hold(connection.scope, input) { return }
             self.counters.requests += 1
             if self.admission.mustWait(request, connection) {

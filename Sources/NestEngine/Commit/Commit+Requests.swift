@@ -20,7 +20,7 @@ extension Commit {
                 return
             }
             if let refusal { throw StoreError.refused(refusal) }
-            try self.refuseEndedGroup(request)
+            try self.requireGroup(request)
             switch request.operation {
             case .beginGroup(let name, let joined):
                 let number = try self.sessions.coalescing.begin(
@@ -54,10 +54,15 @@ extension Commit {
         }
     }
 
-    /// Refuses a write, or the end of a group, if the connection's group ended because another node led meanwhile.
-    private func refuseEndedGroup(_ request: WriteRequest) throws(StoreError) {
+    /// Refuses a write, or the end of a group, if the client's group ended because another node led meanwhile.
+    private func requireGroup(_ request: WriteRequest) throws(StoreError) {
         if case .beginGroup = request.operation { return }
-        try self.sessions.coalescing.refuseEnded(request.connection)
+        guard let group = request.portGroup else {
+            return try self.sessions.coalescing.refuseEnded(request.connection)
+        }
+        if try self.sessions.coalescing.enter(group, request.connection) {
+            self.sessions.changed.insert(request.session)
+        }
     }
 
     private mutating func write(

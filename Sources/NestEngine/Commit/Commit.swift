@@ -16,12 +16,14 @@ struct Commit {
         case done
         /// The log has not answered: the request is answered later.
         case uncertain
+        /// Another node leads: the request was not executed, and goes there.
+        case overtaken
 
         /// `nil`: the request is answered later.
         var reply: EngineReply? {
             switch self {
             case .open: preconditionFailure("every request of a batch has an outcome")
-            case .uncertain: nil
+            case .uncertain, .overtaken: nil
             case .committed(let receipt): .receipt(receipt)
             case .refused(let error): .failure(error)
             case .group(let number): .group(number)
@@ -304,10 +306,12 @@ struct Commit {
 
     private mutating func fail(_ error: StoreError, _ range: Range<Int>) {
         if error.isFatal { self.failure = error }
+        var outcome = Outcome.refused(error.nestError)
         switch error {
-        case .overtaken, .offTheLog: self.lostLead = error
+        case .overtaken: (self.lostLead, outcome) = (error, .overtaken)
+        case .offTheLog: self.lostLead = error
         default: break
         }
-        for index in range { self.outcomes[index] = .refused(error.nestError) }
+        for index in range { self.outcomes[index] = outcome }
     }
 }

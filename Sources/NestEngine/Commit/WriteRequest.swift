@@ -26,6 +26,8 @@ final class WriteRequest {
     let stepsMax: Int
     /// Whether a place is specified as "at index N".
     let namesIndex: Bool
+    /// The undo group that a client of another node is in; 0: none. `nil`: the client is one of this node.
+    let portGroup: UInt64?
 
     init(
         connection: ConnectionID,
@@ -35,7 +37,8 @@ final class WriteRequest {
         key: Identifier128?,
         operation: Operation,
         requestHash: UInt64,
-        stepsMax: Int
+        stepsMax: Int,
+        portGroup: UInt64? = nil
     ) {
         self.connection = connection
         self.requestID = requestID
@@ -45,6 +48,7 @@ final class WriteRequest {
         self.operation = operation
         self.requestHash = requestHash
         self.stepsMax = stepsMax
+        self.portGroup = portGroup
         self.namesIndex = Self.namesIndex(operation)
         if case .importSubtree(let staged) = operation { self.isHeavy = staged.rowCount > Self.heavyRowsMin }
     }
@@ -54,7 +58,8 @@ final class WriteRequest {
         _ request: consuming EngineRequest,
         _ connection: EngineConnection,
         _ requestID: UInt32,
-        _ limits: EngineLimits
+        _ limits: EngineLimits,
+        portGroup: UInt64? = nil
     ) -> WriteRequest? {
         func make(_ key: Identifier128?, _ operation: Operation, _ hash: UInt64 = 0) -> WriteRequest {
             WriteRequest(
@@ -65,7 +70,8 @@ final class WriteRequest {
                 key: key,
                 operation: operation,
                 requestHash: hash,
-                stepsMax: limits.stepsMax(connection.scope)
+                stepsMax: limits.stepsMax(connection.scope),
+                portGroup: portGroup
             )
         }
         switch request {
@@ -84,10 +90,27 @@ final class WriteRequest {
             return make(nil, .endGroup)
         case .importSubtree(let staged, let hash):
             return make(staged.request.key, .importSubtree(staged), hash)
-        case .forwarded(let request, _, _):
-            return from(request, connection, requestID, limits)
+        case .forwarded(let request, let group, _):
+            return from(request, connection, requestID, limits, portGroup: group)
         default:
             return nil
+        }
+    }
+
+    /// The request that it was made from.
+    var request: EngineRequest {
+        let hash = self.requestHash
+        return switch self.operation {
+        case .transaction(let transaction): .transaction(transaction, requestHash: hash)
+        case .takeBack(.undo, let options, let expected):
+            .undo(key: self.key, options, expected: expected, requestHash: hash)
+        case .takeBack(.redo, let options, let expected):
+            .redo(key: self.key, options, expected: expected, requestHash: hash)
+        case .takeBack(.revert(let revision, let ofAnyone), let options, _):
+            .revert(key: self.key, options, revision, ofAnyone: ofAnyone, requestHash: hash)
+        case .importSubtree(let staged): .importSubtree(staged, requestHash: hash)
+        case .beginGroup(let name, let joined): .beginGroup(name: name, joined: joined)
+        case .endGroup: .endGroup
         }
     }
 

@@ -36,20 +36,10 @@ struct WriteTurns {
 
     mutating func release() { self.held = [] }
 
-    /// Takes everything that waits: the writes of each connection in their order, and the other requests.
-    mutating func takeAll() -> (writes: [WriteRequest], others: [EngineInput]) {
-        var writes: [WriteRequest] = []
-        var others: [EngineInput] = []
-        for id in self.order {
-            for item in self.queues[id] ?? [] {
-                switch item {
-                case .write(let write): writes.append(write)
-                case .other(let input): others.append(input)
-                }
-            }
-        }
-        (self.queues, self.order) = ([:], [])
-        return (writes, others)
+    /// Takes everything that waits, in the order of each connection.
+    mutating func takeAll() -> [(id: ConnectionID, items: Deque<Item>)] {
+        defer { (self.queues, self.order) = ([:], []) }
+        return self.order.map { ($0, self.queues[$0] ?? []) }
     }
 
     mutating func append(_ item: Item, of id: ConnectionID) {
@@ -118,6 +108,16 @@ struct WriteTurns {
             self.queues[id] = returning[id]! + (self.queues[id] ?? [])
         }
         return waiting
+    }
+
+    /// Lets the requests of `later` wait whose connections have earlier ones here.
+    mutating func hold(_ later: inout [EngineInput]) {
+        guard !self.isEmpty else { return }
+        later.removeAll { input in
+            guard case .request(let id, _, _) = input, self.queues[id] != nil else { return false }
+            self.append(.other(input), of: id)
+            return true
+        }
     }
 
     mutating func note(_ steps: Int, of id: ConnectionID) { self.spent[id, default: 0] += steps }

@@ -12,6 +12,8 @@ package final class EngineConnection {
     /// The public number of its session. 0 on a follower: no node knows the session yet.
     var session: UInt64
     let scope: AuthorisationScope
+    /// On a follower: the open undo group, which the leader has.
+    var groupAtLeader: UInt64?
     /// Whether the client understands compressed frames.
     let takesCompressed: Bool
     /// The number of the token that the client authenticated with.

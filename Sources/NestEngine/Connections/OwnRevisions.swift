@@ -8,19 +8,38 @@ struct OwnRevisions {
 
     /// Notifies the connections that wrote in a batch. A blocked connection is notified when it drains.
     func push(of writes: [WriteRequest], _ outcomes: [Commit.Outcome], _ effects: inout [EngineEffect]) {
-        var own: [ConnectionID: [Revision]] = [:]
-        var order: [ConnectionID] = []
+        var own = Own()
         for index in writes.indices {
-            let id = writes[index].connection
-            guard let connection = self.connections[id], !connection.views.isEmpty, !connection.isBlocked,
-                case .committed(let receipt) = outcomes[index]
-            else { continue }
-            let revisions = receipt.ownRevisions
-            guard !revisions.isEmpty else { continue }
-            if own[id] == nil { order.append(id) }
-            own[id, default: []] += revisions
+            guard self.isNotified(writes[index].connection), case .committed(let receipt) = outcomes[index] else {
+                continue
+            }
+            own.note(receipt, of: writes[index].connection)
         }
-        for id in order { Self.append(own[id]!, to: id, &effects) }
+        for id in own.order { Self.append(own.revisions[id]!, to: id, &effects) }
+    }
+
+    /// Notifies the connections whose forwarded writes are in applied records.
+    func push(of forwarded: [AppliedPush.Forwarded], _ effects: inout [EngineEffect]) {
+        var own = Own()
+        for (id, _, receipt) in forwarded where self.isNotified(id) { own.note(receipt, of: id) }
+        for id in own.order { Self.append(own.revisions[id]!.sorted(), to: id, &effects) }
+    }
+
+    private struct Own {
+        var revisions: [ConnectionID: [Revision]] = [:]
+        var order: [ConnectionID] = []
+
+        mutating func note(_ receipt: Receipt, of id: ConnectionID) {
+            let revisions = receipt.ownRevisions
+            guard !revisions.isEmpty else { return }
+            if self.revisions[id] == nil { self.order.append(id) }
+            self.revisions[id, default: []] += revisions
+        }
+    }
+
+    private func isNotified(_ id: ConnectionID) -> Bool {
+        guard let connection = self.connections[id] else { return false }
+        return !connection.views.isEmpty && !connection.isBlocked
     }
 
     /// Notifies a connection of its own writes whose replies wait for its net differences.

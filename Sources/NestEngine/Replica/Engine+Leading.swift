@@ -48,7 +48,10 @@ extension Engine {
         for session in self.connections.unnumberedSessions {
             self.connections.number(session, self.sessions.number(of: session))
         }
-        if let state = self.store.logState { replica.report(.leading(state), &effects) }
+        guard let state = self.store.logState else { return }
+        self.sessions.coalescing.numberGroups(inEpoch: state.writer.epoch)
+        self.executeForwards(replica, &effects)
+        replica.report(.leading(state), &effects)
     }
 
     /// Takes no writes any more: open groups end, and sessions that have never written lose their numbers.
@@ -107,14 +110,19 @@ extension Engine {
         }
     }
 
-    /// Notes what a commit has found out about the lead, and refuses what waited for a turn behind it.
+    /// Notes what a commit has found out about the lead. Writes that were overtaken are forwarded in this turn.
     func note(
         _ commit: Commit,
+        _ writes: [WriteRequest],
         _ replica: EngineReplica,
         _ effects: inout [EngineEffect]
     ) {
         if let group = commit.uncertain { self.note(.uncertain, replica, .group(group), &effects) }
-        if let error = commit.lostLead { self.note(error, replica, .maintenance, &effects) }
+        guard let error = commit.lostLead else { return }
+        self.note(error, replica, .maintenance, &effects)
+        for (write, outcome) in zip(writes, commit.outcomes) {
+            if case .overtaken = outcome { replica.noteOvertaken(write) }
+        }
     }
 
     /// Whether a request that writes without a group may run now; throws why not.
@@ -146,6 +154,9 @@ extension Engine {
             replica.report(.settled, &effects)
             if let applied {
                 try self.take(applied, of: open, replica, &push, now: now, &effects)
+            } else if case .taken = outcome {
+                self.follow(replica, &effects)
+                return self.forward(open, replica, &effects)
             } else {
                 self.refuse(open, outcome, replica, &effects)
             }
@@ -154,7 +165,7 @@ extension Engine {
             return self.health.fail(error)
         }
         switch outcome {
-        case .taken: self.follow(replica, &effects)
+        case .taken: break
         case .behind: self.diverge(replica, &effects)
         case .appended, .refused, .unknown: if open.mustFollow { self.follow(replica, &effects) }
         }
@@ -177,7 +188,7 @@ extension Engine {
             push.answersSettled = !open.isUnanswered
         }
         // Before the connections of a revoked token end.
-        if case .token(let id, let requestID) = open.waiter, !open.isUnanswered {
+        if case .token(let id, let requestID, _) = open.waiter, !open.isUnanswered {
             for note in applied.record.notes {
                 switch note {
                 case .tokenCreated(let token):
@@ -194,6 +205,23 @@ extension Engine {
         case .mark(let number):
             guard !open.isUnanswered else { return }
             replica.report(.markAnswered(requestedBy: number, .success(applied.position)), &effects)
+        }
+    }
+
+    /// Forwards what waited for an append that another node's record has overtaken.
+    private func forward(
+        _ open: EngineReplica.OpenAppend,
+        _ replica: EngineReplica,
+        _ effects: inout [EngineEffect]
+    ) {
+        guard !open.isUnanswered else { return }
+        switch open.waiter {
+        case .group(let group): for write in group.requests { replica.noteOvertaken(write) }
+        case .token(let id, let requestID, let request):
+            guard let connection = self.connections[id], self.forwardToken(request, requestID, connection) else {
+                return self.fail(open, StoreError.overtaken.nestError, replica, &effects)
+            }
+        case .lead, .maintenance, .mark: self.fail(open, StoreError.overtaken.nestError, replica, &effects)
         }
     }
 
@@ -223,7 +251,9 @@ extension Engine {
         switch open.waiter {
         case .lead, .maintenance: break
         case .group(let group): self.refuse(group.requests, error, &effects)
-        case .token(let id, let requestID): self.replies.send(.failure(error), id, requestID, &effects)
+        case .token(let id, let requestID, let request):
+            if case .forwarded = request { replica.interrupt(id, error) }
+            self.replies.send(.failure(error), id, requestID, &effects)
         case .mark(let number): replica.report(.markAnswered(requestedBy: number, .failure(error)), &effects)
         }
     }

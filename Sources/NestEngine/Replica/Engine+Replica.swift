@@ -18,9 +18,17 @@ extension Engine {
         let wasLeading = replica.isLeading
         replica.isAtMark = false
         let hasPushed = self.handle(replica, now: now, &effects)
+        later = replica.forwarding.takeReleased() + later
+        guard replica.isLeading else {
+            self.forwardAll(replica, writes, &later, &effects)
+            writes = []
+            return false
+        }
+        for write in replica.takeOvertaken() { self.renew(write) }
         guard wasLeading else {
-            // They came when this node did not lead, or when it led before: their sessions may have other numbers now.
-            self.refuseWaiting(replica.notLeader, writes, &later, &effects)
+            // They came when this node did not lead: their sessions have other numbers now.
+            for write in writes { self.renew(write) }
+            self.turns.hold(&later)
             writes = []
             return false
         }
@@ -53,12 +61,14 @@ extension Engine {
             case .head(let number, let answer): self.refuse(replica.reads.take(number, answer), &effects)
             case .unanswered: self.giveUp(replica, &effects)
             case .mark(let number): replica.marks.append(number)
-            case .link: break
+            case .link(let event): self.take(event, replica)
             }
         }
         if replica.hasEnded { replica.inputs = [] }
         defer { if !replica.isLeading { replica.report(at: self.store.logState, &effects) } }
-        return self.finish(push, now: now, &effects)
+        let hasPushed = self.finish(push, now: now, &effects)
+        self.answerForwards(push.forwarded, replica, &effects)
+        return hasPushed
     }
 
     /// Pushes what a turn has applied, and sends the receipts of a settled group. Returns whether there was anything.
@@ -68,7 +78,9 @@ extension Engine {
         if let group = push.settled {
             OwnRevisions(connections: self.connections).push(of: group.requests, group.outcomes, &effects)
         }
-        self.push(push.changes, push.bulk, base: push.base, writers: push.settled?.requests ?? [], now: now, &effects)
+        OwnRevisions(connections: self.connections).push(of: push.forwarded, &effects)
+        let writers = (push.settled?.requests.map(\.connection) ?? []) + push.forwarded.map(\.id)
+        self.push(push.changes, push.bulk, base: push.base, writers: writers, now: now, &effects)
         if let group = push.settled, push.answersSettled { self.answer(group, &effects) }
         return true
     }
@@ -154,6 +166,7 @@ extension Engine {
             guard let header = try self.store.pastTransaction(revision)?.header else { continue }
             self.sessions.block(revision, header.sessionNumber, answer: answer)
         }
+        self.match(applied, replica, &push)
         for note in applied.record.notes { self.take(note, now: now, &effects) }
         self.scopes.take(applied: applied.changes)
         push.append(applied)
@@ -180,9 +193,12 @@ extension Engine {
         case .tokenCreated(let token):
             self.tokens.add(token)
             effects.append(.tokensChanged(.created(token), by: nil))
+            self.matchToken(note, &effects)
         case .tokenRevoked(let number):
             self.tokens.remove(number)
             effects.append(.tokensChanged(.revoked(number), by: nil))
+            // Before the connection of a client that revokes its own token ends.
+            self.matchToken(note, &effects)
             self.endConnections(ofToken: number, now: now, &effects)
         case .trim(let revision):
             self.sessions.dropJournal(through: revision)
@@ -194,6 +210,7 @@ extension Engine {
     /// Refuses writes; retries of writes that are in the journal get their receipts.
     func refuse(_ writes: [WriteRequest], _ error: NestError, _ effects: inout [EngineEffect]) {
         for write in writes {
+            if write.portGroup != nil { self.replica?.interrupt(write.connection, error) }
             self.replies.send(
                 self.earlierAnswer(to: write) ?? .failure(error),
                 write.connection,
@@ -203,10 +220,25 @@ extension Engine {
         }
     }
 
-    private func earlierAnswer(to write: WriteRequest) -> EngineReply? {
+    /// Refuses the writes of interrupted ports.
+    func refuseInterrupted(_ replica: EngineReplica, _ writes: inout [WriteRequest], _ effects: inout [EngineEffect]) {
+        let isInterrupted = { (write: WriteRequest) in replica.isInterrupted(write.connection) }
+        self.refuse(writes.filter(isInterrupted), EngineReplica.unavailable, &effects)
+        writes.removeAll(where: isInterrupted)
+    }
+
+    /// Lets a write wait for its turn, with the present number of its session.
+    private func renew(_ write: WriteRequest) {
+        guard let connection = self.connections[write.connection] else { return }
+        let (request, limits) = (write.request, self.limits)
+        let renewed = WriteRequest.from(request, connection, write.requestID, limits, portGroup: write.portGroup)
+        if let renewed { self.turns.append(.write(renewed), of: write.connection) }
+    }
+
+    func earlierAnswer(to write: WriteRequest) -> EngineReply? {
         do throws(StoreError) {
             return try self.sessions.keys.receipt(
-                session: write.session,
+                session: self.connections[write.connection]?.session ?? write.session,
                 key: write.key,
                 requestHash: write.requestHash,
                 write.scope
@@ -223,21 +255,33 @@ extension Engine {
         _ later: inout [EngineInput],
         _ effects: inout [EngineEffect]
     ) {
-        let waiting = self.turns.takeAll()
-        for write in waiting.writes { self.connections.changed.note(write.connection) }
-        self.refuse(waiting.writes + writes, refusal, &effects)
-        later = waiting.others + later
+        var others: [EngineInput] = []
+        for (id, items) in self.turns.takeAll() {
+            self.connections.changed.note(id)
+            for item in items {
+                switch item {
+                case .write(let write): self.refuse([write], refusal, &effects)
+                case .other(let input): others.append(input)
+                }
+            }
+        }
+        self.refuse(writes, refusal, &effects)
+        later = others + later
     }
 }
 
 /// The changes that a turn has applied, to be pushed together.
 struct AppliedPush {
+    typealias Forwarded = (id: ConnectionID, forward: PendingForward, receipt: Receipt)
+
     /// The head before the first change.
     let base: Revision
     let bulk: BulkConcern
     private(set) var changes: [ChangeSet] = []
     /// The requests of the node's own group whose fate became known.
     var settled: UncertainGroup?
+    /// The forwards of this node that the records answer.
+    var forwarded: [Forwarded] = []
     /// Whether these requests still wait for their answers.
     var answersSettled = true
     private var work = 0
@@ -248,7 +292,7 @@ struct AppliedPush {
         self.bulk = BulkConcern(engine.queries.live.registry, engine.store.layout)
     }
 
-    var isEmpty: Bool { self.changes.isEmpty && self.settled == nil }
+    var isEmpty: Bool { self.changes.isEmpty && self.settled == nil && self.forwarded.isEmpty }
     /// Whether the turn may apply more records.
     var hasWorkLeft: Bool { self.work < Self.workMax }
 

@@ -10,7 +10,7 @@ final class EngineReplica {
         enum Waiter {
             case group(UncertainGroup)
             /// A token is created or revoked.
-            case token(ConnectionID, requestID: UInt32)
+            case token(ConnectionID, requestID: UInt32, EngineRequest)
             case mark(requestedBy: UInt64)
             case lead
             /// No request waits: the engine's own work, such as trimming.
@@ -34,6 +34,7 @@ final class EngineReplica {
         case ended
     }
 
+    let forwarding: Forwarding
     private(set) var state = State.following
     /// The address of the leader.
     var leader: String?
@@ -45,11 +46,22 @@ final class EngineReplica {
     let reads = WaitingReads()
     /// Marks to append at the end of the turn.
     var marks: [UInt64] = []
+    /// Writes that were not executed because another node leads; they are forwarded in this turn.
+    private(set) var overtaken: [WriteRequest] = []
+    /// Ports of other nodes of which a request was refused because this node does not lead, or the log does not answer.
+    /// Nothing of them is executed any more: their nodes send everything again, in order, by other ports.
+    private var interrupted: Set<ConnectionID> = []
     /// The position that was reported last.
     private var reported: Int64?
     /// The number of events so far.
     private(set) var eventCount = 0
 
+    init(_ forwarding: Forwarding) {
+        self.forwarding = forwarding
+    }
+
+    /// Whether there is work left that no input will start.
+    var hasBacklog: Bool { !self.inputs.isEmpty || !self.forwarding.released.isEmpty }
     var isElected: Bool { if case .elected = self.state { true } else { false } }
     var isLeading: Bool { if case .leading = self.state { true } else { false } }
     var hasEnded: Bool { if case .ended = self.state { true } else { false } }
@@ -72,8 +84,43 @@ final class EngineReplica {
         self.report(.applied(state), &effects)
     }
 
-    /// Ends the group of a connection that is gone.
+    /// Hands out what the link gets.
+    func send(_ effects: inout [EngineEffect]) {
+        let output = self.forwarding.takeOutput()
+        guard !output.isEmpty else { return }
+        self.eventCount += output.count
+        effects += output.map { .forward($0) }
+    }
+
+    func noteOvertaken(_ write: WriteRequest) { self.overtaken.append(write) }
+
+    func takeOvertaken() -> [WriteRequest] {
+        defer { self.overtaken = [] }
+        return self.overtaken
+    }
+
+    // MARK: Ports
+
+    /// Notes that a request of a port was refused. Its later requests are refused too if they may come to the leader
+    /// before this one comes again.
+    func interrupt(_ port: ConnectionID, _ error: NestError) {
+        if error.code == .notLeader || error.code == .logUnavailable { self.interrupted.insert(port) }
+    }
+
+    var hasInterrupted: Bool { !self.interrupted.isEmpty }
+
+    func isInterrupted(_ port: ConnectionID) -> Bool { self.interrupted.contains(port) }
+
+    /// Refuses a request of a port that this node may not execute.
+    func requireLead(of port: ConnectionID) throws(StoreError) {
+        if !self.isLeading { throw .refused(self.notLeader) }
+        if self.isInterrupted(port) { throw .refused(Self.unavailable) }
+    }
+
+    /// Ends the group and the forwards of a connection that is gone.
     func leave(_ id: ConnectionID) {
+        self.forwarding.leave(id)
+        self.interrupted.remove(id)
         guard case .group(var group) = self.open?.waiter else { return }
         group.coalescing.leave(id)
         self.open?.waiter = .group(group)

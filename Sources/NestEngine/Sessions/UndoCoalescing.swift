@@ -159,10 +159,30 @@ struct UndoCoalescing {
     /// undo entry of its own.
     mutating func refuseEnded(_ connection: ConnectionID) throws(StoreError) {
         guard !self.ended.isEmpty, self.ended.remove(connection) != nil else { return }
-        throw .refused(
-            .notFound,
-            "the connection's group ended because another node of the cluster led meanwhile: begin a new group"
-        )
+        throw .refused(Self.lost)
+    }
+
+    static let lost = NestError(.notFound, "the undo group ended with the leader, or timed out: begin a new group")
+
+    // MARK: Cluster
+
+    func hasEnded(_ connection: ConnectionID) -> Bool { !self.ended.isEmpty && self.ended.contains(connection) }
+
+    /// Notes that the connection's group ended without its knowledge.
+    mutating func noteEnded(_ connection: ConnectionID) { self.ended.insert(connection) }
+
+    /// The client knows that its group has ended, or begins a new one.
+    mutating func forgetEnded(_ connection: ConnectionID) { self.ended.remove(connection) }
+
+    /// Makes the numbers of new groups differ from those of earlier leaders: a client may still name one of theirs.
+    mutating func numberGroups(inEpoch epoch: Int64) { self.lastGroup = max(self.lastGroup, UInt64(epoch) << 24) }
+
+    /// Compares the group of a port with the one that its client is in (0: none). Refuses a client whose group has
+    /// ended; a port whose client has left its group leaves it too. Returns whether it did.
+    mutating func enter(_ group: UInt64, _ connection: ConnectionID) throws(StoreError) -> Bool {
+        if group == 0 { return self.leave(connection) }
+        guard self.groupOf[connection] == group else { throw .refused(Self.lost) }
+        return false
     }
 
     // MARK: Writes

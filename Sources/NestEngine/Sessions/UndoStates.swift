@@ -22,7 +22,7 @@ package final class UndoStates {
 
     private func state(_ connection: EngineConnection) -> UndoState {
         var state = self.sessions[connection.session].state(for: connection.scope)
-        state.group = self.sessions.coalescing.group(of: connection.id)?.number
+        state.group = self.sessions.coalescing.group(of: connection.id)?.number ?? connection.groupAtLeader
         return state
     }
 

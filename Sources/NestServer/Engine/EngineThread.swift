@@ -131,7 +131,12 @@ package final class EngineThread: Sendable {
         do throws(StoreError) {
             var generator = SystemRandomNumberGenerator()
             let store = try Store(configuration, newHistoryID: .random(using: &generator))
-            let engine = try Engine(store: store, limits: limits, answerMemory: memory.answers)
+            let engine = try Engine(
+                store: store,
+                limits: limits,
+                answerMemory: memory.answers,
+                startID: .random(using: &generator)
+            )
             self.standby.start(
                 Standby.Context(
                     share: engine.share,
