@@ -110,16 +110,20 @@ final class SimulatedClient {
     func state(_ parent: ObjectID) -> SectionedSnapshot? { self.subscriptions[Self.children(of: parent)]?.state }
 
     /// Resumes all subscriptions from the revisions that the client holds.
-    func resumeAll() -> [EngineInput] {
+    func resumeAll(atLeast: Revision = Revision(0)) -> [EngineInput] {
         self.subscriptions.sorted { $0.value.number < $1.value.number }
-            .map { self.subscribe($0.key, resuming: true) }
+            .map { self.subscribe($0.key, resuming: true, atLeast: atLeast) }
     }
 
     func subscribe(_ parent: ObjectID, _ projection: [PropertyNumber] = [], resuming: Bool = false) -> EngineInput {
         self.subscribe(Self.children(of: parent, projection), resuming: resuming)
     }
 
-    func subscribe(_ fetch: ObjectFetchRequest, resuming: Bool = false) -> EngineInput {
+    func subscribe(
+        _ fetch: ObjectFetchRequest,
+        resuming: Bool = false,
+        atLeast: Revision = Revision(0)
+    ) -> EngineInput {
         var point: ResumePoint?
         if resuming, let held = self.subscriptions[fetch]?.state, let historyID {
             point = ResumePoint(historyID: historyID, revision: held.revision)
@@ -128,7 +132,7 @@ final class SimulatedClient {
             self.subscriptionCount += 1
             self.subscriptions[fetch] = Subscription(number: self.subscriptionCount)
         }
-        let (id, input) = self.request(.subscribe(self.named(fetch), resume: point, atLeast: Revision(0)))
+        let (id, input) = self.request(.subscribe(self.named(fetch), resume: point, atLeast: atLeast))
         self.pendingSubscriptions[id] = fetch
         return input
     }
@@ -177,6 +181,8 @@ final class SimulatedClient {
         case .own(let revisions, let to):
             guard to == self.connection else { return }
             #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions not ascending")
+            let late = revisions.filter { revision in self.spans.contains { $0.contains(revision.rawValue) } }
+            #expect(late.isEmpty, "\(what): own revisions after the diffs that contain them")
             self.own.formUnion(revisions)
         case .read, .tokensChanged, .replica, .forward:
             break

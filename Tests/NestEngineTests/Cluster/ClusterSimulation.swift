@@ -19,11 +19,12 @@ final class ClusterSimulation {
     private(set) var step = 0
     private(set) var crashes = 0
 
-    init(seed: UInt64, mutant: SimulatedLog.Mutant? = nil) throws {
+    init(seed: UInt64, mutant: SimulatedLog.Mutant? = nil, linkMutant: SimulatedLink.Mutant? = nil) throws {
         self.seed = seed
         self.random = SeededRandom(seed: seed)
         let isReplicated = self.random.oneIn(2)
         self.log = SimulatedLog(isReplicated: isReplicated, mutant)
+        self.log.linkMutant = linkMutant
         for index in 0..<3 + self.random.below(3) {
             let node = try SimulatedNode(
                 index,
@@ -48,8 +49,10 @@ final class ClusterSimulation {
 
     private func deliver(_ node: SimulatedNode, _ effects: [EngineEffect]) throws {
         for client in self.clients where client.node === node {
-            for effect in effects { try client.client.take(effect, self.what) }
-            client.takeAnswer()
+            for effect in effects {
+                try client.take(effect, self.what) { self.log.violations.append($0) }
+                if case .reply(client.client.connection, _, .receipt) = effect { try self.checkRows(client) }
+            }
         }
     }
 
@@ -61,7 +64,8 @@ final class ClusterSimulation {
             if !Seeds.isUsual { self.log.trace.append("step \(self.step)") }
             self.log.now += Int64(self.random.below(6) + 1)
             switch self.random.below(32) {
-            case 0..<20: try self.anyUp()?.step()
+            case 0..<10: try self.anyUp()?.step()
+            case 10..<20: try self.stepLink()
             case 20..<28: try self.act(self.clients[self.random.below(self.clients.count)])
             case 28: try self.crashOrStart()
             case 29: self.cutOrHeal()
@@ -106,32 +110,70 @@ final class ClusterSimulation {
 
     private func leader() -> SimulatedNode? { self.nodes.first { $0.engine?.isLeading ?? false } }
 
+    // MARK: Links
+
+    private func stepLink() throws {
+        guard let node = self.anyUp() else { return }
+        let link = node.link
+        guard let leader = link.leader else {
+            // Also to a node that only believes to lead.
+            let leaders = self.nodes.filter { $0.engine?.isLeading ?? false }
+            guard let leader = leaders.randomElement(using: &self.random), self.random.oneIn(2) else { return }
+            return try link.connect(to: leader)
+        }
+        let isStale = !(leader.engine?.isLeading ?? false) || node.engine?.isLeading ?? true
+        if isStale ? self.random.oneIn(3) : self.random.oneIn(24) { return try link.cut() }
+        if self.random.oneIn(2), let position = node.store?.logState?.position.position {
+            let entries = self.log.entries(after: position)
+            try node.perform([.log(.entries(Array(entries.prefix(self.random.below(3)))))])
+        }
+        _ = try link.carryRequests(countMax: self.random.below(4) + 1)
+        for _ in 0..<self.random.below(4) { _ = try link.carryAnswer() }
+    }
+
     // MARK: Clients
 
     private func act(_ client: ClusterClient) throws {
         guard let node = client.node else { return try self.connect(client, self.anyUp()) }
-        guard client.write != nil else {
-            switch self.random.below(8) {
-            case 0: return try self.connect(client, self.anyUp())
-            case 1:
-                let item = self.anyItem(node)
-                guard client.client.subscriptions[SimulatedClient.children(of: item)] == nil else { return }
-                return try node.perform([client.client.subscribe(item)])
-            default: break
-            }
-            let key = Identifier128.random(using: &self.random)
-            client.begin(self.nextWrite, key: key, self.request(self.nextWrite, key, node))
-            self.nextWrite += 1
-            return try self.send(client)
-        }
-        if client.write?.requestID == nil {
+        if client.mustSendAgain {
             // It goes on where it is, or where the leader is.
             if self.random.oneIn(2) { try self.connect(client, self.leader() ?? self.anyUp()) }
-            try self.send(client)
-        } else if self.random.oneIn(4) {
-            // It gives up waiting.
-            try self.connect(client, self.leader() ?? self.anyUp())
+            return try self.send(client)
         }
+        guard client.isIdle || self.random.oneIn(4) else {
+            // It gives up waiting.
+            if self.random.oneIn(8) { try self.connect(client, self.leader() ?? self.anyUp()) }
+            return
+        }
+        switch self.random.below(12) {
+        case 0: return try self.connect(client, self.anyUp())
+        case 1:
+            let item = self.anyItem(node)
+            guard client.client.subscriptions[SimulatedClient.children(of: item)] == nil else { return }
+            return try node.perform([client.client.subscribe(item)])
+        case 2:
+            let secret = TokenSecret(high: .random(using: &self.random), low: .random(using: &self.random))
+            let revoke = self.random.oneIn(2) ? client.revokeToken() : nil
+            return try node.perform([revoke ?? client.createToken(secret)])
+        case 3 where !client.isInRun: return try self.sendRun(client, node)
+        default: break
+        }
+        for _ in 0..<self.random.below(3) + 1 { self.begin(client, node) }
+        let ends = client.isInRun && self.random.oneIn(2)
+        try self.send(client, then: ends ? [client.endRun()] : [])
+    }
+
+    /// Sends the begin of an undo group, some of its writes, and perhaps its end.
+    private func sendRun(_ client: ClusterClient, _ node: SimulatedNode) throws {
+        let begin = client.beginRun()
+        for _ in 0..<self.random.below(4) { self.begin(client, node) }
+        try self.send(client, before: [begin], then: self.random.oneIn(2) ? [client.endRun()] : [])
+    }
+
+    private func begin(_ client: ClusterClient, _ node: SimulatedNode) {
+        let key = self.random.oneIn(3) ? nil : Identifier128.random(using: &self.random)
+        client.begin(self.nextWrite, key: key, self.request(self.nextWrite, key, node, undoes: !client.isInRun))
+        self.nextWrite += 1
     }
 
     private func connect(_ client: ClusterClient, _ node: SimulatedNode?) throws {
@@ -140,12 +182,17 @@ final class ClusterSimulation {
         try client.connect(node, as: ConnectionID(self.nextConnection))
     }
 
-    private func send(_ client: ClusterClient) throws {
-        let isRetry = client.isSentBefore
-        let forgets = isRetry && self.log.mutant == .forgottenKey
+    private func send(
+        _ client: ClusterClient,
+        before: [EngineInput] = [],
+        then after: [EngineInput] = []
+    ) throws {
+        let forgets = self.log.mutant == .forgottenKey
         try client.send(
-            newKey: forgets ? Identifier128.random(using: &self.random) : nil,
-            undoes: self.random.oneIn(8),
+            before,
+            newKey: forgets ? { Identifier128.random(using: &self.random) } : nil,
+            reads: self.random.oneIn(3),
+            then: after,
             crashes: self.step > 0 && self.random.oneIn(40)
         )
     }
@@ -163,10 +210,16 @@ final class ClusterSimulation {
         return ids
     }
 
-    private func request(_ number: Int, _ key: Identifier128, _ node: SimulatedNode) -> EngineRequest {
+    private func request(
+        _ number: Int,
+        _ key: Identifier128?,
+        _ node: SimulatedNode,
+        undoes: Bool
+    ) -> EngineRequest {
         var mutations: [Mutation] = []
-        switch self.random.below(10) {
-        case 0: return .undo(key: key)
+        switch self.random.below(11) {
+        case 0 where undoes: return .undo(key: key)
+        case 4 where undoes: return .redo(key: key)
         case 1:
             let item = self.anyItem(node)
             if item != EngineFixture.root { mutations.append(.delete(.object(item))) }
@@ -188,16 +241,19 @@ final class ClusterSimulation {
 
     /// Checks that clients have what their node has.
     private func checkClients() throws {
-        for client in self.clients {
-            guard let node = client.node, let store = node.store else { continue }
-            for (request, subscription) in client.client.subscriptions {
-                guard let state = subscription.state, let parent = request.source?.object else { continue }
-                let layout = store.layout[EngineFixture.item]!
-                var ids: [ObjectID] = []
-                try store.access { try store.forEach(layout.toMany[0], of: parent) { id, _ in ids.append(id) } }
-                if state.sections.flatMap(\.rows).map(\.id) != ids {
-                    self.log.violations.append("a client at node \(node.index) has other rows than its node")
-                }
+        for client in self.clients { try self.checkRows(client) }
+    }
+
+    /// Also when a receipt comes: the diffs of its write come before it.
+    private func checkRows(_ client: ClusterClient) throws {
+        guard let node = client.node, let store = node.store else { return }
+        for (request, subscription) in client.client.subscriptions where subscription.view != nil {
+            guard let state = subscription.state, let parent = request.source?.object else { continue }
+            let layout = store.layout[EngineFixture.item]!
+            var ids: [ObjectID] = []
+            try store.access { try store.forEach(layout.toMany[0], of: parent) { id, _ in ids.append(id) } }
+            if state.sections.flatMap(\.rows).map(\.id) != ids {
+                self.log.violations.append("a client at node \(node.index) has other rows than its node")
             }
         }
     }
@@ -212,20 +268,32 @@ final class ClusterSimulation {
         }
         for _ in 0..<2_000 {
             self.log.now += 2
-            for node in self.nodes { try node.step() }
+            for node in self.nodes {
+                try node.step()
+                try self.settleLink(node)
+            }
             if !self.log.violations.isEmpty || self.isSettled { return }
         }
         let states = self.nodes.map { node in
             "\(node.index): \(node.store?.logState?.position.position ?? -1) \(node.engine?.isLeading ?? false) "
                 + "\(node.machine.map { String(describing: $0) } ?? "")"
         }
+        let waiting = self.clients.filter(\.isWaiting).map { "\($0.client.session.low) at \($0.node?.index ?? -1)" }
+        if !waiting.isEmpty { self.log.violations.append("clients without an answer: \(waiting)") }
         self.log.violations.append("the nodes do not agree: \(states), head \(self.log.head), doubt \(self.log.doubt)")
+    }
+
+    private func settleLink(_ node: SimulatedNode) throws {
+        if node.link.leader !== self.leader() || node.engine?.isLeading ?? true { try node.link.cut() }
+        if let leader = self.leader() { try node.link.connect(to: leader) }
+        try node.link.exchange()
     }
 
     private var isSettled: Bool {
         let leaders = self.nodes.count { $0.engine?.isLeading ?? false }
         return leaders == 1 && self.leader()?.machine?.role == .leader && self.leader()?.appender?.open == nil
-            && !self.log.doubt && self.nodes.allSatisfy { $0.store?.logState?.position == self.log.head }
+            && !self.log.doubt && !self.clients.contains { $0.isWaiting }
+            && self.nodes.allSatisfy { $0.store?.logState?.position == self.log.head }
     }
 
     /// Checks that all nodes are equal to an engine that was fed the log, and that nothing acknowledged is lost.
@@ -242,6 +310,8 @@ final class ClusterSimulation {
         self.checkMarks()
         self.checkReopenings()
         try self.checkTitles(oracle)
+        try self.checkRuns(oracle)
+        try self.checkTokens(oracle)
         try self.checkAcknowledged()
         try oracle.crash()
     }
@@ -284,6 +354,37 @@ final class ClusterSimulation {
         }
     }
 
+    /// The acknowledged writes of an undo group are one entry.
+    private func checkRuns(_ node: SimulatedNode) throws {
+        guard let store = node.store else { return }
+        for run in self.clients.flatMap(\.runs) where run.number != nil && run.historyID == store.historyID {
+            var entries: Set<Revision> = []
+            for revision in run.revisions {
+                guard let header = try store.access({ try store.pastTransaction(revision) })?.header else { continue }
+                entries.insert(header.entry ?? header.revision)
+            }
+            if entries.count > 1 {
+                self.log.violations.append("the undo group of \(run.revisions) became the entries \(entries.sorted())")
+            }
+        }
+    }
+
+    /// Tokens that were acknowledged are there, and those that were revoked are not.
+    private func checkTokens(_ node: SimulatedNode) throws {
+        guard let store = node.store, self.log.lossCount == 0 else { return }
+        let tokens = try store.access { try store.tokens() }
+        for client in self.clients {
+            for token in client.tokens where token.number != nil {
+                if !tokens.contains(where: { $0.secretHash == token.secret && $0.description.number == token.number }) {
+                    self.log.violations.append("token \(token.number ?? 0) is missing")
+                }
+            }
+            for number in client.revoked where tokens.contains(where: { $0.description.number == number }) {
+                self.log.violations.append("token \(number) is there after it was revoked")
+            }
+        }
+    }
+
     /// What was acknowledged is in the log, unless a new history says that something may be lost; every node's leader
     /// to be knows its key.
     private func checkAcknowledged() throws {
@@ -295,7 +396,7 @@ final class ClusterSimulation {
             self.log.violations.append("node \(node.index) has another history")
         }
         for acknowledged in self.clients.flatMap(\.acknowledged) where acknowledged.historyID == history {
-            guard acknowledged.receipt.isChanged else { continue }
+            guard acknowledged.receipt.isChanged, acknowledged.hasKey else { continue }
             for node in self.nodes {
                 let again = SimulatedClient(session: acknowledged.session, connection: ConnectionID(0))
                 let id = ConnectionID(self.nextConnection)

@@ -25,13 +25,14 @@ import Testing
         #expect(reader.diffs == 1)
     }
 
-    @Test func followerRefusesWritesAndNamesTheLeader() throws {
-        let client = try self.fixture.connect(session: 1, to: self.fixture.follower)
-        let error = try self.fixture.send(client, self.fixture.insert("one")).reply?.error
+    @Test func followerRefusesRequestsOfAnotherNodeAndNamesTheLeader() throws {
+        let port = try self.fixture.connect(session: 1, to: self.fixture.follower)
+        let write = EngineRequest.forwarded(self.fixture.insert("one"), group: 0, isAgain: false)
+        let error = try self.fixture.send(port, write).reply?.error
         #expect(error?.code == .notLeader)
         #expect(error?.leader == self.fixture.leader.id.hex)
-        let grant = TokenGrant(name: "a", role: .admin)
-        let token = try self.fixture.send(client, .createToken(grant, secretHash: Self.secret)).reply?.error
+        let create = EngineRequest.createToken(TokenGrant(name: "a", role: .admin), secretHash: Self.secret)
+        let token = try self.fixture.send(port, .forwarded(create, group: 0, isAgain: false)).reply?.error
         #expect(token?.code == .notLeader)
     }
 
@@ -192,7 +193,7 @@ import Testing
         #expect(client.replies[waiting.id]?.receipt != nil)
     }
 
-    @Test func writesThatWaitedBehindAnOvertakenOneAreRefusedToo() throws {
+    @Test func overtakenWritesAndThoseBehindThemGoToTheNextLeader() throws {
         let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
         let other = try self.fixture.connect(session: 2, to: self.fixture.leader)
         let first = try self.fixture.send(client, self.fixture.insert("zero"))
@@ -203,10 +204,34 @@ import Testing
         let (undo, undoing) = client.request(.undo(key: nil))
         let (read, reading) = client.request(.object(EngineFixture.root))
         try self.fixture.leader.perform([writing, undoing, reading])
-        #expect(client.replies[write]?.error?.code == .notLeader)
-        #expect(client.replies[undo]?.error?.code == .notLeader)
-        #expect(client.replies[read] != nil && !self.fixture.leader.engine!.hasBacklog)
-        #expect(try self.fixture.send(other, self.fixture.insert("two")).reply?.error?.code == .notLeader)
+        #expect(client.replies[write] == nil && client.replies[undo] == nil && client.replies[read] == nil)
+        #expect(!self.fixture.leader.engine!.hasBacklog && !self.fixture.leader.engine!.isLeading)
+        let later = try self.fixture.send(other, self.fixture.insert("two"))
+        try self.forward()
+        #expect(client.replies[write]?.receipt?.isReplayed == false)
+        #expect(client.replies[undo]?.receipt?.isChanged == true)
+        #expect(client.replies[read] != nil && other.replies[later.id]?.receipt != nil)
+    }
+
+    @Test func overtakenWritesOfAGroupAreRefused() throws {
+        let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        _ = try self.fixture.send(client, .beginGroup(name: nil, joined: nil))
+        try self.overtake()
+        let inputs = ["one", "two"].map { client.request(self.fixture.insert($0)) }
+        try self.fixture.leader.perform(inputs.map(\.input))
+        for (id, _) in inputs { #expect(client.replies[id]?.error?.code == .notFound) }
+        // The client knows it now.
+        let next = try self.fixture.send(client, self.fixture.insert("three"))
+        try self.forward()
+        #expect(client.replies[next.id]?.receipt != nil)
+    }
+
+    /// Links the first node, which led, to the second one.
+    private func forward() throws {
+        try self.fixture.leader.link.connect(to: self.fixture.follower)
+        try self.fixture.run()
+        try self.fixture.leader.link.exchange()
+        try self.fixture.run()
     }
 
     /// Another node appends, and the leader does not know.
@@ -219,7 +244,7 @@ import Testing
         try #require(self.fixture.follower.engine!.isLeading && self.fixture.leader.engine!.isLeading)
     }
 
-    @Test func overtakenWritesAreRefusedWithNotLeader() throws {
+    @Test func aWriteWhoseRecordWasOvertakenGoesToTheNextLeader() throws {
         let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
         self.fixture.leader.appender!.nextFate = .neverArrives
         let waiting = try self.fixture.send(client, self.fixture.insert("one"))
@@ -232,9 +257,9 @@ import Testing
         #expect(self.fixture.follower.engine!.isLeading)
         self.fixture.leader.isCut = false
         try self.settle()
-        #expect(client.replies[waiting.id]?.error?.code == .notLeader)
-        #expect(!self.fixture.leader.engine!.isLeading)
-        try self.fixture.run()
+        #expect(client.replies[waiting.id] == nil && !self.fixture.leader.engine!.isLeading)
+        try self.forward()
+        #expect(client.replies[waiting.id]?.receipt?.isReplayed == false)
         #expect(try self.fixture.leader.digest() == self.fixture.follower.digest())
     }
 

@@ -96,6 +96,14 @@ final class ReplicaFixture {
         return (id, client.replies[id])
     }
 
+    func forgetEffects() { self.effects = [] }
+
+    /// Gives the follower the records that it lacks, as a link does.
+    func stream() throws {
+        let position = self.follower.store!.logState!.position.position
+        try self.follower.perform([.log(.entries(self.log.entries(after: position)))])
+    }
+
     func insert(_ title: String, key: Identifier128? = nil) -> EngineRequest {
         .transaction(WriteTransaction(key: key, mutations: [EngineFixture.insert(title)]))
     }

@@ -37,6 +37,7 @@ final class SimulatedLog: @unchecked Sendable {
     }
 
     let mutant: Mutant?
+    var linkMutant: SimulatedLink.Mutant?
     /// All records from position 0 on, also those that were truncated.
     private(set) var records: [Record]
     private(set) var base: Int64 = 0

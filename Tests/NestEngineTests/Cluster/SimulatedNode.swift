@@ -34,6 +34,10 @@ final class SimulatedNode {
     /// Whether the node asks the log for its newest position when its engine wants to know it.
     var answersQuestions = true
     private var questions: [UInt64] = []
+    /// Its link to the leader.
+    private(set) lazy var link = SimulatedLink(of: self)
+    /// The links of other nodes to this one.
+    var links: [SimulatedLink] = []
     /// The digests of its tables at the marks.
     private(set) var digests: [LogPosition: Identifier128] = [:]
 
@@ -69,7 +73,7 @@ final class SimulatedNode {
         configuration.log = appender
         let store = try Store(configuration, newHistoryID: Identifier128(high: 0, low: 1))
         self.store = store
-        self.engine = try Engine(store: store)
+        self.engine = try Engine(store: store, startID: Identifier128.random(using: &self.random))
         self.machine = ReplicaMachine(
             node: self.id,
             state: store.logState!,
@@ -93,6 +97,10 @@ final class SimulatedNode {
         (self.engine, self.store, self.machine, self.appender) = (nil, nil, nil, nil)
         self.questions = []
         self.disconnect(self)
+        try self.link.end()
+        let links = self.links
+        self.links = []
+        for link in links { try link.loseLeader() }
     }
 
     private func reopen(_ reason: ReplicaReopening) throws {
@@ -124,10 +132,12 @@ final class SimulatedNode {
     /// `turn`: counts the turns that only a backlog has started.
     func perform(_ inputs: [EngineInput], isLast: Bool = false, turn: Int = 0) throws {
         guard let engine else { return }
-        let effects = engine.perform(inputs, now: self.now)
+        let effects = SimulatedLink.deliver(engine.perform(inputs, now: self.now), self.log.linkMutant)
         if let failure = engine.failure { self.log.violations.append("node \(self.index): \(failure)") }
         // The process may end before its effects leave it.
         if isLast { return try self.crash() }
+        for case .forward(let effect) in effects { self.link.take(effect) }
+        for link in self.links { link.take(effects) }
         for case .replica(let event) in effects {
             self.machine?.take(event, now: self.log.now)
             if case .marked = event {

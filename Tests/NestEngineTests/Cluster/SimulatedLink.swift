@@ -1,0 +1,214 @@
+import DequeModule
+import NestEngine
+import NestModel
+import NestProtocol
+import NestStore
+
+/// A node's link to the leader: it carries requests and answers in their order, until it breaks.
+final class SimulatedLink {
+    /// A fault of forwarding that the simulation must find.
+    enum Mutant: CaseIterable {
+        /// The leader gets a write without its key.
+        case noKey
+        /// What the client wrote itself is reported after the diffs.
+        case ownAfterDiffs
+        /// Requests that are sent again come in another order.
+        case otherOrder
+        /// The leader does not know the client's group.
+        case noGroup
+        /// An answer goes to the client before the node has the revision.
+        case answerAhead
+    }
+
+    private unowned let follower: SimulatedNode
+    private(set) var leader: SimulatedNode?
+    private var requests: Deque<ForwardEffect> = []
+    private var answers: Deque<(number: UInt64, reply: EngineReply)> = []
+    private var ports: [ConnectionID: ConnectionID] = [:]
+    private var numbers: [UInt32: UInt64] = [:]
+    private var nextRequest: UInt32 = 1
+    private var nextPort: UInt64
+    private(set) var sentCount = 0
+    private(set) var sentAgainCount = 0
+    private(set) var breakCount = 0
+
+    init(of follower: SimulatedNode) {
+        self.follower = follower
+        self.nextPort = UInt64(follower.index + 1) << 40
+    }
+
+    var isIdle: Bool { self.requests.isEmpty && self.answers.isEmpty }
+    private var mutant: Mutant? { self.follower.log.linkMutant }
+
+    // MARK: Up and down
+
+    /// Connects to a node that leads. `epoch`: what the link reports; `nil`: the leader's.
+    func connect(to leader: SimulatedNode, epoch: Int64? = nil) throws {
+        guard self.leader == nil, leader !== self.follower, let engine = leader.engine, engine.isLeading,
+            let state = leader.store?.logState
+        else { return }
+        self.leader = leader
+        leader.links.append(self)
+        try self.follower.perform([.log(.link(.up(epoch: epoch ?? state.writer.epoch)))])
+    }
+
+    /// The link breaks: what is under way is lost.
+    func cut() throws {
+        guard let leader else { return }
+        let ports = self.ports.values.sorted()
+        self.forget()
+        leader.links.removeAll { $0 === self }
+        self.breakCount += 1
+        if !ports.isEmpty { try leader.perform(ports.map { .disconnected($0) }) }
+        try self.follower.perform([.log(.link(.down))])
+    }
+
+    /// The leader's process has ended.
+    func loseLeader() throws {
+        self.forget()
+        self.breakCount += 1
+        try self.follower.perform([.log(.link(.down))])
+    }
+
+    /// The follower's process has ended.
+    func end() throws {
+        guard let leader else { return }
+        let ports = self.ports.values.sorted()
+        self.forget()
+        leader.links.removeAll { $0 === self }
+        if !ports.isEmpty { try leader.perform(ports.map { .disconnected($0) }) }
+    }
+
+    private func forget() {
+        self.leader = nil
+        (self.requests, self.answers) = ([], [])
+        (self.ports, self.numbers) = ([:], [:])
+    }
+
+    // MARK: Carrying
+
+    /// Takes an effect of the follower. What comes while the link is down is lost.
+    func take(_ effect: ForwardEffect) {
+        guard self.leader != nil else { return }
+        if case .request(_, let request) = effect {
+            self.sentCount += 1
+            if request.isAgain { self.sentAgainCount += 1 }
+        }
+        self.requests.append(effect)
+    }
+
+    /// Takes the leader's replies to the follower's ports.
+    func take(_ effects: [EngineEffect]) {
+        guard !self.ports.isEmpty else { return }
+        let ports = Set(self.ports.values)
+        for case .reply(let id, let requestID, let reply) in effects where ports.contains(id) {
+            if let number = self.numbers.removeValue(forKey: requestID) { self.answers.append((number, reply)) }
+        }
+    }
+
+    /// Brings some requests to the leader, in one batch. Returns whether there were any.
+    func carryRequests(countMax: Int = .max) throws -> Bool {
+        guard let leader, !self.requests.isEmpty else { return false }
+        if self.mutant == .otherOrder { self.reorder() }
+        var inputs: [EngineInput] = []
+        while inputs.count < countMax, let effect = self.requests.popFirst() {
+            if let input = self.input(effect) { inputs.append(input) }
+        }
+        try leader.perform(inputs)
+        return true
+    }
+
+    private func reorder() {
+        let isAgain = self.requests.contains {
+            if case .request(_, let request) = $0 { request.isAgain } else { false }
+        }
+        guard isAgain else { return }
+        let opens = self.requests.filter { if case .request = $0 { false } else { true } }
+        let others = self.requests.filter { if case .request = $0 { true } else { false } }
+        self.requests = Deque(opens + others.reversed())
+    }
+
+    private func input(_ effect: ForwardEffect) -> EngineInput? {
+        switch effect {
+        case .open(let id, let session, let token):
+            let port = ConnectionID(self.nextPort)
+            self.nextPort += 1
+            if self.ports.updateValue(port, forKey: id) != nil {
+                self.follower.log.violations.append("\(id) is opened twice on a link")
+            }
+            return .connected(port, session: session, scope: .everything, token: token)
+        case .close(let id):
+            guard let port = self.ports.removeValue(forKey: id) else { return nil }
+            return .disconnected(port)
+        case .request(let id, let forwarded):
+            guard let port = self.ports[id] else { return nil }
+            let requestID = self.nextRequest
+            self.nextRequest += 1
+            self.numbers[requestID] = forwarded.number
+            let request = self.mutant == .noKey ? forwarded.request.withoutKey : forwarded.request
+            let group = self.mutant == .noGroup ? 0 : forwarded.group
+            let input = EngineRequest.forwarded(request, group: group, isAgain: forwarded.isAgain)
+            return .request(port, requestID: requestID, input)
+        }
+    }
+
+    /// Brings an answer to the follower. Returns whether there was one.
+    func carryAnswer() throws -> Bool {
+        guard let (number, reply) = self.answers.popFirst() else { return false }
+        if self.mutant == .answerAhead, case .receipt(var receipt) = reply {
+            // The node gets an answer about a revision that it has, and shows the real one to the client.
+            receipt.revisionCount = Self.aheadCount + Int(receipt.revision.rawValue)
+            receipt.isReplayed = true
+            receipt.revision = min(receipt.revision, self.follower.store!.head)
+            try self.follower.perform([.log(.link(.answer(number: number, .receipt(receipt))))])
+            return true
+        }
+        try self.follower.perform([.log(.link(.answer(number: number, reply)))])
+        return true
+    }
+
+    private static let aheadCount = 1_000_000_000
+
+    /// Returns the effects as a follower with the mutant delivers them.
+    static func deliver(_ effects: [EngineEffect], _ mutant: Mutant?) -> [EngineEffect] {
+        switch mutant {
+        case .ownAfterDiffs:
+            guard let last = effects.lastIndex(where: { if case .push = $0 { true } else { false } }) else { break }
+            let isOwn = { (effect: EngineEffect) in if case .own = effect { true } else { false } }
+            let before = effects[...last]
+            return before.filter { !isOwn($0) } + before.filter(isOwn) + effects[(last + 1)...]
+        case .answerAhead:
+            return effects.map { effect in
+                guard case .reply(let id, let requestID, .receipt(var receipt)) = effect,
+                    receipt.revisionCount > Self.aheadCount
+                else { return effect }
+                receipt.revision = Revision(UInt64(receipt.revisionCount - Self.aheadCount))
+                (receipt.revisionCount, receipt.isReplayed) = (1, false)
+                return .reply(id, requestID: requestID, .receipt(receipt))
+            }
+        case .noKey, .otherOrder, .noGroup, nil: break
+        }
+        return effects
+    }
+
+    /// Carries everything.
+    func exchange() throws {
+        var isBusy = true
+        while isBusy {
+            isBusy = try self.carryRequests()
+            while try self.carryAnswer() { isBusy = true }
+        }
+    }
+}
+
+extension EngineRequest {
+    fileprivate var withoutKey: EngineRequest {
+        switch self {
+        case .transaction(var transaction, _):
+            transaction.key = nil
+            return .transaction(transaction)
+        case .undo(_, let options, let expected, _): return .undo(key: nil, options, expected: expected)
+        default: return self
+        }
+    }
+}
