@@ -256,8 +256,8 @@ package final class Engine {
         return done
     }
 
-    /// Sends the changes of a batch to their subscribers. `writers`: the connections with writes in the batch, which get
-    /// a progress mark.
+    /// Sends the changes of a batch to their subscribers. `writers`: the connections with writes in the batch, which
+    /// get a progress mark.
     func push(
         _ changes: [ChangeSet],
         _ bulk: BulkConcern,
@@ -303,7 +303,7 @@ package final class Engine {
         case .read(let id, let outcome): self.queries.requests.take(id, outcome, now: now, &effects)
         case .request(let id, let requestID, let request):
             guard let connection = self.connections[id] else { return self.counters.requests += 1 }
-            if let replica, replica.forwarding.hold(input, of: id) { return }
+            if let replica, self.hold(input, of: id, replica) { return }
             if self.scopes.hasBacklog, self.scopes.hold(connection.scope, input) { return }
             self.counters.requests += 1
             if self.admission.mustWait(request, connection) {

@@ -36,6 +36,9 @@ struct WriteTurns {
 
     mutating func release() { self.held = [] }
 
+    /// Whether the fate of a write of the connection is open.
+    func hasOpenWrite(_ id: ConnectionID) -> Bool { !self.held.isEmpty && self.held.contains(id) }
+
     /// Takes everything that waits, in the order of each connection.
     mutating func takeAll() -> [(id: ConnectionID, items: Deque<Item>)] {
         defer { (self.queues, self.order) = ([:], []) }

@@ -76,6 +76,17 @@ extension Engine {
         return true
     }
 
+    /// Lets a request wait behind a write of its connection that is forwarded, or whose fate became open in this turn.
+    /// Returns whether it waits.
+    func hold(_ input: EngineInput, of id: ConnectionID, _ replica: EngineReplica) -> Bool {
+        if self.turns.hasOpenWrite(id) {
+            self.turns.append(.other(input), of: id)
+            self.connections.changed.note(id)
+            return true
+        }
+        return replica.forwarding.hold(input, of: id)
+    }
+
     /// Forwards a token request if this node does not lead. Returns whether it did.
     func forwardToken(_ request: EngineRequest, _ requestID: UInt32, _ connection: EngineConnection) -> Bool {
         guard let replica, !replica.isLeading else { return false }

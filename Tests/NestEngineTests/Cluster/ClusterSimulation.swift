@@ -101,6 +101,8 @@ final class ClusterSimulation {
         case 0: self.log.failOver(losing: self.random.below(4), losesClaims: self.random.oneIn(2))
         case 1:
             self.nodes[self.random.below(self.nodes.count)].clockOffset = Int64(self.random.below(7_200)) * 1_000_000
+            // Its groups may time out.
+            for client in self.clients { client.forgetRun() }
         case 2: if let leader = self.log.leader { self.log.sessions.remove(leader) }
         case 3: try self.leader()?.perform([.log(.mark(requestedBy: 1))])
         case 4: try self.anyUp()?.perform([.log(.follow)])
