@@ -55,6 +55,7 @@ extension Nestd {
             (.tlsCert, self.security.tlsCert.map { .text($0) }),
             (.tlsKey, self.security.tlsKey.map { .text($0) }),
             (.tlsClientCA, self.security.tlsClientCa.map { .text($0) }),
+            (.tlsPeerCA, self.security.tlsPeerCa.map { .text($0) }),
             (.minFree, self.minFree.map { .integer($0) }),
         ]
         return Dictionary(uniqueKeysWithValues: values.compactMap { setting, value in value.map { (setting, $0) } })

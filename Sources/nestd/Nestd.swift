@@ -214,6 +214,7 @@ struct Nestd: AsyncParsableCommand {
         }
         let security = Security(settings)
         configuration.tls = try security.serverTLS()
+        if cluster != nil { configuration.replica?.tls = try security.peerTLS() }
         configuration.authentication = security.policy
         let status = "serving \(location.description)"
         // A node may wait for its log for long: the service manager must not take that for a failed start.

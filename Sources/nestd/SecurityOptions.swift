@@ -26,6 +26,15 @@ struct SecurityOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Accept only clients with a certificate of this authority, in PEM.", valueName: "file"))
     var tlsClientCa: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "In a cluster: accept only other nodes whose certificate this authority has signed, in PEM.",
+            discussion: "(default: the system's authorities)",
+            valueName: "file"
+        )
+    )
+    var tlsPeerCa: String?
+
     @Flag(help: "Listen on an address that other machines can reach even without TLS or tokens.")
     var insecure = false
 }
@@ -38,6 +47,7 @@ struct Security {
     private let certificate: String?
     private let key: String?
     private let clientAuthority: String?
+    private let peerAuthority: String?
     private let settings: ServiceSettings
 
     init(_ settings: ServiceSettings) {
@@ -48,6 +58,7 @@ struct Security {
         self.certificate = settings.text(.tlsCert)
         self.key = settings.text(.tlsKey)
         self.clientAuthority = settings.text(.tlsClientCA)
+        self.peerAuthority = settings.text(.tlsPeerCA)
     }
 
     /// The faults of the settings: options that do not belong together, and options that would open the store to other
@@ -64,6 +75,12 @@ struct Security {
             let name = self.settings.spelling(of: .tlsClientCA)
             let needed = [Setting.tlsCert, .tlsKey].map { self.settings.spelling(of: $0, besides: .tlsClientCA) }
             faults.append("\(name) needs \(needed[0]) and \(needed[1])")
+        }
+        if self.peerAuthority != nil {
+            let name = self.settings.spelling(of: .tlsPeerCA)
+            let needed = ([.tlsCert, .tlsKey, .logURL] as [Setting]).filter { self.settings.text($0) == nil }
+            let names = needed.map { self.settings.spelling(of: $0, besides: .tlsPeerCA) }
+            if !names.isEmpty { faults.append("\(name) needs \(names.joined(separator: " and "))") }
         }
         guard !self.isInsecure, !Loopback.contains(self.host) else { return faults }
         let wants: String
@@ -89,14 +106,23 @@ struct Security {
         }
     }
 
-    func serverTLS() throws -> ServerTLS? {
+    private var files: ServerTLS.Files? {
         guard let certificate = self.certificate, let key = self.key else { return nil }
-        do throws(ServerTLS.Failure) {
-            return try ServerTLS(
-                ServerTLS.Files(certificate: certificate, key: key, clientAuthority: self.clientAuthority)
-            )
-        } catch {
-            throw Nestd.failure(78, "\(error)")
+        return ServerTLS.Files(certificate: certificate, key: key, clientAuthority: self.clientAuthority)
+    }
+
+    func serverTLS() throws -> ServerTLS? {
+        try self.files.map { files in try Self.read { () throws(ServerTLS.Failure) in try ServerTLS(files) } }
+    }
+
+    /// How a node of a cluster talks to the others: as it expects it of them.
+    func peerTLS() throws -> PeerTLS? {
+        try self.files.map { files in
+            try Self.read { () throws(ServerTLS.Failure) in try PeerTLS(files, authority: self.peerAuthority) }
         }
+    }
+
+    private static func read<Value>(_ body: () throws(ServerTLS.Failure) -> Value) throws -> Value {
+        do throws(ServerTLS.Failure) { return try body() } catch { throw Nestd.failure(78, "\(error)") }
     }
 }

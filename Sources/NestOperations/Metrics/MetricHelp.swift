@@ -41,6 +41,9 @@ package enum MetricHelp {
         "nest_failovers_total": "Times that this node took the lead.",
         "nest_snapshot_age_seconds": "Age of the newest snapshot in the cluster's log.",
         "nest_diverged_total": "Times that this node had what the log does not have, and kept its file aside.",
+        "nest_link_up": "1 while this node is connected to another node that leads, 0 while it leads or is not.",
+        "nest_forwarded_total": "Requests that this node sent to the leader for its clients.",
+        "nest_forwarded_again_total": "Those of them that were sent again, after a link or a leader was lost.",
         // The engine.
         "nest_revision": "The newest revision.",
         "nest_journal_oldest_revision": "The oldest revision that a client can resume from.",

@@ -12,6 +12,7 @@ extension Setting {
     package static let tlsCert = Setting("tls.cert", .text)
     package static let tlsKey = Setting("tls.key", .text)
     package static let tlsClientCA = Setting("tls.clientCa", .text)
+    package static let tlsPeerCA = Setting("tls.peerCa", .text)
     package static let store = Setting("store", .text, default: .text("nest.sqlite"))
     /// The MiB that must stay free on the disk of the store.
     package static let minFree = Setting(
@@ -79,7 +80,7 @@ extension Setting {
 
     /// All settings, in the order in which they are printed.
     package static let all: [Setting] = [
-        .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .insecure, .store, .minFree, .memory, .model,
+        .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .tlsPeerCA, .insecure, .store, .minFree, .memory, .model,
         .logURL, .node, .advertise,
         .metricsPort, .logLevel, .logFormat, .connectionsMax,
         .outputBytesMax, .spoolBytesMax, .memoryBytesMax,

@@ -33,6 +33,8 @@ package struct ReplicaConfiguration: Sendable {
     package var model: ManagedObjectModel?
     /// Called with the reason whenever the node begins to wait for the log or to join, and with `nil` when it is ready.
     package var onWaiting: @Sendable (String?) -> Void
+    /// How this node talks to others; `nil`: without encryption.
+    package var tls: PeerTLS?
 
     package init(
         storeName: String,

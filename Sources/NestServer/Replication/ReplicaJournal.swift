@@ -12,6 +12,9 @@ final class ReplicaJournal: Sendable {
         var loggedAt: NIODeadline?
         var isLeading = false
         var newestSnapshotMade: Int64?
+        /// The leader to which the link was last logged as up.
+        var linked: FollowedLeader?
+        var linkLoggedAt: NIODeadline?
     }
 
     let metrics: ReplicaMetrics
@@ -120,6 +123,40 @@ final class ReplicaJournal: Sendable {
     }
 
     func settled() { self.logger.notice("cluster.settled") }
+
+    // MARK: The link to the leader
+
+    func linkUp(_ leader: FollowedLeader) {
+        self.metrics.recordLink(isUp: true)
+        let isNew = self.state.withLockedValue { state in
+            defer { state.linked = leader }
+            return state.linked != leader
+        }
+        guard isNew else { return }
+        self.logger.notice(
+            "cluster.link_up",
+            metadata: ["leader": "\(leader.name)", "address": "\(leader.address)", "epoch": "\(leader.epoch)"]
+        )
+    }
+
+    /// Also called for each attempt to connect that fails.
+    func linkDown(_ leader: FollowedLeader, because reason: String) {
+        let now = NIODeadline.now()
+        let mustLog = self.state.withLockedValue { state in
+            guard state.linkLoggedAt.map({ now >= $0 + Self.repeatInterval }) ?? true else { return false }
+            state.linkLoggedAt = now
+            state.linked = nil
+            return true
+        }
+        guard mustLog else { return }
+        self.logger.warning(
+            "cluster.link_down",
+            metadata: [
+                "leader": "\(leader.name)", "address": "\(leader.address)",
+                "reason": "\(LogText.printable(reason))",
+            ]
+        )
+    }
 
     // MARK: Snapshots
 

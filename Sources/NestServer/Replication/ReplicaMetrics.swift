@@ -16,10 +16,17 @@ final class ReplicaMetrics: Sendable {
     private let taken = Counter(label: "nest.appends.taken.total")
     private let failovers = Counter(label: "nest.failovers.total")
     private let diverged = Counter(label: "nest.diverged.total")
+    private let link = Gauge(label: "nest.link.up")
+    private let forwarded = Counter(label: "nest.forwarded.total")
+    private let forwardedAgain = Counter(label: "nest.forwarded.again.total")
 
     init() {
         // A counter that appears with its first event hides that event from rates.
-        for counter in [self.unknown, self.taken, self.failovers, self.diverged] { counter.increment(by: 0) }
+        let counters = [
+            self.unknown, self.taken, self.failovers, self.diverged, self.forwarded, self.forwardedAgain,
+        ]
+        for counter in counters { counter.increment(by: 0) }
+        self.recordLink(isUp: false)
     }
 
     func record(_ state: ReplicaStatus.State, lagSeconds: Double) {
@@ -46,4 +53,12 @@ final class ReplicaMetrics: Sendable {
     func countTaken() { self.taken.increment() }
     func countFailover() { self.failovers.increment() }
     func countDivergence() { self.diverged.increment() }
+
+    func recordLink(isUp: Bool) { self.link.record(isUp ? 1 : 0) }
+
+    /// `isAgain`: it may have been sent before.
+    func countForward(isAgain: Bool) {
+        self.forwarded.increment()
+        if isAgain { self.forwardedAgain.increment() }
+    }
 }

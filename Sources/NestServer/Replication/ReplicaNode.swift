@@ -46,6 +46,7 @@ final class ReplicaNode: Sendable {
     }
 
     var isStopping: Bool { self.state.withLockedValue { $0.isStopping } }
+    var tls: PeerTLS? { self.configuration.tls }
 
     /// Ends an opening that waits for the log.
     func requestStop() { self.state.withLockedValue { $0.isStopping = true } }

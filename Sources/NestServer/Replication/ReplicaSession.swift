@@ -15,9 +15,11 @@ final class ReplicaSession: Sendable {
     private let head: Int64
     private let parts = NIOLockedValueBox<Parts?>(nil)
     private let hasEnded = NIOLockedValueBox(false)
+    private let isStopping = NIOLockedValueBox(false)
 
     private struct Parts {
         let driver: ReplicaDriver
+        let link: PeerLink
         let verifier: ReplicaVerifier
         let questions: ClusterQuestions
     }
@@ -31,10 +33,12 @@ final class ReplicaSession: Sendable {
     }
 
     /// Begins to follow the log. Returns when the store has what the log had when it was opened, or when that takes so
-    /// long that clients should see an older state meanwhile. `bytesLeftMin`: the bytes that stay free on its disk.
+    /// long that clients should see an older state meanwhile. `link`: where the link to the leader runs, and the
+    /// threads that read its files. `bytesLeftMin`: the bytes that stay free on its disk.
     func start(
         _ engine: EngineThread,
         _ opened: EngineThread.Opened,
+        link place: (eventLoop: any EventLoop, files: NIOThreadPool),
         bytesLeftMin: Int,
         connectionCount: @escaping @Sendable () -> Int,
         sendOn: @escaping ReplicaNode.SendOn,
@@ -43,6 +47,20 @@ final class ReplicaSession: Sendable {
         guard let state = opened.log else { preconditionFailure("a node's store has a position in the log") }
         let reader = opened.reader
         let journal = self.node.journal
+        let link = PeerLink(
+            PeerLink.Environment(
+                node: self.log.node,
+                historyID: opened.historyID,
+                modelHash: opened.model.hash,
+                tls: self.node.tls,
+                files: place.files,
+                journal: journal,
+                submit: { inputs in engine.submit(inputs.lazy.map { .log($0) }) },
+                note: { [parts] state in parts.withLockedValue { $0 }?.driver.note(state) }
+            ),
+            at: state.position,
+            on: place.eventLoop
+        )
         let driver = ReplicaDriver(
             self.log,
             engine: engine,
@@ -50,6 +68,8 @@ final class ReplicaSession: Sendable {
             journal: journal,
             snapshots: SnapshotTaker(self.log, reader, journal, bytesLeftMin: bytesLeftMin),
             spoolDirectory: reader.spoolDirectory,
+            // When the node stops, the link stays until the clients have their replies.
+            onLeader: { [isStopping] leader in if !isStopping.withLockedValue({ $0 }) { link.follow(leader) } },
             onEnd: { [hasEnded] ending in
                 hasEnded.withLockedValue { $0 = true }
                 onEnd(ending)
@@ -57,6 +77,7 @@ final class ReplicaSession: Sendable {
         )
         let parts = Parts(
             driver: driver,
+            link: link,
             verifier: ReplicaVerifier(self.log, reader, journal),
             questions: ClusterQuestions(
                 self.log,
@@ -92,19 +113,32 @@ final class ReplicaSession: Sendable {
     /// Called on the engine's thread, while the engine's effects are delivered.
     func take(_ effects: [EngineEffect]) {
         guard let parts = self.parts.withLockedValue({ $0 }) else { return }
-        for case .replica(let event) in effects {
-            switch event {
-            case .marked(let position): parts.verifier.begin(at: position)
-            case .markAnswered(let number, let answer): parts.questions.answer(number, answer)
-            case .headWanted(let number): parts.questions.askHead(number)
-            default: parts.driver.take(event)
+        var forwards: [ForwardEffect] = []
+        for effect in effects {
+            switch effect {
+            case .replica(let event): self.take(event, parts)
+            case .forward(let forward): forwards.append(forward)
+            default: break
             }
+        }
+        if !forwards.isEmpty { parts.link.send(forwards) }
+    }
+
+    private func take(_ event: ReplicaEvent, _ parts: Parts) {
+        switch event {
+        case .marked(let position): parts.verifier.begin(at: position)
+        case .markAnswered(let number, let answer): parts.questions.answer(number, answer)
+        case .headWanted(let number): parts.questions.askHead(number)
+        default:
+            parts.link.take(event)
+            parts.driver.take(event)
         }
     }
 
     /// Gives up the lead, if this node has it, so that another node takes over while this one finishes.
     func stop() async {
         guard let parts = self.parts.withLockedValue({ $0 }) else { return }
+        self.isStopping.withLockedValue { $0 = true }
         await parts.driver.stop()
         await parts.verifier.stop()
         await parts.questions.stop()
@@ -114,6 +148,9 @@ final class ReplicaSession: Sendable {
             state.leader = nil
         }
     }
+
+    /// Ends the link to the leader, when no client waits for a reply any more.
+    func stopLink() async { await self.parts.withLockedValue { $0 }?.link.stop() }
 
     // MARK: Questions
 

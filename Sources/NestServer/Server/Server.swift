@@ -125,6 +125,7 @@ package final class Server: Service {
         await replica?.start(
             engine,
             opened,
+            link: (eventLoop: io.loops[io.loops.count - 1].eventLoop, files: server.files),
             bytesLeftMin: configuration.diskFreeBytesMin,
             connectionCount: { io.limiter.count },
             sendOn: { reason, kept in
@@ -137,6 +138,7 @@ package final class Server: Service {
             return self.started(listener, opened, io, server)
         } catch {
             await replica?.stop()
+            await replica?.stopLink()
             await self.close(server, group: io.group)
             throw error
         }
@@ -229,8 +231,10 @@ package final class Server: Service {
         guard let tls = self.configuration.tls else { return {} }
         do throws(ServerTLS.Failure) {
             let take = try tls.prepared()
+            let takeForPeers = try self.configuration.replica?.tls?.prepared()
             return { [logger] in
                 take()
+                takeForPeers?()
                 logger.notice("tls.reloaded")
             }
         } catch {
@@ -284,6 +288,7 @@ package final class Server: Service {
         }
         // These futures cannot fail.
         for future in emptied { try? await future.get() }
+        await running.server.replica?.stopLink()
         for loop in running.io.loops { loop.eventLoop.execute { loop.stopSweeping() } }
         let closing = await self.close(running.server, group: running.io.group) { interruption.cancel() }
         self.logger.info("server.stopped")

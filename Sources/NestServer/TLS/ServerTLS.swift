@@ -48,7 +48,10 @@ package final class ServerTLS: Sendable {
     /// Returns the first handler of a connection.
     func makeHandler() -> NIOSSLServerHandler { NIOSSLServerHandler(context: self.context.withLockedValue { $0 }) }
 
-    private static func context(_ files: Files) throws(Failure) -> NIOSSLContext {
+    /// Reads the certificate with its chain, and the key. Blocks.
+    static func identity(
+        _ files: Files
+    ) throws(Failure) -> (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
         let chain = try self.certificates(files.certificate)
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
@@ -62,6 +65,11 @@ package final class ServerTLS: Sendable {
         } catch {
             throw Failure(description: "\(files.key) contains no private key in PEM")
         }
+        return (chain, key)
+    }
+
+    private static func context(_ files: Files) throws(Failure) -> NIOSSLContext {
+        let (chain, key) = try self.identity(files)
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
             privateKey: .privateKey(key)
@@ -80,7 +88,7 @@ package final class ServerTLS: Sendable {
         }
     }
 
-    private static func certificates(_ path: String) throws(Failure) -> [NIOSSLCertificate] {
+    static func certificates(_ path: String) throws(Failure) -> [NIOSSLCertificate] {
         try self.checkReadable(path, "certificate")
         guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty else {
             throw Failure(description: "\(path) contains no certificate in PEM")
