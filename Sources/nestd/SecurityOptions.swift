@@ -28,8 +28,10 @@ struct SecurityOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "In a cluster: accept only other nodes whose certificate this authority has signed, in PEM.",
-            discussion: "(default: the system's authorities)",
+            """
+            In a cluster, accept only other nodes with a certificate of this authority, in PEM. (default: the system's \
+            authorities)
+            """,
             valueName: "file"
         )
     )
