@@ -48,6 +48,14 @@ import NestClient
         ClientConfiguration(host: "127.0.0.1", port: 7000, clientName: "groceries")
     }
 
+    static func cluster() throws -> ClientConfiguration {
+        ClientConfiguration(try ServerAddresses("nests://a.example,b.example:7001,c.example"))
+    }
+
+    static func fetchNewest(_ request: ObjectFetchRequest, _ client: NestClient) async throws -> SectionedSnapshot {
+        try await client.fetch(request, atLeast: .newest)
+    }
+
     static func configuration(tokenFile: String, session: String) -> ClientConfiguration? {
         guard let token = AccessToken(text: tokenFile) else { return nil }
         var configuration = ClientConfiguration(host: "nest.example.org", session: Identifier128(hex: session))

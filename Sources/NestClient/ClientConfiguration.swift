@@ -3,21 +3,38 @@ import NestProtocol
 
 /// The settings of a client.
 public struct ClientConfiguration: Sendable {
-    public var host: String
-    public var port: Int
+    /// The addresses of servers with the same store, such as the nodes of a cluster. The client begins at one of them
+    /// at random, and stays there. When the connection is lost, or the server sends its clients away, it goes to
+    /// another one at once. It pauses only after it has tried all of them. `tls` decides about TLS, for all.
+    public var endpoints: [ServerAddress]
+    /// The host of the first endpoint.
+    public var host: String {
+        get { self.endpoints.first?.host ?? ServerAddress.defaultHost }
+        set { self.endpoints = [ServerAddress(host: newValue, port: self.port)] + self.endpoints.dropFirst() }
+    }
+    /// The port of the first endpoint.
+    public var port: Int {
+        get { self.endpoints.first?.port ?? ServerAddress.defaultPort }
+        set { self.endpoints = [ServerAddress(host: self.host, port: newValue)] + self.endpoints.dropFirst() }
+    }
+    /// The name of the store that the servers must have; `nil`: any. A server has one store: in a cluster, the one that
+    /// `nestc cluster status` names, and a single server's is `default`.
+    public var store: String?
     /// The name of this client in the server's log; at most 256 bytes.
     public var clientName: String
     /// 128 secret bits that own undo stacks and idempotency keys. With the same session, the next run of a program can
     /// undo the work of this run. Keep it secret: every client that has it can do that.
     public var session: Identifier128
-    /// `nil`: the connection is not encrypted.
+    /// `nil`: the connection is not encrypted. Without `serverName`, each server's certificate must have the host of
+    /// its own address.
     public var tls: ClientTLS?
     /// The token that authenticates this client to a server that requires one. It is sent only over TLS or to this
     /// machine, unless `sendsTokenInClear` is set.
     public var token: AccessToken?
     /// Whether to send the token even where others can read it.
     public var sendsTokenInClear = false
-    /// The time limit for one attempt to connect, until the server has answered the handshake.
+    /// The time limit for one attempt to connect to one address, until the server has answered the handshake. If DNS
+    /// has several addresses for a host, the attempt tries them all, a quarter of a second apart.
     public var connectTimeout: Duration
     /// The time limit for one request, from the call to its answer. It includes reconnecting and sending again.
     public var requestTimeout: Duration
@@ -40,8 +57,7 @@ public struct ClientConfiguration: Sendable {
         requestTimeout: Duration = .seconds(30)
     ) {
         var random = SystemRandomNumberGenerator()
-        self.host = host
-        self.port = port
+        self.endpoints = [ServerAddress(host: host, port: port)]
         self.clientName = clientName
         self.session = session ?? Identifier128.random(using: &random)
         self.token = token
@@ -56,8 +72,20 @@ public struct ClientConfiguration: Sendable {
         session: Identifier128? = nil,
         token: AccessToken? = nil
     ) {
-        self.init(host: address.host, port: address.port, clientName: clientName, session: session, token: token)
-        self.tls = address.usesTLS ? ClientTLS() : nil
+        self.init(ServerAddresses(address), clientName: clientName, session: session, token: token)
+    }
+
+    /// The settings for the servers of a list. `nests://` selects TLS with the system's authorities.
+    public init(
+        _ servers: ServerAddresses,
+        clientName: String = "nest client",
+        session: Identifier128? = nil,
+        token: AccessToken? = nil
+    ) {
+        self.init(clientName: clientName, session: session, token: token)
+        self.endpoints = servers.all
+        self.store = servers.store
+        self.tls = servers.usesTLS ? ClientTLS() : nil
     }
 
     /// Whether only this machine can read data sent to an address. `address` has the system's form.

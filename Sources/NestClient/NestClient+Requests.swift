@@ -12,7 +12,9 @@ extension NestClient {
     }
 
     /// Returns the result of a fetch request, at revision `atLeast` or later. With the revision of a receipt, a client
-    /// reads its own write.
+    /// reads its own write. With `.newest` it reads every write that was acknowledged before, by whichever client, at
+    /// any node of a cluster; that takes a question to the log. In any case the result is not older than what this
+    /// client has seen.
     public func fetch(
         _ request: ObjectFetchRequest,
         atLeast: Revision = Revision(0)
@@ -68,6 +70,9 @@ extension NestClient {
         await self.core.modelIsKnown(hash: read.hash)
         return read.model
     }
+
+    /// The model, for a request that depends on nothing that the caller knows of it.
+    func currentModel() async throws(NestError) -> ManagedObjectModel { try await self.readModel().model }
 
     private func readModel() async throws(NestError) -> KnownModel {
         if let read = await self.core.currentModel { return read }

@@ -35,7 +35,8 @@ public final class NestClient: Sendable {
         core.enqueue { core in core.closeNow() }
     }
 
-    /// Connects, and throws if that fails. After the first success, the client reconnects after a lost connection until
+    /// Connects, and throws if that fails at all endpoints. After the first success, the client reconnects after a lost
+    /// connection until
     /// `close`. Requests and subscriptions connect by themselves if this was not called.
     public func connect() async throws(NestError) {
         try await self.core.connect()
@@ -51,7 +52,7 @@ public final class NestClient: Sendable {
         get async { await self.core.server }
     }
 
-    /// The address of the current or last connection: the configured one, or that of the leader of its cluster.
+    /// The address of the current or last connection: one of the endpoints, or that of the leader of their cluster.
     public var address: ServerAddress {
         get async { await self.core.address }
     }

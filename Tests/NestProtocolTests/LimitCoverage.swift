@@ -75,6 +75,7 @@ enum LimitCoverage {
         // Clients
         "clientQueueBytesMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],
         "clientQueueBytesHardMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],
+        "serverAddressesMax": ["aListIsRefusedWithThePartThatIsWrong"],
         "leaderWaitSeconds": ["withoutALeaderARequestFailsAfterTheLimit"],
         // Transfers
         "spoolBytesMax": ["aReservationReturnsItsBytes"],

@@ -54,7 +54,8 @@ actor ClientCore {
             ),
             seed: random.next(),
             backoff: Backoff(millisecondsMax: max(Int(configuration.reconnectPauseMax / .milliseconds(1)), 1)),
-            home: ServerAddress(host: configuration.host, port: configuration.port),
+            homes: configuration.endpoints,
+            store: configuration.store,
             followsLeader: configuration.followsLeader
         )
     }
@@ -65,7 +66,7 @@ actor ClientCore {
     /// The settings for the current address.
     var here: ClientConfiguration {
         var here = self.configuration
-        (here.host, here.port) = (self.address.host, self.address.port)
+        here.endpoints = [self.address]
         return here
     }
 
@@ -392,7 +393,7 @@ actor ClientCore {
             if let error = self.clearTokenError(channel) {
                 channel.close(promise: nil)
                 // See `leaveServer`: here the machine has no channel yet.
-                guard self.address == self.machine.route.home else {
+                guard self.machine.route.isOnly else {
                     return self.channelClosed(number: number, error)
                 }
                 return self.perform(self.machine.giveUp(error))

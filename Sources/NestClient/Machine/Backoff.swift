@@ -22,9 +22,16 @@ package struct Backoff: Sendable {
         return Int.random(in: pause / 2...pause, using: &random)
     }
 
-    /// Resets the pauses if the last connection lived long enough. `isNode`: it was to a node of a cluster.
-    package mutating func connectionLived(milliseconds: Int, isNode: Bool = false) {
+    /// Notes an attempt without a pause, at another address.
+    package mutating func attemptedAtOnce() { self.attempts = max(self.attempts, 1) }
+
+    /// Resets the pauses if the last connection lived long enough, and returns whether it did. `isNode`: it was to a
+    /// node of a cluster.
+    @discardableResult
+    package mutating func connectionLived(milliseconds: Int, isNode: Bool = false) -> Bool {
         let healthy = isNode ? Limits.reconnectNodeHealthySeconds : Limits.reconnectHealthySeconds
-        if milliseconds >= healthy * 1_000 { self.attempts = 0 }
+        guard milliseconds >= healthy * 1_000 else { return false }
+        self.attempts = 0
+        return true
     }
 }

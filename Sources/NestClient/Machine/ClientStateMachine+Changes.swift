@@ -65,6 +65,7 @@ extension ClientStateMachine {
         guard part.revision > head.revision else {
             return self.violation("a change set of revision \(part.revision) after revision \(head.revision)")
         }
+        self.note(part.revision)
         if part.hasMore {
             // The head is the revision before this one, whatever revisions the subscription has skipped since its last
             // head.

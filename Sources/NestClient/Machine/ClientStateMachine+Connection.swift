@@ -55,11 +55,14 @@ extension ClientStateMachine {
         guard case .handshaking = self.phase else {
             return self.violation("WELCOME in the middle of a connection")
         }
+        if let error = self.storeError(welcome) { return self.leaveServer(error) }
         self.phase = .ready
         let isOtherHistory = self.welcome.map { $0.historyID != welcome.historyID } ?? false
         self.welcome = welcome
+        self.note(welcome.revision)
+        if !self.hasBeenReady { self.route.beginRound(using: &self.random) }
         self.hasBeenReady = true
-        self.route.connected()
+        self.faults = []
         if self.leaderFault?.address == self.route.current { self.leaderFault = nil }
         if self.followsLeader { self.route.learn(welcome.replica?.leader) }
         self.readySince = now
@@ -86,6 +89,15 @@ extension ClientStateMachine {
         return actions + self.flush()
     }
 
+    /// Returns an error if the server has another store than the user named. A single server's store has no name.
+    private func storeError(_ welcome: Welcome) -> NestError? {
+        let name = welcome.replica?.store ?? Self.unnamedStore
+        guard let store, store != name else { return nil }
+        return NestError(.notFound, "the server has the store '\(name)', not '\(store)'; it has only this one")
+    }
+
+    private static let unnamedStore = "default"
+
     package mutating func bytesReceived(now: NIODeadline) {
         self.keepAlive?.received(now: now)
     }
@@ -107,18 +119,20 @@ extension ClientStateMachine {
         let reason = self.closeReason ?? error ?? NestError(.connectionLost, "the server closed the connection")
         self.closeReason = nil
         self.keepAlive = nil
-        guard self.hasBeenReady else { return self.firstAttemptFailed(reason) }
-        if let since = self.readySince {
-            self.backoff.connectionLived(
-                milliseconds: Int((now - since).nanoseconds / 1_000_000),
-                isNode: self.welcome?.replica != nil
-            )
-        }
+        let isFinal = self.isRefusedForGood
+        self.isRefusedForGood = false
         let wasReady = self.readySince != nil
-        self.readySince = nil
         let isMove = self.moving != nil
-        var pause = self.pauseToNextAttempt(wasReady: wasReady, reason, now: now)
-        if case .leaving(let retryAfter) = self.phase { pause = max(pause, retryAfter) }
+        if !wasReady {
+            self.faults.append(AttemptFault(address: self.route.current, error: reason, isFinal: isFinal))
+            if self.route.isRoundOver, let ended = self.roundFailed() { return ended }
+        }
+        let pause = self.pauseToNextAttempt(reason, now: now)
+        self.readySince = nil
+        guard self.hasBeenReady else {
+            self.phase = .connecting
+            return [.openChannel]
+        }
         self.phase = .backingOff
         var actions = wasReady ? self.connectionLost(reason) : []
         if wasReady, !isMove {
@@ -129,29 +143,52 @@ extension ClientStateMachine {
         return actions
     }
 
-    /// Chooses the address of the next attempt, and returns the pause before it.
-    private mutating func pauseToNextAttempt(wasReady: Bool, _ reason: NestError, now: NIODeadline) -> Int {
+    /// Chooses the address of the next attempt, and returns the pause before it: none while addresses are left that
+    /// were not tried, else that of the back-off, and at least the one that the same server asked for.
+    private mutating func pauseToNextAttempt(_ reason: NestError, now: NIODeadline) -> Int {
+        let last = self.route.current
+        let wasHealthy = self.readySince.map { since in
+            self.backoff.connectionLived(
+                milliseconds: Int((now - since).nanoseconds / 1_000_000),
+                isNode: self.welcome?.replica != nil
+            )
+        }
         if let address = self.moving {
             self.moving = nil
-            self.route.move(to: address)
+            self.route.move(to: address, using: &self.random)
             return 0
         }
-        if !wasReady {
-            if self.route.current != self.route.home {
-                self.leaderFault = LeaderFault(address: self.route.current, error: reason, at: now)
-            }
-            guard self.route.attemptFailed() else { return 0 }
+        if let wasHealthy {
+            if wasHealthy { self.route.beginRound(using: &self.random) }
+        } else if !self.route.isHome || self.route.homes.count > 1 && last == self.route.leader {
+            self.leaderFault = LeaderFault(address: last, error: reason, at: now)
         }
-        return self.backoff.nextMilliseconds(using: &self.random)
+        var pause = 0
+        if self.route.next(using: &self.random) {
+            self.faults = []
+            pause = self.backoff.nextMilliseconds(using: &self.random)
+        } else {
+            self.backoff.attemptedAtOnce()
+        }
+        if case .leaving(let asked) = self.phase, self.route.current == last || reason.code != .shuttingDown {
+            pause = max(pause, asked)
+        }
+        return pause
     }
 
-    private mutating func firstAttemptFailed(_ reason: NestError) -> [ClientAction] {
+    /// Handles a round in which no address could be used. Returns `nil` if the client tries again after a pause.
+    private mutating func roundFailed() -> [ClientAction]? {
+        let error = AttemptFault.error(of: self.faults)
+        if self.faults.count >= self.route.homes.count, self.faults.allSatisfy(\.isFinal) { return self.giveUp(error) }
+        guard !self.hasBeenReady else { return nil }
+        self.faults = []
+        self.route = Route(homes: self.route.homes, using: &self.random)
         self.phase = .idle
-        return [.connectFailed(reason)]
+        return [.connectFailed(error)]
             + self.requests.removeAll().compactMap { entry in
                 guard case .caller(let token) = entry.request.owner else { return nil }
-                return .fail(token, reason)
-            } + self.endAllSubscriptions(reason) + self.endUndoState(reason)
+                return .fail(token, error)
+            } + self.endAllSubscriptions(error) + self.endUndoState(error)
     }
 
     private mutating func connectionLost(_ reason: NestError) -> [ClientAction] {
@@ -202,18 +239,19 @@ extension ClientStateMachine {
         return actions + self.endAllSubscriptions(error) + self.endUndoState(error) + [.closeChannel]
     }
 
-    /// Ends everything with an error that a retry at this server cannot fix. The user did not choose a leader that a
-    /// node named: there, only the connection ends.
+    /// Handles an error that a retry at this server cannot fix. It ends everything if there is no other server. Else
+    /// only the connection ends, and the next address is tried.
     mutating func leaveServer(_ error: NestError) -> [ClientAction] {
-        guard self.route.current != self.route.home else { return self.giveUp(error) }
+        guard !self.route.isOnly else { return self.giveUp(error) }
         self.closeReason = error
+        self.isRefusedForGood = error.code.retry == .never
         return [.closeChannel]
     }
 
     /// Closes the connection because the server violated the protocol.
     mutating func violation(_ message: String) -> [ClientAction] {
         self.closeReason = NestError(.protocolViolation, "the server violated the protocol: \(message)")
-        if !self.hasBeenReady, let reason = self.closeReason { return self.giveUp(reason) }
+        if !self.hasBeenReady, let reason = self.closeReason { return self.leaveServer(reason) }
         return [.closeChannel]
     }
 }

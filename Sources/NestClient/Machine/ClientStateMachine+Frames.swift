@@ -49,6 +49,7 @@ extension ClientStateMachine {
         case .done where self.requests[frame.id]?.request.answer == nil: return self.finish(frame.id, .done)
         case .receipt:
             let receipt = try ReceiptMessage(body: frame.body).receipt
+            self.note(receipt.revision)
             if receipt.isChanged, !receipt.isReplayed { self.noteOwn([receipt.revision]) }
             return self.finish(frame.id, .receipt(receipt))
         case .own:
@@ -74,7 +75,10 @@ extension ClientStateMachine {
             guard let id = self.subscriptionOfView[frame.id] else { return [] }
             let end = try SubscriptionEnd(body: frame.body)
             return self.endSubscription(id, NestError(end.code, end.message))
-        case .subtreeStart: return self.stream(frame.id, .start(try SubtreeStart(body: frame.body)))
+        case .subtreeStart:
+            let start = try SubtreeStart(body: frame.body)
+            self.note(start.revision)
+            return self.stream(frame.id, .start(start))
         case .subtreeChunk: return self.stream(frame.id, .chunk(try SubtreeChunk(body: frame.body).bytes))
         case .subtreeEnd:
             let end = try SubtreeEnd(body: frame.body)
@@ -129,6 +133,8 @@ extension ClientStateMachine {
 
     private mutating func received(_ subscribed: Subscribed, id: UInt32) -> [ClientAction] {
         guard let entry = self.requests.finish(id) else { return [] }
+        self.lateNodes = 0
+        if case .current(let revision) = subscribed.first { self.note(revision) }
         let actions: [ClientAction]
         switch entry.request.owner {
         case .change(let subscription, let view): actions = self.received(subscribed, forChange: subscription, of: view)
@@ -143,6 +149,8 @@ extension ClientStateMachine {
 
     private mutating func receivedSnapshot(_ frame: Frame) throws(WireError) -> [ClientAction] {
         let message = try SnapshotMessage(body: frame.body)
+        self.note(message.header.revision)
+        self.lateNodes = 0
         let hasMore = frame.flags.contains(.more)
         guard frame.id < Limits.viewIDMin else {
             return try self.received(message, view: frame.id, hasMore: hasMore)
@@ -179,6 +187,7 @@ extension ClientStateMachine {
         }
         guard let entry = self.requests.finish(id) else { return [] }
         if let actions = self.refusedByNode(entry, id: id, message.error, now: now) { return actions }
+        if let actions = self.refusedAsLate(entry, id: id, message.error) { return actions }
         var actions: [ClientAction] = []
         switch entry.request.owner {
         case .caller(let token): actions = [.fail(token, message.error)]

@@ -114,7 +114,7 @@ extension ClientStateMachine {
         let inFlightMax = max(welcome.requestsInFlightMax, 1)
         while let (id, request) = self.requests.nextToSend(inFlightMax: inFlightMax) {
             var frame = ByteBuffer()
-            frame.writeFrame(type: request.type, id: id, body: request.body)
+            frame.writeFrame(type: request.type, id: id, body: self.body(request))
             actions.append(.send(frame))
             if case .upload = request.kind, case .caller(let token) = request.owner {
                 actions.append(.stream(token, .credit(welcome.creditBytesInitial)))

@@ -85,7 +85,7 @@ extension ClientStateMachine {
         guard let subscription = self.subscriptions[id] else { return }
         self.subscriptions[id]?.phase = .subscribing
         let resume = self.welcome?.features.contains(.resume) == true ? subscription.head : nil
-        let message = Subscribe(subscription.request, resume: resume)
+        let message = Subscribe(subscription.request, resume: resume, atLeast: self.atLeast())
         _ = self.requests.submit(OutgoingRequest(owner: .subscription(id), kind: .connection, message))
     }
 
@@ -189,6 +189,7 @@ extension ClientStateMachine {
         } catch {
             throw .malformed(error)
         }
+        self.note(diff.to)
         switch self.subscriptions[id]?.take(diff) ?? .notYet {
         case .apply(var diff):
             diff.ownRevisions = self.ownRevisions(after: diff.from, through: diff.to)
@@ -253,10 +254,12 @@ extension ClientStateMachine {
         guard let id = self.subscriptionOfView[view], let subscription = self.subscriptions[id],
             subscription.head != nil, subscription.request.window != nil
         else { return [] }
+        self.note(totals.revision)
         return [.deliver(.position(totals.window, totals.revision), to: subscription.subscribers, byteCount: 0)]
     }
 
     mutating func received(_ progress: Progress) -> [ClientAction] {
+        self.note(progress.revision)
         var subscribers: [SubscriberID] = []
         for id in self.subscriptions.keys where self.subscriptions[id]?.progress(progress.revision) == true {
             subscribers += self.subscriptions[id]?.subscribers ?? []

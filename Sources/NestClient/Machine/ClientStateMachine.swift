@@ -8,7 +8,7 @@ import NestFraming
 ///
 ///     idle ──connect──▶ connecting ──opened──▶ handshaking ──WELCOME──▶ ready ──GOAWAY──▶ leaving
 ///      ▲                    ▲  │ failed             │ closed              │ closed         │ closed
-///      └── first failure ───┼──┴──▶ backingOff ◀────┴─────────────────────┴────────────────┘
+///      └── all failed ──────┼──┴──▶ backingOff ◀────┴─────────────────────┴────────────────┘
 ///                           └────────────┘
 ///     any ──close, or a permanent error──▶ closed
 package struct ClientStateMachine: Sendable {
@@ -31,6 +31,16 @@ package struct ClientStateMachine: Sendable {
     /// Whether the client goes to the leader when another node refuses a request.
     let followsLeader: Bool
     package internal(set) var route: Route
+    /// The name of the store that the servers must have; `nil`: any.
+    let store: String?
+    /// The failed attempts since a node was ready, of this round.
+    var faults: [AttemptFault] = []
+    /// Whether this server would refuse another attempt in the same way.
+    var isRefusedForGood = false
+    /// The newest state that the client knows of.
+    var seen: ResumePoint?
+    /// The nodes that were left because they had not reached a revision, since the last answer to a read.
+    var lateNodes = 0
     var search: LeaderSearch?
     var leaderFault: LeaderFault?
     /// The address to connect to as soon as the connection is closed.
@@ -76,17 +86,20 @@ package struct ClientStateMachine: Sendable {
         hello: Hello,
         seed: UInt64,
         backoff: Backoff = Backoff(),
-        home: ServerAddress = ServerAddress(),
+        homes: [ServerAddress] = [ServerAddress()],
+        store: String? = nil,
         followsLeader: Bool = true
     ) {
         self.hello = hello
-        self.route = Route(home: home)
+        self.random = SeededSource(state: seed)
+        self.route = Route(homes: homes, using: &self.random)
+        self.store = store
         self.followsLeader = followsLeader
         self.backoff = backoff
-        self.random = SeededSource(state: seed)
     }
 
-    /// The generator of the jitter. The owner provides the seed, so that a run can be repeated.
+    /// The generator of the jitter and of the order of addresses. The owner provides the seed, so that a run can be
+    /// repeated.
     struct SeededSource: RandomNumberGenerator, Sendable {
         var state: UInt64
 

@@ -14,12 +14,25 @@ extension NestClient {
         let core = self.core
         let token = await core.newToken()
         let stream = TransferStream(credit: await core.initialCredit)
-        let message = FetchSubtree(request, atLeast: atLeast)
+        let least = atLeast == .newest ? try await self.newestRevision(asking: request) : atLeast
+        let message = FetchSubtree(request, atLeast: least)
         await core.begin(OutgoingRequest(owner: .caller(token), kind: .download, message), token, stream)
         // Cancels the transfer if `body` ends early. Has no effect after the end.
         defer { core.enqueue { $0.leave(token) } }
         let start = try await stream.start()
         return try await body(Subtree(start, stream: stream, token: token, core: core))
+    }
+
+    /// Returns the newest revision. The server knows `newest` only for fetch requests, so this asks for no row at all.
+    private func newestRevision(asking subtree: SubtreeRequest) async throws -> Revision {
+        let entity = try await self.currentModel().entities.first { $0.relationship(subtree.relationship) != nil }
+        guard let entity else { return Revision(0) }
+        var request = ObjectFetchRequest(entity: entity.number)
+        request.predicate = FetchPredicate(
+            Comparison(path: PropertyPath(leaf: .object), operator: .equal, values: [.reference(subtree.root)])
+        )
+        request.window = FetchWindow(limit: 0)
+        return try await self.fetch(request, atLeast: .newest).revision
     }
 
     /// Stores a sub-tree of any size as one transaction and one undo entry.

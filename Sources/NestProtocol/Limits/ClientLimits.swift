@@ -14,6 +14,9 @@ public struct ClientLimits: Sendable {
     @Bound(.waits, "The same, whether or not an answer is due")
     public var clientQueueBytesHardMax = 64 << 20
 
+    @Bound(.refused, "Addresses of a list of servers")
+    public var serverAddressesMax = 32
+
     @Bound(.inner, "The first pause between attempts to connect; it doubles up to the longest")
     public var reconnectMillisecondsMin = 100
 

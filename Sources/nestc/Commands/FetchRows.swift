@@ -37,6 +37,7 @@ struct FetchRows: NestCommand {
     @Flag(help: "Print only the number of objects.")
     var count = false
 
+    @OptionGroup var freshness: NewestOption
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
@@ -50,7 +51,7 @@ struct FetchRows: NestCommand {
     func run(_ client: NestClient, _ output: inout Output) async throws {
         var resolved = try await self.request.resolve(client)
         if self.count {
-            let count = try await client.count(resolved.request)
+            let count = try await client.count(resolved.request, atLeast: self.freshness.atLeast)
             if self.global.json {
                 try output.line(.object { $0.field("count", count) })
             } else {
@@ -59,7 +60,10 @@ struct FetchRows: NestCommand {
             return
         }
         resolved.request.window = self.window.fetchWindow
-        let (snapshot, total) = try await client.fetchWindow(resolved.request)
+        let (snapshot, total) = try await client.fetchWindow(
+            resolved.request,
+            atLeast: self.freshness.atLeast
+        )
         let rows = FetchedRows(snapshot, resolved)
         if self.global.json {
             try rows.printJSON(&output)

@@ -29,6 +29,7 @@ struct List: NestCommand {
     var parent: IDArgument?
 
     @OptionGroup var entity: OutlineEntityOptions
+    @OptionGroup var freshness: NewestOption
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
@@ -39,7 +40,7 @@ struct List: NestCommand {
         let given = (self.id ?? self.parent)?.id
         let hierarchy = try await Hierarchy(client, self.entity, of: given)
         let request = try hierarchy.request(childrenOf: given ?? hierarchy.top)
-        let snapshot = try await client.fetch(request)
+        let snapshot = try await client.fetch(request, atLeast: self.freshness.atLeast)
         let printer = hierarchy.printer(snapshot.projection, of: request.entity)
         let label = hierarchy.model.entity(request.entity)?.labelAttribute
         let title = label.flatMap { snapshot.projection.firstIndex(of: $0) }

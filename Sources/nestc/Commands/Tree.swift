@@ -28,6 +28,7 @@ struct Tree: NestCommand {
 
     @OptionGroup var root: RootOptions
     @OptionGroup var entity: OutlineEntityOptions
+    @OptionGroup var freshness: NewestOption
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
@@ -41,7 +42,7 @@ struct Tree: NestCommand {
         }
         var request = try hierarchy.request(childrenOf: nil)
         request.projection = []
-        for row in try await client.fetch(request).sections.flatMap(\.rows) {
+        for row in try await client.fetch(request, atLeast: self.freshness.atLeast).sections.flatMap(\.rows) {
             try await self.print(row.id, hierarchy, client, &output)
         }
     }
@@ -54,7 +55,7 @@ struct Tree: NestCommand {
     ) async throws {
         let request = SubtreeRequest(root: top, relationship: hierarchy.children.number, depthLimit: self.depth)
         let hiddenDepths = hierarchy.isRoot(top) && !self.root.withRoot ? 1 : 0
-        try await client.fetchSubtree(request) { subtree in
+        try await client.fetchSubtree(request, atLeast: self.freshness.atLeast) { subtree in
             let printer = hierarchy.printer(subtree.properties)
             for try await rows in subtree {
                 for row in rows { try self.print(row, printer, hiddenDepths, &output) }

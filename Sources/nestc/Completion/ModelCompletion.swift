@@ -13,6 +13,11 @@ enum ModelCompletion {
         return names.filter { $0.hasPrefix(prefix) }
     }
 
+    /// The nodes of a cluster.
+    static let nodes = CompletionKind.custom { words, _, _ in
+        await Self.ask(words) { client in try await client.cluster()?.nodes.map(\.name) ?? [] }
+    }
+
     static let entities = CompletionKind.custom { words, _, _ in
         await Self.ask(words) { client in try await client.model().entities.map(\.name) }
     }

@@ -5,7 +5,12 @@ import NestModel
 /// The options for the connection to a server and for authentication, of the client and of the server. Flags override
 /// the environment, which overrides the current context.
 struct ConnectOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The address of nestd (or NEST_SERVER).", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp(
+            "The address of nestd, or of several: a:7000,b:7000 (or NEST_SERVER).",
+            valueName: "host:port"
+        )
+    )
     var server: String?
 
     @Option(
@@ -78,16 +83,16 @@ struct ConnectOptions: ParsableArguments {
         guard self.server == nil || self.context == nil else {
             throw CommandFailure(.usage, "use --server or --context, not both")
         }
-        if let server = self.server { return try SavedContext(at: Self.address(server, from: "--server")) }
+        if let server = self.server { return try SavedContext(at: Self.addresses(server, from: "--server")) }
         if let name = self.context { return try ContextFile.read().context(name) }
         if let name = environment("NEST_CONTEXT") {
             return try naming("NEST_CONTEXT") { try ContextFile.read().context(name) }
         }
         if let server = environment("NEST_SERVER") {
-            return try SavedContext(at: Self.address(server, from: "NEST_SERVER"))
+            return try SavedContext(at: Self.addresses(server, from: "NEST_SERVER"))
         }
         let file = try ContextFile.readIfAny()
-        return try file.current.map { try file.context($0) } ?? SavedContext(at: ServerAddress())
+        return try file.current.map { try file.context($0) } ?? SavedContext(at: ServerAddresses(ServerAddress()))
     }
 
     /// The environment variables with which another nestc connects as these options do. Without a context, TLS has the
@@ -97,7 +102,7 @@ struct ConnectOptions: ParsableArguments {
         let name = self.server == nil ? self.context ?? environment("NEST_CONTEXT") : nil
         let isCurrent = self.server == nil && name == nil && environment("NEST_SERVER") == nil
         return [
-            "NEST_SERVER": (saved.isTLS ? "nests://" : "") + saved.server,
+            "NEST_SERVER": try Self.addresses(saved.server, from: "the server").text(usesTLS: saved.isTLS),
             "NEST_CONTEXT": try name ?? (isCurrent ? ContextFile.readIfAny().current : nil) ?? "",
             "NEST_TOKEN_FILE": saved.tokenFile.map(absolutePath) ?? "",
         ]
@@ -110,10 +115,10 @@ struct ConnectOptions: ParsableArguments {
         return try naming("NEST_TOKEN_FILE") { try TokenFile.read(file) }
     }
 
-    /// Reads an address. `source`: what specifies it, for the message.
-    static func address(_ text: String, from source: String) throws -> ServerAddress {
+    /// Reads a list of addresses. `source`: what specifies it, for the message.
+    static func addresses(_ text: String, from source: String) throws -> ServerAddresses {
         do {
-            return try ServerAddress(text)
+            return try ServerAddresses(text)
         } catch {
             throw CommandFailure(.usage, "\(source): \(error.message)")
         }

@@ -45,9 +45,9 @@ struct ContextFile: Codable {
             throw CommandFailure(.configuration, "there is no context '\(name)': list them with 'nestc context list'")
         }
         // The user may have edited the file: the address may have any form.
-        let address = try ConnectOptions.address(context.server, from: "the context '\(name)'")
-        context.server = address.description
-        if address.usesTLS { context.tls = true }
+        let servers = try ConnectOptions.addresses(context.server, from: "the context '\(name)'")
+        context.server = servers.description
+        if servers.usesTLS { context.tls = true }
         return context
     }
 }

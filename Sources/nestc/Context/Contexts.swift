@@ -13,6 +13,7 @@ struct Contexts: AsyncParsableCommand {
                   --token-file ~/.config/nest/work.token
               nestc context set lab --server 10.0.0.5:7000 --tls-ca lab-ca.pem \\
                   --tls-server-name nest.lab --tls-cert me.pem --tls-key me.key
+              nestc context set team --server a.example,b.example,c.example   a cluster
               nestc context use work         for commands without --server
               nestc context list
               nestc --context home tree      for one command (or NEST_CONTEXT)
@@ -22,7 +23,9 @@ struct Contexts: AsyncParsableCommand {
             NEST_SERVER connects without a context.
 
             An address is HOST:PORT, HOST (port 7000), :PORT (this machine) or [IPv6]:PORT. nest:// may precede it, or \
-            nests://, which means --tls.
+            nests://, which means --tls. For a cluster, write the addresses of its nodes with commas: a,b:7001,c. \
+            nestc begins at one of them at random, and goes to another one if it fails. nest://a,b,c/NAME also names \
+            the store; a cluster has one, which 'nestc cluster status' shows.
 
             TLS is version 1.3. nestc always verifies the server's certificate, by the system's authorities or those \
             of --tls-ca. It sends a token only over TLS or to this machine, unless --insecure is given. --tls-cert and \
@@ -65,7 +68,7 @@ struct SetContext: ParsableCommand {
         guard !connect.insecure else {
             throw CommandFailure(.usage, "--insecure is not saved: use it with the command that needs it")
         }
-        var context = SavedContext(at: try ConnectOptions.address(server, from: "--server"))
+        var context = SavedContext(at: try ConnectOptions.addresses(server, from: "--server"))
         context.tokenFile = connect.tokenFile.map(absolutePath)
         context.tlsCA = connect.tlsCa.map(absolutePath)
         context.tlsServerName = connect.tlsServerName

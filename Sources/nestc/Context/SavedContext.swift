@@ -2,6 +2,7 @@ import NestClient
 
 /// The settings for one server: an entry of the file of contexts. It has no secrets, only the paths of their files.
 struct SavedContext: Codable, Equatable {
+    /// One address, or a list of them.
     var server: String
     var tokenFile: String?
     /// `nil`: TLS is used if one of the following settings is present.
@@ -17,10 +18,10 @@ struct SavedContext: Codable, Equatable {
         text.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil
     }
 
-    /// The settings for a server that is specified only by its address.
-    init(at address: ServerAddress) {
-        self.server = address.description
-        if address.usesTLS { self.tls = true }
+    /// The settings for servers that are specified only by their addresses.
+    init(at servers: ServerAddresses) {
+        self.server = servers.description
+        if servers.usesTLS { self.tls = true }
     }
 
     var isTLS: Bool {

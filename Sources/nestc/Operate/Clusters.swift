@@ -6,22 +6,72 @@ import NestModel
 struct Clusters: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster",
-        abstract: "Show and verify a cluster of servers.",
+        abstract: "Show, verify and operate a cluster of servers.",
         discussion: """
             Examples:
               nestc cluster status
               nestc cluster verify          compare the stores of all nodes
+              nestc cluster move-leader b   let node b lead
+              nestc cluster drain c         send the clients of node c to other nodes
 
-            The nodes of a cluster have the same store: each applies the same log. One of them, the leader, takes \
-            writes; the others serve reads. nestc goes to the leader when another node refuses a write.
+            The nodes of a cluster have the same store: each applies the same log. Any node takes any request; one of \
+            them, the leader, executes the writes of all. Name several nodes, --server a,b,c: nestc goes to another \
+            one if one fails.
             """,
-        subcommands: [ShowCluster.self, VerifyStores.self],
+        subcommands: [ShowCluster.self, VerifyStores.self, MoveLeadership.self, DrainClusterNode.self],
         defaultSubcommand: ShowCluster.self
     )
 
     /// The error of a command at a server that is not a node of a cluster.
     static func notANode(_ client: NestClient) async -> CommandFailure {
         CommandFailure(.refused, "the server at \(await client.address) is a single node, not one of a cluster")
+    }
+
+    /// Returns the state of the cluster. Throws if the log does not answer: then the list of nodes is missing.
+    static func status(_ client: NestClient) async throws -> ClusterStatus {
+        guard let status = try await client.cluster() else { throw await self.notANode(client) }
+        if let failure = self.failure(status) { throw failure }
+        return status
+    }
+
+    /// The error of a status in which the log did not answer.
+    static func failure(_ status: ClusterStatus) -> CommandFailure? {
+        status.logFault.map { fault in
+            // PostgreSQL's messages have several lines.
+            let line = fault.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            return CommandFailure(.temporary, "node \(status.node) gets no answer from the log: \(line)")
+        }
+    }
+
+    /// Returns the node of a name. It must be alive: a node that was started again is listed twice for a while.
+    static func node(_ name: String, in status: ClusterStatus) throws -> ClusterStatus.Node {
+        let named = status.nodes.filter { $0.name == name }
+        if let node = named.first(where: { $0.role != nil }) { return node }
+        let names = Set(status.nodes.map(\.name)).sorted().joined(separator: ", ")
+        throw CommandFailure(
+            .refused,
+            named.isEmpty
+                ? "the cluster has no node '\(name)', but \(names)"
+                : "node \(name) is gone: it is stopped, frozen or cut off from the log"
+        )
+    }
+
+    /// Asks for the state of the cluster until a node that `isWanted` accepts leads, for some time. Returns the last
+    /// answer.
+    static func wait(
+        _ seconds: Double,
+        _ client: NestClient,
+        forLeader isWanted: (ClusterStatus.Node) -> Bool
+    ) async throws -> (status: ClusterStatus, isDone: Bool) {
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(seconds)
+        while true {
+            // The log may not answer for a moment; the last answer is what counts.
+            guard let status = try await client.cluster() else { throw await self.notANode(client) }
+            if let leader = status.leader, isWanted(leader) { return (status, true) }
+            guard clock.now < end else { return (status, false) }
+            try await clock.sleep(for: .milliseconds(100))
+        }
     }
 
     /// The error of a command that needs a leader.
@@ -54,11 +104,7 @@ struct ShowCluster: NestCommand {
         let report = ClusterReport(status: status)
         if self.global.json { try output.line(report.json) } else { try report.print(&output) }
         try output.flush()
-        if let fault = status.logFault {
-            // PostgreSQL's messages have several lines.
-            let line = fault.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-            throw CommandFailure(.temporary, "node \(status.node) gets no answer from the log: \(line)")
-        }
+        if let failure = Clusters.failure(status) { throw failure }
         if status.leader == nil { throw Clusters.noLeader }
     }
 }

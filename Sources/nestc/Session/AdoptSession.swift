@@ -48,14 +48,14 @@ struct NewSession: ParsableCommand {
 }
 
 private func changeSession(to session: Identifier128, _ global: GlobalOptions) throws {
-    let (address, file) = try global.sessionFile()
+    let (servers, file) = try global.sessionFile()
     let isSame = try file.read() == session
     let old = try file.replace(with: session)
     var output = Output()
     if global.json {
         try output.line(
             .object { json in
-                json.field("server", "\(address)")
+                json.field("server", "\(servers)")
                 json.field("changed", !isSame)
                 json.field("file", file.path)
                 json.key("replaced")
@@ -63,10 +63,10 @@ private func changeSession(to session: Identifier128, _ global: GlobalOptions) t
             }
         )
     } else if isSame {
-        try output.line("\(address): this session is already in use")
+        try output.line("\(servers): this session is already in use")
     } else {
         let kept = old.map { "; the previous session is kept in \($0)" } ?? ""
-        try output.line("\(address): uses another session now\(EscapedText.message(kept))")
+        try output.line("\(servers): uses another session now\(EscapedText.message(kept))")
     }
     try output.flush()
     if environment("NEST_SESSION") != nil {

@@ -16,7 +16,8 @@ struct KeptSession: AsyncParsableCommand {
             A session owns an undo stack. nestc keeps one session for each user, server and token, in \
             $XDG_STATE_HOME/nest/sessions (default ~/.local/state/nest/sessions), in files that only you can read: \
             HOST_PORT without a token, HOST_PORT_token3 with token 3. So a command with another token undoes and lists \
-            other work. To go on with your work when a new token replaces an old one:
+            other work. A list of servers (a,b,c) has one session, also for a command that names only one of them. To \
+            go on with your work when a new token replaces an old one:
 
               nestc --token-file new.token session adopt - < FILE     FILE: see 'list'
 

@@ -26,7 +26,7 @@ struct ShowSession: NestCommand {
             try output.line(session)
             return
         }
-        let (address, file) = try self.global.sessionFile()
+        let (servers, file) = try self.global.sessionFile()
         let source =
             self.global.session != nil ? "--session" : environment("NEST_SESSION") != nil ? "NEST_SESSION" : nil
         let path = source == nil ? file.path : nil
@@ -37,7 +37,7 @@ struct ShowSession: NestCommand {
             try output.line(
                 .object { json in
                     json.optional("session", number)
-                    json.field("server", "\(address)")
+                    json.field("server", "\(servers)")
                     json.key("file")
                     if let path { json.string(path) } else { json.null() }
                     if self.secret { json.field("secret", session) }
@@ -48,7 +48,7 @@ struct ShowSession: NestCommand {
             return
         }
         try output.line(
-            "session \(number.map { "s\($0) " } ?? "")of \(address), "
+            "session \(number.map { "s\($0) " } ?? "")of \(servers), "
                 + (source.map { "from \($0)" } ?? "kept in \(EscapedText.message(path ?? ""))")
         )
         for line in state.lines(output) { try output.line(line) }

@@ -154,6 +154,7 @@ extension ErrorReport {
             Specify your token with --token-file FILE or with a context: see 'nestc help token'. If you did, the token \
             is revoked or belongs to another server.
             """
+        case .unreachable: "\nCheck the addresses in --server, NEST_SERVER or the context."
         case .schemaChanged: "\nRun the command again: it reads the server's new model."
         default: ""
         }

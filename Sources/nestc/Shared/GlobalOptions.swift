@@ -42,37 +42,36 @@ struct GlobalOptions: ParsableArguments {
     /// `saved` replaces the server that the options specify.
     func configuration(_ saved: SavedContext? = nil) throws -> ClientConfiguration {
         let saved = try saved ?? self.connect.resolved()
-        let address = try ConnectOptions.address(saved.server, from: "the server")
+        let servers = try ConnectOptions.addresses(saved.server, from: "the server")
         guard self.timeout > 0, self.timeout <= 86_400 else {
             throw CommandFailure(.usage, "--timeout must be a number of seconds above 0, at most 86400")
         }
         let token = try self.connect.token(saved)
         let timeout = Duration.seconds(self.timeout)
         var configuration = ClientConfiguration(
-            host: address.host,
-            port: address.port,
+            servers,
             clientName: "nestc",
-            session: try self.session(address, token),
-            token: token,
-            connectTimeout: min(timeout, .seconds(5)),
-            requestTimeout: timeout
+            session: try self.session(servers, token),
+            token: token
         )
+        configuration.connectTimeout = min(timeout, .seconds(5))
+        configuration.requestTimeout = timeout
         configuration.tls = try saved.clientTLS()
         configuration.sendsTokenInClear = self.connect.insecure
         return configuration
     }
 
-    private func session(_ address: ServerAddress, _ token: AccessToken?) throws -> Identifier128 {
+    private func session(_ servers: ServerAddresses, _ token: AccessToken?) throws -> Identifier128 {
         if let text = self.session { return try Self.session(text) }
         if let text = environment("NEST_SESSION") { return try naming("NEST_SESSION") { try Self.session(text) } }
-        return try SessionFile(address, token).session()
+        return try SessionFile(servers, token).session()
     }
 
-    /// The address of the server, and the file with the session for it and for the token.
-    func sessionFile() throws -> (address: ServerAddress, file: SessionFile) {
+    /// The servers, and the file with the session for them and for the token.
+    func sessionFile() throws -> (servers: ServerAddresses, file: SessionFile) {
         let saved = try self.connect.resolved()
-        let address = try ConnectOptions.address(saved.server, from: "the server")
-        return (address, try SessionFile(address, try self.connect.token(saved)))
+        let servers = try ConnectOptions.addresses(saved.server, from: "the server")
+        return (servers, try SessionFile(servers, try self.connect.token(saved)))
     }
 
     static func session(_ text: String) throws -> Identifier128 {

@@ -38,11 +38,17 @@ extension NestClient {
     /// Adds the address to an error of a node that is not the one that the user named.
     fileprivate func namingLeader(in error: NestError) async -> NestError {
         let address = await self.address
-        let isHome = address.host == self.configuration.host && address.port == self.configuration.port
-        guard !isHome, error.connectFault == nil else { return error }
+        guard !self.configuration.names(address), error.connectFault == nil else { return error }
         var error = error
         error.message += " (at \(address), which leads the cluster)"
         return error
+    }
+}
+
+extension ClientConfiguration {
+    /// Whether the user named this server.
+    func names(_ address: ServerAddress) -> Bool {
+        self.endpoints.contains { $0.host == address.host && $0.port == address.port }
     }
 }
 

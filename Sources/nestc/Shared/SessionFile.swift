@@ -4,26 +4,63 @@ import NestModel
 /// The file with the session's secret, which gives access to its undo stack. There is one for each user, server and
 /// token, in `$XDG_STATE_HOME/nest/sessions` (default `~/.local/state/nest/sessions`). Only the user can read it.
 ///
+/// The addresses of a list have one session, so that a user can undo at any node of a cluster. Which file that is:
+///
+/// 1. the list's own;
+/// 2. the only kept one whose list contains all these addresses, for example when a user names one node of it;
+/// 3. the only kept one with some of these addresses, which gets the list's name: a single server has become a
+///    cluster, or a node was added.
+///
 /// A session for each token keeps apart what the user does with different rights: with a confined token, the history
 /// would otherwise list changes that the token cannot see.
 struct SessionFile {
     let directory: String
     let path: String
+    /// A kept file that gets this name when the session is first used.
+    private let former: String?
 
-    /// `HOST_PORT`, or `HOST_PORT_tokenN` with a token.
-    init(_ address: ServerAddress, _ token: AccessToken?) throws {
+    /// `HOST_PORT`, or `HOST_PORT,HOST_PORT` for a list, with `_tokenN` behind it for a token.
+    init(_ servers: ServerAddresses, _ token: AccessToken?) throws {
         self.directory = try Self.directory()
-        let name = "\(address.host)_\(address.port)".unicodeScalars.map { scalar in
-            scalar.properties.isAlphabetic || scalar.properties.numericType != nil
-                || "._-".unicodeScalars.contains(scalar)
-                ? String(scalar) : "_"
-        }
-        self.path = "\(self.directory)/\(name.joined())" + (token.map { "_token\($0.number)" } ?? "")
+        let names = Set(servers.all.map(Self.name))
+        let path = "\(self.directory)/\(Self.name(of: names))" + (token.map { "_token\($0.number)" } ?? "")
+        let kept =
+            try access(path, F_OK) == 0
+            ? []
+            : KeptSessionFile.all().filter { file in
+                file.isCurrent && file.token == token?.number && !file.names.isDisjoint(with: names)
+            }
+        let lists = kept.filter { $0.names.isSuperset(of: names) }
+        self.path = lists.count == 1 ? lists[0].path : path
+        self.former = lists.isEmpty && kept.count == 1 ? kept[0].path : nil
     }
 
     private init(path: String) throws {
         self.directory = try Self.directory()
         self.path = path
+        self.former = nil
+    }
+
+    private static func name(_ address: ServerAddress) -> String {
+        "\(address.host)_\(address.port)".unicodeScalars.map { scalar in
+            scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+                || "._-".unicodeScalars.contains(scalar)
+                ? String(scalar) : "_"
+        }.joined()
+    }
+
+    /// The longest name of a file, without what may follow.
+    private static let nameBytesMax = 200
+
+    /// The names in order, with commas. A long list is shortened to its first name, the number of others and a digest:
+    /// `HOST_PORT,+31_5817…`. Rules 2 and 3 know only its first address then.
+    private static func name(of names: Set<String>) -> String {
+        let sorted = names.sorted()
+        let name = sorted.joined(separator: ",")
+        guard name.utf8.count > Self.nameBytesMax else { return name }
+        // FNV-1a: the name must stay the same for ever.
+        let digest = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return "\(sorted[0]),+\(sorted.count - 1)_\(digest)"
     }
 
     /// Returns the directory of this user's sessions.
@@ -40,6 +77,7 @@ struct SessionFile {
     func session() throws -> Identifier128 {
         if let session = try self.read() { return session }
         try self.makeDirectory()
+        if let former, rename(former, self.path) == 0, let session = try self.read() { return session }
         let session = Self.newSession()
         // Writes a temporary file first, so that a process that starts at the same time finds a complete file or none.
         let temporary = try self.writeTemporary(session)

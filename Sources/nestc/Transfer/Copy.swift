@@ -81,7 +81,7 @@ struct Copy: AsyncParsableCommand {
     ) -> any Error {
         guard let fault = error.connectFault,
             let item = ends.first(where: {
-                $0.item.server != nil && $0.configuration.host == fault.host && $0.configuration.port == fault.port
+                $0.item.server != nil && $0.configuration.names(ServerAddress(host: fault.host, port: fault.port))
             })?.item, let server = item.server
         else { return error }
         let hint: String
@@ -104,8 +104,8 @@ struct Copy: AsyncParsableCommand {
         // Token and TLS settings belong to one server. Another server has the settings of its context, or none.
         let file = try ContextFile.readIfAny()
         if file.contexts[server] != nil { return try self.global.configuration(file.context(server)) }
-        let address = try ConnectOptions.address(server, from: "\(endpoint.id)@\(server)")
-        return try self.global.configuration(SavedContext(at: address))
+        let servers = try ConnectOptions.addresses(server, from: "\(endpoint.id)@\(server)")
+        return try self.global.configuration(SavedContext(at: servers))
     }
 
     private func copy(_ source: NestClient, _ target: NestClient) async throws -> (Receipt, [String]) {

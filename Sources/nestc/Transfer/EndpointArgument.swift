@@ -24,7 +24,7 @@ struct EndpointArgument {
         // A name may be that of a context, which is looked up when the command runs.
         guard !SavedContext.isName(server) else { return }
         do {
-            _ = try ServerAddress(server)
+            _ = try ServerAddresses(server)
         } catch {
             throw ValidationError(error.message)
         }

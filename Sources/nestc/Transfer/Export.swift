@@ -47,6 +47,7 @@ struct Export: NestCommand {
 
     @OptionGroup var entity: OutlineEntityOptions
     @OptionGroup var attributes: OutlineAttributeOptions
+    @OptionGroup var freshness: NewestOption
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
@@ -77,7 +78,7 @@ struct Export: NestCommand {
             progress: Progress("wrote", isShown: !self.global.quiet && (file != nil || !output.isTerminal))
         )
         do {
-            let revision = try await client.fetchSubtree(request) { subtree in
+            let revision = try await client.fetchSubtree(request, atLeast: self.freshness.atLeast) { subtree in
                 for try await rows in subtree {
                     for row in rows { try sink.take(mapping.row(row, depth: row.depth - topDepth), &output) }
                     sink.showProgress(of: subtree.rowCount - topDepth)

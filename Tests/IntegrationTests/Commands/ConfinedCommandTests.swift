@@ -72,6 +72,8 @@ extension ProcessTests {
             "kick": (["1"], "", .refuses("NOT_PERMITTED")),
             "cluster status": ([], "", .refuses("NOT_PERMITTED")),
             "cluster verify": ([], "", .refuses("NOT_PERMITTED")),
+            "cluster move-leader": (["a"], "", .refuses("NOT_PERMITTED")),
+            "cluster drain": (["a"], "", .refuses("NOT_PERMITTED")),
             "ping": ([], "", .contains("pong")),
             "model show": ([], "", .contains("Item")),
             "token create": (["x"], "", .refuses("NOT_PERMITTED")),

@@ -43,6 +43,54 @@ extension ProcessTests {
             #expect(undone.output == "undid: add item \"Milk\"\n", "\(undone.report)")
         }
 
+        /// A server of a list that is not there costs nothing but an attempt.
+        @Test func everyFormOfAListConnects() async throws {
+            let server = try await ServerProcess.started()
+            let port = await server.port
+            let gone = try await ServerProcess.started()
+            let goneAddress = await gone.address
+            try await gone.killNow()
+            for list in [
+                "127.0.0.1:\(port),\(goneAddress)", "\(goneAddress),:\(port)", "nest://\(goneAddress),:\(port)/",
+                "nest://\(goneAddress),nest://localhost:\(port)/default",
+            ] {
+                let given = try await self.run("ping", "--quiet", "--server", list)
+                #expect(given.status == 0, "\(given.report)")
+                let set = try await self.run("ping", "--quiet", with: ["NEST_SERVER": list])
+                #expect(set.status == 0, "\(set.report)")
+                let saved = try await self.run("context", "set", "c", "--server", list, "--quiet")
+                #expect(saved.status == 0, "\(saved.report)")
+                let used = try await self.run("ping", "--quiet", "--context", "c")
+                #expect(used.status == 0, "\(used.report)")
+            }
+            let shown = try await self.run("context", "show", "c", "--json")
+            let text = "nest://\(goneAddress),localhost:\(port)/default"
+            #expect(shown.output.contains(#""server":"\#(text)""#), "\(shown.report)")
+            let copied = try await self.run("cp", "1", "1@\(goneAddress),:\(port)", "--server", ":\(port)", "--below")
+            #expect(copied.status == 0, "\(copied.report)")
+            let other = try await self.run("ping", "--server", "nest://:\(port),\(goneAddress)/mine")
+            #expect(other.status != 0 && other.errors.contains("the store 'default', not 'mine'"), "\(other.report)")
+        }
+
+        @Test func everyServerOfAListIsNamedWhenNoneAnswers() async throws {
+            let gone = try await ServerProcess.started()
+            let address = await gone.address
+            try await gone.killNow()
+            let list = "\(address),no.such.host.invalid:7000"
+            let result = try await self.run("ping", "--server", list)
+            #expect(result.status == 69, "\(result.report)")
+            #expect(result.errors.hasPrefix("nestc: cannot connect to any of 2 servers:\n"), "\(result.report)")
+            let texts = [
+                "\(address): nothing listens there", "unknown host 'no.such", "Check the addresses", "UNREACHABLE",
+            ]
+            for text in texts {
+                #expect(result.errors.contains(text), "\(result.report)")
+            }
+            let json = try await self.run("ping", "--server", list, "--json")
+            #expect(json.status == 69 && json.errors.contains(#""code":"UNREACHABLE""#), "\(json.report)")
+            #expect(json.errors.contains("\(address): nothing listens there"), "\(json.report)")
+        }
+
         /// A fault begins with the name of what the user has to correct.
         @Test func faultsNameTheirSource() async throws {
             let wrong = "127.0.0.1:99999"
@@ -52,6 +100,10 @@ extension ProcessTests {
                 (
                     try await self.run("ping", with: ["NEST_SERVER": "http://h"]),
                     "nestc: NEST_SERVER: 'http://h' is not"
+                ),
+                (
+                    try await self.run("ping", "--server", "127.0.0.1:7000,\(wrong)"),
+                    "nestc: --server: '\(wrong)' is not the address"
                 ),
                 (try await self.run("ping", "--server", "7001"), "nestc: --server: '7001' is not the address"),
                 (try await self.run("ping", with: ["NEST_SESSION": "x"]), "nestc: NEST_SESSION: a session must be"),

@@ -46,6 +46,8 @@ extension ProcessTests {
             "clients": Case(""), "kick": Case("CLIENT"), "check": Case(""), "backup": Case("DIR/copy.sqlite"),
             "cluster status": Case("", isSilent: true, status: 1),
             "cluster verify": Case("", isSilent: true, status: 1),
+            "cluster move-leader": Case("a", isSilent: true, status: 1),
+            "cluster drain": Case("a", isSilent: true, status: 1),
             "model show": Case(""), "model convert": Case("DIR/model.json"), "model check": Case("DIR/model.json"),
             "completion": Case("bash"), "exit-codes": Case(""), "token create": Case("me --role admin -o DIR/token"),
             "token list": Case("--token-file DIR/token"), "token revoke": Case("2 --token-file DIR/token"),

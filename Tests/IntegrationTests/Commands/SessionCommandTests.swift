@@ -126,6 +126,39 @@ extension ProcessTests {
             }
         }
 
+        /// The servers of a list have one session. A command that names one of them uses it too, and a list takes over
+        /// the session that one of its servers had.
+        @Test func aListOfServersHasOneSession() async throws {
+            let port = await self.server.port
+            try await self.user.output("add", "Milk")
+            let secret = try await self.user.output("session", "show", "--secret")
+            // Two names of one server. What has a session of its own keeps it, as long as no list takes it over.
+            let list = "localhost:\(port),127.0.0.1:\(port)"
+            #expect(
+                try await self.user.output("undo", "--server", list) == "undid: add item \"Milk\"\n"
+            )
+            let path = "\(self.server.directory.path)/state/nest/sessions/127.0.0.1_\(port),localhost_\(port)"
+            for server in [list, "127.0.0.1:\(port),localhost:\(port)", "127.0.0.1:\(port)", "localhost:\(port)"] {
+                let used = try await self.user.output("session", "show", "--secret", "--server", server)
+                #expect(used == secret, "\(server)")
+                let shown = try await self.user.output("session", "show", "--json", "--server", server)
+                #expect(shown.contains(#""file":"\#(path)""#), "\(server): \(shown)")
+            }
+            let listed = try await self.user.output("session", "list")
+            #expect(listed == "127.0.0.1:\(port),localhost:\(port)\tcurrent\t\(path)\n")
+            // A list that grows takes the session along.
+            let longer = "\(list),[::ffff:127.0.0.1]:\(port)"
+            #expect(try await self.user.output("session", "show", "--secret", "--server", longer) == secret)
+            #expect(try await self.user.output("session", "show", "--secret", "--server", list) == secret)
+            // Where two lists have the server, it has a session of its own.
+            let grown = try await self.user.output("session", "list").split(separator: "\t").last.map { $0.dropLast() }
+            let directory = "\(self.server.directory.path)/state/nest/sessions"
+            let copied = try await self.user.shell("cp '\(try #require(grown))' '\(directory)/h_1,localhost_\(port)'")
+            #expect(copied.status == 0, "\(copied.report)")
+            let own = try await self.user.output("session", "show", "--secret", "--server", "localhost:\(port)")
+            #expect(own != secret)
+        }
+
         @Test func overridingEnvironmentVariablesAreReported() async throws {
             let given = await CommandLineUser(self.server, session: String(repeating: "0c", count: 16))
             let adopted = try await given.run("session", "adopt", String(repeating: "0d", count: 16))

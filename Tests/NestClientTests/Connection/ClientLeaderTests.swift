@@ -76,7 +76,7 @@ import Testing
         -> ClientStateMachine
     {
         let hello = Hello(clientName: "t", session: Identifier128(high: 1, low: 2))
-        var machine = ClientStateMachine(hello: hello, seed: 1, home: ServerAddress(), followsLeader: follows)
+        var machine = ClientStateMachine(hello: hello, seed: 1, followsLeader: follows)
         _ = machine.connect()
         _ = Self.welcome(&machine, role, leader: leader)
         return machine

@@ -16,7 +16,7 @@ struct ClusterWorld {
     private(set) var machine = ClientStateMachine(
         hello: Hello(clientName: "t", session: Identifier128(high: 1, low: 2)),
         seed: 1,
-        home: Self.address(0)
+        homes: [Self.address(0)]
     )
     private(set) var now = NIODeadline.uptimeNanoseconds(0)
     private(set) var leader: Int? = 0
