@@ -56,6 +56,25 @@ import Testing
         #expect(report.rows.isEmpty)
     }
 
+    /// A node that was started again is listed twice until its old lease is forgotten.
+    @Test func aNodeIsNamedIfItIsAlive() throws {
+        var status = Self.status
+        status.nodes.insert(Self.node(6, "c", nil, nil), at: 0)
+        #expect(try Clusters.node("c", in: status).id == Self.id(3))
+        let gone = #expect(throws: CommandFailure.self) { try Clusters.node("d", in: status) }
+        #expect(gone?.status == .refused && gone?.message.contains("node d is gone") == true)
+        let unknown = #expect(throws: CommandFailure.self) { try Clusters.node("x", in: status) }
+        #expect(unknown?.message == "the cluster has no node 'x', but a, b, c, d, e")
+    }
+
+    @Test func aStatusWithoutTheLogIsAFailureToTryAgain() {
+        var status = Self.status
+        #expect(Clusters.failure(status) == nil)
+        status.logFault = "server closed\n\tthe connection"
+        let failure = Clusters.failure(status)
+        #expect(failure?.status == .temporary && failure?.message.hasSuffix("server closed the connection") == true)
+    }
+
     // MARK: Comparing
 
     private static func comparison(_ digests: [UInt64: UInt64]) -> StoreComparison {

@@ -224,8 +224,9 @@ import Testing
         _ = machine.received(Self.notLeader("b:7001", id: 1), now: Self.start)
         _ = Self.move(&machine)
         var tried: [(ServerAddress, Int)] = []
+        let lost = Self.start + .seconds(Int64(Limits.reconnectNodeHealthySeconds))
         for _ in 0..<5 {
-            guard case .openChannelAfter(let pause)? = machine.channelClosed(nil, now: Self.start).last else { break }
+            guard case .openChannelAfter(let pause)? = machine.channelClosed(nil, now: lost).last else { break }
             tried.append((machine.route.current, pause))
             _ = machine.backoffEnded()
         }
