@@ -56,15 +56,17 @@ test-one: build-tests
 simulate: setup
 	NEST_SEED=$(or $(SEED),1) NEST_STEPS=$(or $(STEPS),1000) swift test $(CHECKED) --filter SimulationTests
 
-# Checks every promise of a real server under kill -9 and bad networks: make chaos SEED=7 SECONDS=60
+# Checks every promise of a real server under kill -9 and bad networks: make chaos SEED=7 SECONDS=60. Of a cluster, which
+# needs PostgreSQL: make chaos NODES=3 MINUTES=10
 chaos: setup
-	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$(or $(SECONDS),60) swift test $(CHECKED) --no-parallel \
-	    --filter everyPromiseIsKept
+	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_NODES=$(or $(NODES),1) \
+	    NEST_CHAOS_SECONDS=$(if $(MINUTES),$$(( $(MINUTES) * 60 )),$(or $(SECONDS),60)) \
+	    swift test $(CHECKED) --no-parallel --filter everyPromiseIsKept
 
 # A long chaos run, and then a run of the same length that watches memory and descriptors: make soak MINUTES=60.
 # The history is checked in pieces of half a minute, which takes about as long again.
 soak: setup
-	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),10) * 60 )) NEST_SOAK=1 swift test $(CHECKED) --no-parallel \
+	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_NODES=1 NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),10) * 60 )) NEST_SOAK=1 swift test $(CHECKED) --no-parallel \
 	    --filter 'everyPromiseIsKept|memoryAndDescriptorsDoNotGrow'
 
 # Kills the leader of a cluster under load, again and again; needs PostgreSQL: make cluster-kills KILLS=100

@@ -12,6 +12,7 @@ public struct History: Sendable {
     public var fetches: [Fetched] = []
     public var subscriptions: [SubscriptionRecord] = []
     public var followers: [FollowerRecord] = []
+    public var clients: [ClientRecord] = []
     /// All changes since the previous piece, read after the last crash by a new client.
     public var audit: [ChangeSetPart] = []
 

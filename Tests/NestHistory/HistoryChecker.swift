@@ -9,6 +9,7 @@ public struct HistoryChecker {
     private var replay = Replay()
     private var subscriptions: [String: SubscriptionCheck] = [:]
     private var followers: [String: FollowerCheck] = [:]
+    private var clients: [String: ClientCheck] = [:]
     /// A hash of each revision's entry.
     private var digests: [Int] = []
 
@@ -32,6 +33,7 @@ public struct HistoryChecker {
         violations += WriteCheck.violations(ofReverts: piece.writes, timeline)
         for write in piece.writes { violations += WriteCheck.violations(write, timeline) }
         violations += self.checkFollowers(piece, timeline)
+        violations += self.checkClients(piece)
 
         var subscriptions = piece.subscriptions.map { record in
             guard var check = self.subscriptions[record.name] else { return SubscriptionCheck(record) }
@@ -71,6 +73,21 @@ public struct HistoryChecker {
         self.followers = complete
         return violations
     }
+
+    private mutating func checkClients(_ piece: History) -> [Violation] {
+        var violations: [Violation] = []
+        var complete: [String: ClientCheck] = [:]
+        for record in piece.clients {
+            var check = self.clients[record.name] ?? ClientCheck(record)
+            violations += check.violations(record)
+            if record.isComplete { complete[record.name] = check }
+        }
+        self.clients = complete
+        return violations
+    }
+
+    /// Returns the violations of an answer at the last revision of the pieces so far.
+    mutating func violations(of answer: Fetched) -> [Violation] { FetchCheck.violations(answer, &self.replay) }
 
     /// Checks that the revisions after `base` up to `last` are unchanged. `parts`: these revisions as the store returns
     /// them now.

@@ -20,6 +20,10 @@ public enum Rule: String, Sendable, CaseIterable {
     case reversible
     /// Acknowledged and notified changes survive every crash.
     case durable
+    /// The revisions that a client sees never fall, over connections and nodes too.
+    case monotonic
+    /// At the end all nodes hold the same rows, and those of the history.
+    case equal
 }
 
 /// A violated guarantee.

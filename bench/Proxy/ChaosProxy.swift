@@ -22,7 +22,7 @@ public actor ChaosProxy {
 
     nonisolated let eventLoop: any EventLoop
     public nonisolated let unownedExecutor: UnownedSerialExecutor
-    private let destination: Address
+    private var destination: Address
     private let onEvent: @Sendable (ProxyEvent) -> Void
     private var plan: ProxyPlan
     private var random: ProxyRandom
@@ -84,6 +84,11 @@ public actor ChaosProxy {
     public func follow(_ plan: ProxyPlan) {
         self.plan = plan
         self.beginPhase()
+    }
+
+    /// Forwards new connections to another address. So a proxy can start before its server, whose settings name it.
+    public func forward(to destination: Address) {
+        self.destination = destination
     }
 
     /// Resets all connections.

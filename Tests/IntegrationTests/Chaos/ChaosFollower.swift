@@ -6,7 +6,7 @@ import NestTestSupport
 /// Follows all changes with a series of clients. Each client resumes where the previous one ended.
 struct ChaosFollower {
     let name: String
-    let configuration: ClientConfiguration
+    let entrance: ChaosEntrance
     let ledger: ChaosLedger
     /// Whether the follower keeps its first client.
     let isSteady: Bool
@@ -18,7 +18,7 @@ struct ChaosFollower {
         var life = 0
         while !isComplete {
             life += 1
-            let client = NestClient(self.configuration)
+            let client = NestClient(self.entrance.anywhere(&self.random))
             try await client.connectAtLast()
             let eventsMax = self.isSteady ? Int.max : 1 + self.random.below(200)
             let end = try await self.follow("\(self.name).\(life)", since, eventsMax, client)
@@ -35,24 +35,30 @@ struct ChaosFollower {
         _ client: NestClient
     ) async throws -> (isComplete: Bool, position: ResumePoint?) {
         let recorder = await self.ledger.begin(FollowerRecord(name: name, since: since), of: self.name)
-        let end = try await client.withChanges(since: since) { changes in
-            var (isComplete, count) = (false, 0)
-            for try await event in changes {
-                count += 1
-                switch event {
-                case .following(let point): recorder.append(.following(point), reached: point.revision)
-                case .changes(let part):
-                    recorder.append(.changes(part), reached: part.hasMore ? nil : part.revision)
-                    isComplete = part.name == ChaosLedger.endName
-                case .progress(let revision): recorder.append(.progress(revision))
-                case .disconnected: recorder.append(.disconnected)
-                case .resumed(let revision): recorder.append(.resumed(revision))
+        var end: (isComplete: Bool, position: ResumePoint?) = (false, nil)
+        do {
+            try await client.withChanges(since: since) { changes in
+                var count = 0
+                defer { end.position = changes.position }
+                for try await event in changes {
+                    count += 1
+                    switch event {
+                    case .following(let point): recorder.append(.following(point), reached: point.revision)
+                    case .changes(let part):
+                        recorder.append(.changes(part), reached: part.hasMore ? nil : part.revision)
+                        end.isComplete = part.name == ChaosLedger.endName
+                    case .progress(let revision): recorder.append(.progress(revision))
+                    case .disconnected: recorder.append(.disconnected)
+                    case .resumed(let revision): recorder.append(.resumed(revision))
+                    }
+                    if end.isComplete || count >= eventsMax { break }
                 }
-                if isComplete || count >= eventsMax { break }
             }
-            return (isComplete, changes.position)
+        } catch let error as NestError where error.code == .revisionNotReached {
+            // This node of a cluster lags: the next client asks another one.
+            await self.ledger.count("lagging node")
         }
-        await self.ledger.end(recorder, isComplete: end.0)
+        await self.ledger.end(recorder, isComplete: end.isComplete)
         return end
     }
 }

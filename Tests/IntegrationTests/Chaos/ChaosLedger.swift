@@ -1,3 +1,4 @@
+import NestClient
 import NestHistory
 import NestModel
 import NestTestSupport
@@ -23,6 +24,9 @@ actor ChaosLedger {
     private var open: Set<String> = []
     private var subscriptions: [String: ChaosRecorder<SubscriptionRecord>] = [:]
     private var followers: [String: ChaosRecorder<FollowerRecord>] = [:]
+    private var clients: [String: ChaosRecorder<ClientRecord>] = [:]
+    /// How often each fault happened.
+    private(set) var faults: [String: Int] = [:]
 
     init(list: ObjectID) {
         self.list = list
@@ -36,6 +40,9 @@ actor ChaosLedger {
     func allowWrites() { self.isStopping = false }
 
     func end(_ revision: Revision) { self.endRevision = revision }
+
+    /// Counts a fault.
+    func count(_ fault: String) { self.faults[fault, default: 0] += 1 }
 
     func began(_ name: String) { self.open.insert(name) }
     func ended(_ name: String) { self.open.remove(name) }
@@ -57,6 +64,19 @@ actor ChaosLedger {
         let recorder = ChaosRecorder(record, of: participant)
         precondition(self.followers.updateValue(recorder, forKey: record.name) == nil, "\(record.name) twice")
         return recorder
+    }
+
+    /// Returns a recorder for what a client sees. It continues until `ended(_:of:)` or the end of the run.
+    func sightings(_ name: String, of client: NestClient) -> ChaosSightings {
+        let recorder = ChaosRecorder(ClientRecord(name: name), of: name)
+        precondition(self.clients.updateValue(recorder, forKey: name) == nil, "\(name) twice")
+        return ChaosSightings(recorder, client)
+    }
+
+    /// The client is closed.
+    func endSightings(_ name: String) {
+        guard let recorder = self.clients.removeValue(forKey: name) else { return }
+        self.history.clients.append(recorder.take(isComplete: false))
     }
 
     func end(_ recorder: ChaosRecorder<SubscriptionRecord>, isComplete: Bool) {
@@ -83,6 +103,7 @@ actor ChaosLedger {
         var piece = self.history
         piece.subscriptions += self.subscriptions.values.map { $0.take(isComplete: true) }
         piece.followers += self.followers.values.map { $0.take(isComplete: true) }
+        piece.clients += self.clients.values.map { $0.take(isComplete: true) }
         self.history = History()
         return piece
     }

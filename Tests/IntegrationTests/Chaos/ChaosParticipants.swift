@@ -5,15 +5,15 @@ import NestModel
 /// A task of a run, with a name for messages.
 struct Participant: Sendable {
     var name: String
+    /// Whether the run waits for this participant.
+    var isAwaited: Bool
     var run: @Sendable () async throws -> Void
 
-    init(name: String, _ run: @escaping @Sendable () async throws -> Void) {
+    init(name: String, isAwaited: Bool = true, _ run: @escaping @Sendable () async throws -> Void) {
         self.name = name
+        self.isAwaited = isAwaited
         self.run = run
     }
-
-    /// Whether the run waits for this participant.
-    var isAwaited: Bool { self.name != "coordinator" && self.name != "kills" }
 }
 
 extension ChaosRun {
@@ -21,9 +21,9 @@ extension ChaosRun {
     mutating func writers(inPiece piece: Int) async -> [Participant] {
         var participants: [Participant] = []
         for number in 0...4 {
-            let configuration = await self.configuration(proxy: number == Self.slow ? nil : number)
+            let entrance = await self.entrance(network: number == ChaosWorld.slow ? nil : number)
             let (name, isBulky) = ("w\(number) of \(piece)", number == 4)
-            let writer = ChaosWriter(name, configuration, self.ledger, isBulky: isBulky, self.fork())
+            let writer = ChaosWriter(name, entrance, self.ledger, isBulky: isBulky, self.fork())
             participants.append(Participant(name: name) { try await writer.run() })
         }
         return participants
@@ -37,10 +37,11 @@ extension ChaosRun {
     private mutating func wholeWatchers() async -> [Participant] {
         var participants: [Participant] = []
         for number in 0...3 {
-            let client = NestClient(await self.configuration(proxy: number))
-            for kind in number == Self.slow ? [.bulky] : ChaosSubscriber.kinds {
+            let client = NestClient(await self.configuration(network: number))
+            let sightings = await self.ledger.sightings("s\(number)", of: client)
+            for kind in number == ChaosWorld.slow ? [.bulky] : ChaosSubscriber.kinds {
                 let query = WatchedQuery(kind, of: self.ledger.list)
-                participants.append(self.watcher("s\(number) \(kind)", query, client))
+                participants.append(self.watcher("s\(number) \(kind)", query, client, sightings))
             }
         }
         return participants
@@ -49,11 +50,12 @@ extension ChaosRun {
     private mutating func partWatchers() async -> [Participant] {
         var participants: [Participant] = []
         for number in [0, 1, 3] {
-            let client = NestClient(await self.configuration(proxy: number))
+            let client = NestClient(await self.configuration(network: number))
+            let sightings = await self.ledger.sightings("s\(number) parts", of: client)
             for kind in ChaosSubscriber.kinds {
                 let query = WatchedQuery(kind, of: self.ledger.list, window: .range(offset: number, limit: 6))
                 let changer = ChaosRequestChanger(self.fork())
-                participants.append(self.watcher("s\(number) part of \(kind)", query, client, changer))
+                participants.append(self.watcher("s\(number) part of \(kind)", query, client, sightings, changer))
             }
         }
         return participants
@@ -63,11 +65,19 @@ extension ChaosRun {
         _ name: String,
         _ query: WatchedQuery,
         _ client: NestClient,
+        _ sightings: ChaosSightings,
         _ requestChanger: ChaosRequestChanger? = nil
     ) -> Participant {
         Participant(name: name) { [ledger] in
             try await client.connectAtLast()
-            try await ChaosSubscriber.watch(query, name, client, ledger, requestChanger: requestChanger)
+            try await ChaosSubscriber.watch(
+                query,
+                name,
+                client,
+                ledger,
+                requestChanger: requestChanger,
+                sightings: sightings
+            )
         }
     }
 
@@ -76,7 +86,7 @@ extension ChaosRun {
         for number in 0..<4 {
             let follower = ChaosFollower(
                 name: "f\(number)",
-                configuration: await self.configuration(proxy: number),
+                entrance: await self.entrance(network: number),
                 ledger: self.ledger,
                 isSteady: number % 2 == 0,
                 random: self.fork()

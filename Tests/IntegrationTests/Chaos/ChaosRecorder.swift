@@ -45,3 +45,4 @@ protocol ChaosRecord: Sendable {
 
 extension SubscriptionRecord: ChaosRecord {}
 extension FollowerRecord: ChaosRecord {}
+extension ClientRecord: ChaosRecord {}

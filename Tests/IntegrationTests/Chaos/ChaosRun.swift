@@ -4,25 +4,21 @@ import NestHistory
 import NestModel
 import NestTestSupport
 
-/// A real server that is killed and restarted at random moments, clients that reach it over bad networks, and the
-/// recorded history of the clients, piece by piece.
+/// A real server, or the nodes of a cluster, in trouble at random moments, clients that reach them over bad networks,
+/// and the recorded history of the clients, piece by piece.
 struct ChaosRun {
-    static let reconnectPauseMax = Duration.milliseconds(300)
-    /// The number of the slow network.
-    static let slow = 2
-
-    let server: ServerProcess
+    let world: ChaosWorld
     let ledger: ChaosLedger
     var random: SeededRandom
-    /// A client with a direct connection.
+    /// A client with direct connections.
     private let observer: NestClient
-    private var proxies: [(proxy: ChaosProxy, plan: ProxyPlan)] = []
 
-    init(seed: UInt64) async throws {
+    /// `nodes`: the number of servers; more than one make a cluster.
+    init(seed: UInt64, nodes: Int) async throws {
         self.random = SeededRandom(seed: seed)
-        self.server = try await ServerProcess.started()
-        var configuration = await self.server.configuration()
-        configuration.reconnectPauseMax = Self.reconnectPauseMax
+        self.world = try await ChaosWorld.started(nodes, seed: seed)
+        var configuration = await self.world.nodes[0].server.configuration()
+        configuration.reconnectPauseMax = ChaosWorld.reconnectPauseMax
         self.observer = NestClient(configuration)
         var write = Write(name: "list", mutations: [ListModel.insert("list", under: ListModel.root)])
         let receipt = try await self.observer.transaction(
@@ -32,28 +28,22 @@ struct ChaosRun {
         guard let list = receipt.firstInserted else { throw ProcessFailure("the list was not inserted") }
         self.ledger = ChaosLedger(list: list)
         await self.ledger.add(write)
-        var plans = (0..<2).map { ProxyPlan.random(seed: seed << 8 | $0) }
-        plans.append(try ProxyPlan(script: "2s calm, 3s stall to-client"))
-        for plan in plans {
-            let proxy = try await ChaosProxy.start(to: .init(port: await self.server.port), plan: plan, seed: seed)
-            self.proxies.append((proxy, plan))
-        }
+        for node in self.world.nodes { _ = try await node.server.answers(about: list, at: receipt.revision) }
+        await self.world.trouble()
     }
 
     /// Returns the sum of a statistic over all server processes.
     func total(_ statistic: String) async -> UInt64 { await self.ledger.statistics[statistic] ?? 0 }
 
-    /// Returns the configuration of a client. The first two networks have random faults. The third stalls so long that
+    /// Returns the addresses of a new client. The first two networks have random faults. The third stalls so long that
     /// the server's buffers fill and it must compute net diffs. The other clients connect directly.
-    mutating func configuration(proxy number: Int?) async -> ClientConfiguration {
-        let session = Identifier128.random(using: &self.random)
-        var configuration = await self.server.configuration(session: session, requestTimeout: .seconds(4))
-        if let number, self.proxies.indices.contains(number) {
-            configuration.port = await self.proxies[number].proxy.port
-        }
-        configuration.connectTimeout = .seconds(2)
-        configuration.reconnectPauseMax = Self.reconnectPauseMax
-        return configuration
+    mutating func entrance(network number: Int?) async -> ChaosEntrance {
+        await self.world.entrance(network: number, session: Identifier128.random(using: &self.random))
+    }
+
+    /// Returns the settings of a new client, which stays where it begins as long as that server runs.
+    mutating func configuration(network number: Int?) async -> ClientConfiguration {
+        await self.entrance(network: number).anywhere(&self.random)
     }
 
     mutating func fork() -> SeededRandom { SeededRandom(seed: self.random.next()) }
@@ -69,7 +59,7 @@ struct ChaosRun {
         let (course, own) = (self, self.fork())
         var participants = watchers
         participants.append(
-            Participant(name: "coordinator") { [pieces] in
+            Participant(name: "coordinator", isAwaited: false) { [pieces] in
                 var random = own
                 for (index, writers) in pieces.enumerated() {
                     try await course.write(writers, for: duration, &random)
@@ -79,7 +69,6 @@ struct ChaosRun {
             }
         )
         try await Self.finish(participants, within: nil, self.ledger)
-        for (proxy, _) in self.proxies { await proxy.stop() }
         await self.observer.close()
     }
 
@@ -111,28 +100,32 @@ struct ChaosRun {
         }
     }
 
-    /// Runs the writers while killing and restarting the server. At the end the server runs and the networks have no
-    /// faults.
+    /// Runs the writers while the servers and networks are in trouble. At the end all servers run and the networks have
+    /// no faults.
     private func write(_ writers: [Participant], for duration: Duration, _ random: inout SeededRandom) async throws {
-        let (server, ledger, observer, proxies) = (self.server, self.ledger, self.observer, self.proxies)
-        let seed = random.next()
-        for (proxy, plan) in proxies { await proxy.follow(plan) }
+        let (world, ledger) = (self.world, self.ledger)
+        await world.trouble()
         await ledger.allowWrites()
-        let kills = Participant(name: "kills") {
-            var random = SeededRandom(seed: seed)
-            let end = ContinuousClock.now + duration
-            while ContinuousClock.now < end {
-                // Some server processes live long enough for a client to lag.
-                try await Task.sleep(for: .milliseconds(random.oneIn(3) ? 6_000 : 300 + random.below(3_000)))
-                await ledger.add(try await observer.statistics())
-                try await server.killNow()
-                if random.oneIn(2) { try await Task.sleep(for: .milliseconds(random.below(600))) }
-                try await server.start()
+        let faults = ChaosFaults(world, ledger, self.observer, for: duration, SeededRandom(seed: random.next()))
+        let linkFaults = ChaosFaults(world, ledger, self.observer, for: duration, SeededRandom(seed: random.next()))
+        let trouble = Participant(name: "trouble", isAwaited: false) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    var faults = faults
+                    try await world.nodes.count == 1 ? faults.killServer() : faults.troubleServers()
+                }
+                if world.nodes.count > 1 {
+                    group.addTask {
+                        var faults = linkFaults
+                        try await faults.troubleLinks()
+                    }
+                }
+                try await group.waitForAll()
             }
             await ledger.stop()
-            for (proxy, _) in proxies { await proxy.follow(.fixed(.none)) }
+            await world.calm()
         }
-        try await Self.finish(writers + [kills], within: duration + .testPatience, ledger)
+        try await Self.finish(writers + [trouble], within: duration + .testPatience, ledger)
     }
 
     /// Writes the last revision of the piece, waits until all subscribers have received it, and returns the history of
@@ -147,7 +140,7 @@ struct ChaosRun {
         await self.ledger.add(write)
         await self.ledger.acknowledged(mutations, receipt)
         if isLast { await self.ledger.end(receipt.revision) }
-        try await self.server.restart()
+        try await self.world.restart()
         let deadline = ContinuousClock.now + Duration.testPatience
         while true {
             let waitingFor = await self.ledger.waitingFor

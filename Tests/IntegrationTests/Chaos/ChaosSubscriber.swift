@@ -9,7 +9,8 @@ enum ChaosSubscriber {
     static let kinds: [WatchedQuery.Kind] = [.whole, .filtered, .sectioned, .related]
 
     /// Watches until the run's last write arrives or the client is closed. `requestChanger` changes the request from
-    /// time to time. `participant`: the owner of the subscription, if it is not named `name`.
+    /// time to time. `participant`: the owner of the subscription, if it is not named `name`. `sightings`: what the
+    /// client sees.
     static func watch(
         _ query: WatchedQuery,
         _ name: String,
@@ -17,10 +18,13 @@ enum ChaosSubscriber {
         _ client: NestClient,
         _ ledger: ChaosLedger,
         _ observer: ChaosReceiptObserver? = nil,
-        requestChanger: ChaosRequestChanger? = nil
+        requestChanger: ChaosRequestChanger? = nil,
+        sightings: ChaosSightings? = nil
     ) async throws {
         let recorder = await ledger.begin(SubscriptionRecord(name: name, query: query), of: participant)
         var isComplete = false
+        var question = sightings?.ask()
+        defer { if let question { sightings?.gaveUp(question) } }
         do {
             try await client.withFetchedResults(query.request, verifyDigest: true) { results in
                 observer?.add(name, results)
@@ -33,6 +37,12 @@ enum ChaosSubscriber {
                     current = now
                     let state = results.state
                     recorder.append(Self.event(change, state), reached: state.revision)
+                    if let asked = question, case .snapshot = change {
+                        await sightings?.answered(asked, state.revision)
+                        question = nil
+                    } else if question == nil {
+                        sightings?.saw(state.revision)
+                    }
                     isComplete = await Self.isAtEnd(state, ledger)
                     if isComplete { break }
                 }
@@ -49,7 +59,8 @@ enum ChaosSubscriber {
                 client,
                 ledger,
                 observer,
-                requestChanger: requestChanger
+                requestChanger: requestChanger,
+                sightings: sightings
             )
         }
         await ledger.end(recorder, isComplete: isComplete)

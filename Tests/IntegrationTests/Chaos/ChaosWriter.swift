@@ -7,7 +7,7 @@ import NestTestSupport
 /// key, a write whose outcome is unknown.
 actor ChaosWriter {
     let name: String
-    private let configuration: ClientConfiguration
+    private let entrance: ChaosEntrance
     private let ledger: ChaosLedger
     private var random: SeededRandom
     /// Whether the writer writes only long notes.
@@ -17,13 +17,13 @@ actor ChaosWriter {
 
     init(
         _ name: String,
-        _ configuration: ClientConfiguration,
+        _ entrance: ChaosEntrance,
         _ ledger: ChaosLedger,
         isBulky: Bool,
         _ random: SeededRandom
     ) {
         self.name = name
-        self.configuration = configuration
+        self.entrance = entrance
         self.ledger = ledger
         self.isBulky = isBulky
         self.random = random
@@ -33,35 +33,49 @@ actor ChaosWriter {
         for life in 1... {
             guard await !self.ledger.isStopping || self.open != nil else { break }
             // Short timeouts leave writes with unknown outcome.
-            var configuration = self.configuration
+            var configuration = self.entrance.anywhere(&self.random)
             configuration.requestTimeout = .milliseconds(self.isBulky ? 4_000 : [60, 300, 4_000][self.random.below(3)])
             let client = NestClient(configuration)
             try await client.connectAtLast()
             let (observer, ledger, name) = (ChaosReceiptObserver(), self.ledger, self.name)
+            let sightings = await ledger.sightings("\(name).\(life)", of: client)
             let kinds = ChaosSubscriber.kinds.shuffled(using: &self.random).prefix(2)
             let count = 1 + self.random.below(150)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for kind in kinds {
                     let query = WatchedQuery(kind, of: ledger.list)
                     group.addTask {
-                        try await ChaosSubscriber.watch(query, "\(name).\(life) \(kind)", client, ledger, observer)
+                        try await ChaosSubscriber.watch(
+                            query,
+                            "\(name).\(life) \(kind)",
+                            client,
+                            ledger,
+                            observer,
+                            sightings: sightings
+                        )
                     }
                 }
-                try await self.write(count, client, observer)
+                try await self.write(count, client, observer, sightings)
                 await client.close()
                 try await group.waitForAll()
             }
+            await ledger.endSightings("\(name).\(life)")
         }
     }
 
-    private func write(_ count: Int, _ client: NestClient, _ observer: ChaosReceiptObserver) async throws {
+    private func write(
+        _ count: Int,
+        _ client: NestClient,
+        _ observer: ChaosReceiptObserver,
+        _ sightings: ChaosSightings
+    ) async throws {
         for _ in 0..<count {
             if self.open == nil {
                 guard await !self.ledger.isStopping else { return }
                 await self.begin()
             }
-            try await self.attempt(client, observer)
-            if self.random.oneIn(4) { await self.fetch(client) }
+            try await self.attempt(client, observer, sightings)
+            if self.random.oneIn(4) { await self.fetch(client, sightings) }
         }
     }
 
@@ -82,7 +96,11 @@ actor ChaosWriter {
     }
 
     /// Sends the open write once. A write with unknown outcome stays open, but some are abandoned.
-    private func attempt(_ client: NestClient, _ observer: ChaosReceiptObserver) async throws {
+    private func attempt(
+        _ client: NestClient,
+        _ observer: ChaosReceiptObserver,
+        _ sightings: ChaosSightings
+    ) async throws {
         guard let (begun, key) = self.open else { return }
         var write = begun
         let transaction = WriteTransaction(name: write.name, key: key, mutations: write.mutations)
@@ -97,6 +115,7 @@ actor ChaosWriter {
                 case .revert: preconditionFailure("writers undo and redo only")
                 }
             write.observations += observer.observe(receipt)
+            sightings.saw(receipt.revision)
             write.answers.append(.receipt(receipt))
             await self.ledger.acknowledged(write.mutations, receipt)
             // Repeat some answered writes: the stored reply must be the same.
@@ -110,13 +129,18 @@ actor ChaosWriter {
         if !isOpen { await self.ledger.add(write) }
     }
 
-    /// Fetches at least at the highest acknowledged revision of all clients.
-    private func fetch(_ client: NestClient) async {
+    /// Fetches at least at the highest acknowledged revision of all clients, or at any that is not older than what this
+    /// client has seen.
+    private func fetch(_ client: NestClient, _ sightings: ChaosSightings) async {
         let kinds = ChaosSubscriber.kinds
         let query = WatchedQuery(kinds[self.random.below(kinds.count)], of: self.ledger.list)
-        let revision = await self.ledger.revision
+        let revision = self.random.oneIn(2) ? await self.ledger.revision : Revision(0)
+        let question = sightings.ask()
         // A failed read is not evidence of a violation.
-        guard let state = try? await client.fetch(query.request, atLeast: revision) else { return }
+        guard let state = try? await client.fetch(query.request, atLeast: revision) else {
+            return sightings.gaveUp(question)
+        }
+        await sightings.answered(question, state.revision)
         await self.ledger.add(Fetched(client: self.name, query: query, atLeast: revision, state: state))
         if query.kind != .filtered { await self.ledger.saw(state.sections.flatMap { $0.rows.map(\.id) }) }
     }

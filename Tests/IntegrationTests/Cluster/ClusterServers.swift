@@ -33,11 +33,6 @@ struct ClusterServers {
 
     /// Waits until all stores are at one position of the log, and returns the contents of each store at it.
     func equalPositions() async throws -> [[String: [String]]] {
-        try await waitFor("all nodes at one position") {
-            let before = try self.nodes.map { try StoreDump.position($0.storePath) }
-            guard Set(before).count == 1 else { return nil }
-            let dumps = try self.nodes.map { try StoreDump.tables($0.storePath) }
-            return try self.nodes.map { try StoreDump.position($0.storePath) } == before ? dumps : nil
-        }
+        try await StoreDump.atOnePosition(self.nodes.map(\.storePath))
     }
 }

@@ -16,6 +16,16 @@ enum StoreDump {
         return position
     }
 
+    /// Waits until all stores are at one position of the log, and returns the contents of each store at it.
+    static func atOnePosition(_ paths: [String]) async throws -> [[String: [String]]] {
+        try await waitFor("all nodes at one position") {
+            let before = try paths.map { try Self.position($0) }
+            guard Set(before).count == 1 else { return nil }
+            let dumps = try paths.map { try Self.tables($0) }
+            return try paths.map { try Self.position($0) } == before ? dumps : nil
+        }
+    }
+
     /// Returns the rows of each table, sorted, with every value as SQL writes it.
     static func tables(_ path: String) throws -> [String: [String]] {
         let file = try StoredFile(path)
