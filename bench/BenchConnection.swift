@@ -140,8 +140,8 @@ final class BenchConnection: Sendable {
         )
     }
 
-    /// Subscribes to results. Returns when the last snapshot has arrived.
-    func subscribe(_ requests: [ObjectFetchRequest]) async throws {
+    /// Subscribes to results at this revision or a later one. Returns when the last snapshot has arrived.
+    func subscribe(_ requests: [ObjectFetchRequest], atLeast: Revision = Revision(0)) async throws {
         let ready = self.channel.eventLoop.makePromise(of: Void.self)
         try await self.configure { handler in
             var missing = requests.count
@@ -157,7 +157,7 @@ final class BenchConnection: Sendable {
             }
         }
         for (index, request) in requests.enumerated() {
-            self.channel.write(Subscribe(request).frame(id: UInt32(index + 1)), promise: nil)
+            self.channel.write(Subscribe(request, atLeast: atLeast).frame(id: UInt32(index + 1)), promise: nil)
         }
         self.channel.flush()
         try await ready.futureResult.get()

@@ -106,7 +106,7 @@ struct FanoutCommand: AsyncParsableCommand {
     }
 
     /// Returns the total number of rows that a diff states. It is the number of changes that have arrived.
-    private static func total(_ diff: Frame) -> Int {
+    static func total(_ diff: Frame) -> Int {
         diff.body.withUnsafeReadableBytes { bytes -> Int in
             var reader = ByteReader(bytes)
             _ = try? reader.revision("to")

@@ -52,6 +52,9 @@ actor BenchCluster {
         self.nodes[index] = nil
     }
 
+    /// The processor time of each node in seconds.
+    var processorTimes: [Double] { self.nodes.map { $0?.processorTime ?? 0 } }
+
     func close() {
         for index in self.nodes.indices { self.nodes[index] = nil }
         self.postgres = nil

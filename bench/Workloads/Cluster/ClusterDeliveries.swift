@@ -1,0 +1,134 @@
+import NIOCore
+
+/// What deliveries cost: at three nodes against one server, at one node while others have subscribers, and at one, two
+/// and three nodes.
+///
+/// All servers share this machine, so rates say little. Processor time says what each would do on a machine of its own.
+struct ClusterDeliveries {
+    let report: Report
+    let options: BenchOptions
+    let subscribers: Int
+    let group: any EventLoopGroup
+
+    private static let writes = 60
+    private static let microseconds = 1e6
+
+    // MARK: Three nodes against a single server
+
+    /// The processor time of all servers for each delivery.
+    func againstSingle(_ cluster: BenchCluster, _ target: BenchTarget) async throws {
+        for inFlight in [1, 16] {
+            var measurement = Measurement(
+                workload: "cluster",
+                parameters: "CPU a delivery, \(cluster.ports.count) nodes, \(inFlight) in flight",
+                unit: "us",
+                nest: [],
+                limitName: "a single node with all \(self.subscribers) subscribers",
+                limit: [],
+                isTime: true,
+                wanted: "ratio at most 1.1"
+            )
+            for round in 0..<self.options.rounds {
+                Progress.show("\(measurement.parameters): round \(round + 1)")
+                let leader = cluster.ports[try await cluster.leader()]
+                let spread = cluster.ports.map { ($0, self.subscribers / cluster.ports.count) }
+                let nodes = try await self.run(spread, leader, inFlight) { await cluster.processorTimes }
+                let single = try await self.run([(target.port, self.subscribers)], target.port, inFlight) {
+                    [target.child?.processorTime ?? 0]
+                }
+                measurement.nest.append(nodes.total / Double(nodes.deliveries) * Self.microseconds)
+                measurement.limit.append(single.total / Double(single.deliveries) * Self.microseconds)
+            }
+            Progress.clear()
+            self.report.add(measurement)
+        }
+    }
+
+    // MARK: A node beside others
+
+    /// The processor time of a follower with subscribers, while the other nodes have subscribers too, or none.
+    func besideOthers(_ cluster: BenchCluster) async throws {
+        let own = self.subscribers / cluster.ports.count
+        var measurement = Measurement(
+            workload: "cluster",
+            parameters: "CPU of a node, \(own) subscribers at each",
+            unit: "ms",
+            nest: [],
+            limitName: "the same node and subscribers, none at the other nodes",
+            limit: [],
+            isTime: true,
+            wanted: "ratio at most 1.1"
+        )
+        for round in 0..<self.options.rounds {
+            Progress.show("\(measurement.parameters): round \(round + 1)")
+            let leader = try await cluster.leader()
+            let node = (leader + 1) % cluster.ports.count
+            for othersHave in [own, 0] {
+                let spread = cluster.ports.enumerated().map { ($1, $0 == node ? own : othersHave) }
+                let run = try await self.run(spread, cluster.ports[leader], 1) { await cluster.processorTimes }
+                let time = run.processor[node] * 1_000
+                if othersHave > 0 { measurement.nest.append(time) } else { measurement.limit.append(time) }
+            }
+        }
+        Progress.clear()
+        self.report.add(measurement)
+    }
+
+    // MARK: One, two and three nodes
+
+    /// The deliveries and commits of a second of processor time of the busiest node.
+    func byNodes() async throws {
+        var rates: [Int: (deliveries: [Double], commits: [Double])] = [:]
+        for count in [1, 2, 3] {
+            let cluster = try await BenchCluster(count, under: self.options.directory, on: self.group)
+            for round in 0..<self.options.rounds {
+                Progress.show("\(count) nodes: round \(round + 1)")
+                let leader = cluster.ports[try await cluster.leader()]
+                let spread = cluster.ports.map { ($0, self.subscribers / count) }
+                let run = try await self.run(spread, leader, 16) { await cluster.processorTimes }
+                rates[count, default: ([], [])].deliveries.append(Double(run.deliveries) / run.busiest)
+                let commits = try await self.run([], leader, 16, writes: 4_000) { await cluster.processorTimes }
+                rates[count]?.commits.append(Double(commits.writes) / commits.busiest)
+            }
+            await cluster.close()
+        }
+        Progress.clear()
+        for count in [1, 2, 3] {
+            guard let rate = rates[count], let one = rates[1] else { continue }
+            let figures = [
+                ("deliveries", rate.deliveries, one.deliveries, "about \(count) times"),
+                ("commits", rate.commits, one.commits, "about the same"),
+            ]
+            for (what, nest, limit, wanted) in figures {
+                self.report.add(
+                    Measurement(
+                        workload: "cluster",
+                        parameters: "\(what) a CPU second, \(count) node\(count == 1 ? "" : "s")",
+                        unit: "/s",
+                        nest: nest,
+                        limitName: "one node with a log",
+                        limit: limit,
+                        wanted: wanted
+                    )
+                )
+            }
+        }
+    }
+
+    private func run(
+        _ spread: [(Int, Int)],
+        _ leader: Int,
+        _ inFlight: Int,
+        writes: Int = Self.writes,
+        _ servers: () async -> [Double]
+    ) async throws -> ClusterSubscribers.Run {
+        let subscribers = try await ClusterSubscribers(
+            at: spread.map { (port: $0, count: $1) },
+            leader: leader,
+            on: self.group
+        )
+        let run = try await subscribers.run(writes: writes, inFlight: inFlight, servers)
+        try await subscribers.close()
+        return run
+    }
+}
