@@ -62,6 +62,12 @@ struct ClusterLag {
         guard let parent = receipt.firstInserted else { throw BenchError.nothingInserted }
         let loop = self.group.any()
         let arrivals = NIOLoopBoundBox.makeBoxSendingValue(Arrivals(), eventLoop: loop)
+        var subscribers: [(connection: BenchConnection, isLeader: Bool)] = []
+        for (port, isLeader) in [(ports[index], true), (ports[(index + 1) % ports.count], false)] {
+            let connection = try await BenchConnection.connect(host: "127.0.0.1", port: port, on: self.group)
+            try await connection.subscribe([BenchConnection.children(of: parent)], atLeast: receipt.revision)
+            subscribers.append((connection, isLeader))
+        }
         let finished = loop.makePromise(of: Arrivals.self)
         let send: @Sendable () -> Void = {
             let number = arrivals.value.sent.count
@@ -69,10 +75,7 @@ struct ClusterLag {
             arrivals.value.sent.append(.now)
             writer.send(Load.insertFrame(under: parent, id: UInt32(number + 2)))
         }
-        var connections = [writer]
-        for (port, isLeader) in [(ports[index], true), (ports[(index + 1) % ports.count], false)] {
-            let connection = try await BenchConnection.connect(host: "127.0.0.1", port: port, on: self.group)
-            try await connection.subscribe([BenchConnection.children(of: parent)], atLeast: receipt.revision)
+        for (connection, isLeader) in subscribers {
             try await connection.configure { handler in
                 handler.onFrame = { frame in
                     guard frame.type == MessageType.diff.rawValue else { return }
@@ -87,11 +90,10 @@ struct ClusterLag {
                     if arrivals.value.leader.count == count, arrivals.value.follower.count == count { send() }
                 }
             }
-            connections.append(connection)
         }
         loop.execute(send)
         let result = try await finished.futureResult.get()
-        for connection in connections { try await connection.close() }
+        for connection in subscribers.map(\.connection) + [writer] { try await connection.close() }
         return result
     }
 }
