@@ -110,6 +110,29 @@ import Testing
         try store.close()
     }
 
+    /// A record of a newer version, or with a kind or a note that this version does not know, changes nothing, and the
+    /// error says what to do.
+    @Test func recordsOfANewerVersionAreRefusedWithWhatToDo() throws {
+        let bytes = try self.nextRecord().bytes.all()
+        let before = try self.store.tableHash()
+        // The note of a session, as it begins.
+        var note = ByteWriter()
+        note.write(byte: 1)
+        note.write(varint: 3)
+        note.write(identifier: Identifier128(high: 3, low: 3))
+        let noteIndex = try #require(bytes.firstRange(of: note.bytes)).lowerBound
+        for (field, index) in [("version", 4), ("kind", 5), ("note", noteIndex)] {
+            var changed = bytes
+            changed[index] = 200
+            guard case .logDamaged(let text) = self.apply(try self.entry(changed)) else {
+                Issue.record("\(field)")
+                continue
+            }
+            #expect(text.contains("\(field): a newer nestd wrote it; install that version here too"))
+            #expect(try self.store.tableHash() == before)
+        }
+    }
+
     private func open(_ file: String, as name: String) throws -> Store {
         let path = "\(self.fixture.directory.path)/\(name)"
         Self.copy(file, to: path)

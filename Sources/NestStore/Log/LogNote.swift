@@ -97,7 +97,7 @@ package enum LogNote: Sendable {
                 isReplicated: try reader.byte("replicated") != 0
             )
             self = .leader(server, historyID: try reader.identifier("history id"))
-        default: throw DecodingFailure(.unsupported, "note")
+        default: throw DecodingFailure(.unsupported, "note: a newer nestd wrote it; install that version here too")
         }
     }
 }

@@ -181,7 +181,9 @@ package struct LogRecord: Sendable {
         guard try reader.byte("version") == Self.version else {
             throw DecodingFailure(.unsupported, "version: a newer nestd wrote it; install that version here too")
         }
-        guard let kind = Kind(rawValue: try reader.byte("kind")) else { throw DecodingFailure(.unsupported, "kind") }
+        guard let kind = Kind(rawValue: try reader.byte("kind")) else {
+            throw DecodingFailure(.unsupported, "kind: a newer nestd wrote it; install that version here too")
+        }
         self.kind = kind
         self.writer = Writer(
             node: try reader.identifier("node"),
