@@ -6,13 +6,15 @@ from figures import Figures, Row, amount, ratio, short, time
 from gnuplot import NEST, OTHER, PEERS
 from plot import Plot
 
+# Workloads that have plots of their own.
+OWN_PLOTS = ("scaling", "cluster")
 HIGHER, LOWER = "Longer bars are better.", "Shorter bars are better."
 PERCENTILES = ["p50", "p90", "p99", "p999"]
 HEAD = ["measurement", "nest", "other", "nest / other", "description of the other"]
 
 
 def throughput(figures: Figures) -> Plot:
-    rows = [row for row in figures.rows if not row.peer and is_rate(row) and row.other]
+    rows = [row for row in figures.rows if not row.peer and is_rate(row) and row.other and row.workload != "cluster"]
     caption = (
         "The rate of each workload and of its raw limit, per second, on a logarithmic scale. × is nest's rate divided by the "
         f"limit's. {HIGHER}"
@@ -51,7 +53,7 @@ def _bars(members: list[Row], colors: dict[str, str]) -> list[Bar]:
 def times(figures: Figures) -> Plot:
     rows = [
         row for row in figures.rows
-        if not row.peer and row.is_time and row.ratio and row.nest and row.workload != "scaling"
+        if not row.peer and row.is_time and row.ratio and row.nest and row.workload not in OWN_PLOTS
     ]
     plot = Plot(
         "times",
@@ -72,7 +74,7 @@ def times(figures: Figures) -> Plot:
 
 def latency(figures: Figures) -> Plot:
     rows = [
-        row for row in figures.rows if not row.peer and row.workload != "scaling" and all(map(row.latency.get, PERCENTILES))
+        row for row in figures.rows if not row.peer and row.workload not in OWN_PLOTS and all(map(row.latency.get, PERCENTILES))
     ]
     # The chart has only the longest list. The table has all of them.
     longest = next((row.parameters.split(" of ")[-1] for row in reversed(rows) if row.workload == "order"), "")

@@ -10,6 +10,7 @@ from html import escape
 from string import Template
 
 import gnuplot
+from cluster import cluster
 from figures import Figures, load
 from peers import main_plot, peer_latency, peer_memory, peer_rates
 from plot import Plot
@@ -22,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 def all_plots(figures: Figures) -> list[Plot]:
     return [
         main_plot(figures), throughput(figures), times(figures), latency(figures), *scaling_plots(figures), memory(figures),
+        cluster(figures),
         peer_rates(figures), peer_latency(figures), peer_memory(figures),
     ]
 

@@ -14,8 +14,8 @@ from figures import amount, load, ratio, short, time
 
 FIXTURE = pathlib.Path(__file__).resolve().parent / "fixture.jsonl"
 PLOTS = [
-    "main", "throughput", "times", "latency", "scaling", "scaling-each", "scaling-memory", "memory", "peers", "peer-latency",
-    "peer-memory",
+    "main", "throughput", "times", "latency", "scaling", "scaling-each", "scaling-memory", "memory", "cluster", "peers",
+    "peer-latency", "peer-memory",
 ]
 
 
