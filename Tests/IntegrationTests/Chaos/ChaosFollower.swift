@@ -6,7 +6,7 @@ import NestTestSupport
 /// Follows all changes with a series of clients. Each client resumes where the previous one ended.
 struct ChaosFollower {
     let name: String
-    let entrance: ChaosEntrance
+    let configuration: ClientConfiguration
     let ledger: ChaosLedger
     /// Whether the follower keeps its first client.
     let isSteady: Bool
@@ -18,7 +18,7 @@ struct ChaosFollower {
         var life = 0
         while !isComplete {
             life += 1
-            let client = NestClient(self.entrance.anywhere(&self.random))
+            let client = NestClient(self.configuration)
             try await client.connectAtLast()
             let eventsMax = self.isSteady ? Int.max : 1 + self.random.below(200)
             let end = try await self.follow("\(self.name).\(life)", since, eventsMax, client)

@@ -21,9 +21,9 @@ extension ChaosRun {
     mutating func writers(inPiece piece: Int) async -> [Participant] {
         var participants: [Participant] = []
         for number in 0...4 {
-            let entrance = await self.entrance(network: number == ChaosWorld.slow ? nil : number)
+            let configuration = await self.configuration(network: number == ChaosWorld.slow ? nil : number)
             let (name, isBulky) = ("w\(number) of \(piece)", number == 4)
-            let writer = ChaosWriter(name, entrance, self.ledger, isBulky: isBulky, self.fork())
+            let writer = ChaosWriter(name, configuration, self.ledger, isBulky: isBulky, self.fork())
             participants.append(Participant(name: name) { try await writer.run() })
         }
         return participants
@@ -86,7 +86,7 @@ extension ChaosRun {
         for number in 0..<4 {
             let follower = ChaosFollower(
                 name: "f\(number)",
-                entrance: await self.entrance(network: number),
+                configuration: await self.configuration(network: number),
                 ledger: self.ledger,
                 isSteady: number % 2 == 0,
                 random: self.fork()

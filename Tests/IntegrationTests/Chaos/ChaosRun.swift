@@ -17,8 +17,11 @@ struct ChaosRun {
     init(seed: UInt64, nodes: Int) async throws {
         self.random = SeededRandom(seed: seed)
         self.world = try await ChaosWorld.started(nodes, seed: seed)
-        var configuration = await self.world.nodes[0].server.configuration()
-        configuration.reconnectPauseMax = ChaosWorld.reconnectPauseMax
+        var configuration = await self.world.configuration(
+            network: nil,
+            session: Identifier128.random(using: &self.random)
+        )
+        configuration.requestTimeout = .seconds(50)
         self.observer = NestClient(configuration)
         var write = Write(name: "list", mutations: [ListModel.insert("list", under: ListModel.root)])
         let receipt = try await self.observer.transaction(
@@ -35,15 +38,10 @@ struct ChaosRun {
     /// Returns the sum of a statistic over all server processes.
     func total(_ statistic: String) async -> UInt64 { await self.ledger.statistics[statistic] ?? 0 }
 
-    /// Returns the addresses of a new client. The first two networks have random faults. The third stalls so long that
+    /// Returns the settings of a new client. The first two networks have random faults. The third stalls so long that
     /// the server's buffers fill and it must compute net diffs. The other clients connect directly.
-    mutating func entrance(network number: Int?) async -> ChaosEntrance {
-        await self.world.entrance(network: number, session: Identifier128.random(using: &self.random))
-    }
-
-    /// Returns the settings of a new client, which stays where it begins as long as that server runs.
     mutating func configuration(network number: Int?) async -> ClientConfiguration {
-        await self.entrance(network: number).anywhere(&self.random)
+        await self.world.configuration(network: number, session: Identifier128.random(using: &self.random))
     }
 
     mutating func fork() -> SeededRandom { SeededRandom(seed: self.random.next()) }

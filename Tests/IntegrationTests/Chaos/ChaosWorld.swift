@@ -71,18 +71,19 @@ struct ChaosWorld: Sendable {
 
     // MARK: Clients
 
-    /// Returns the settings of clients behind a network; `nil`, or a number that no network has: with direct
-    /// connections.
-    func entrance(network: Int?, session: Identifier128) async -> ChaosEntrance {
+    /// Returns the settings of a client behind a network; `nil`, or a number that no network has: with direct
+    /// connections. The client knows all servers, and begins at a random one.
+    func configuration(network: Int?, session: Identifier128) async -> ClientConfiguration {
         var configuration = await self.nodes[0].server.configuration(session: session, requestTimeout: .seconds(4))
         configuration.connectTimeout = .seconds(2)
         configuration.reconnectPauseMax = Self.reconnectPauseMax
-        var ports: [Int] = []
+        configuration.endpoints = []
         for node in self.nodes {
             let proxy = network.flatMap { node.networks.indices.contains($0) ? node.networks[$0] : nil }
-            if let proxy { ports.append(await proxy.port) } else { ports.append(await node.server.port) }
+            let port = if let proxy { await proxy.port } else { await node.server.port }
+            configuration.endpoints.append(ServerAddress(host: "127.0.0.1", port: port))
         }
-        return ChaosEntrance(configuration: configuration, ports: ports)
+        return configuration
     }
 
     // MARK: Faults
@@ -111,18 +112,5 @@ struct ChaosWorld: Sendable {
         for node in self.nodes {
             for proxy in node.networks + [node.peers, node.log].compactMap({ $0 }) { await proxy.stop() }
         }
-    }
-}
-
-/// The addresses of all servers behind one network, and the settings of a client there.
-struct ChaosEntrance: Sendable {
-    fileprivate(set) var configuration: ClientConfiguration
-    fileprivate let ports: [Int]
-
-    /// Returns settings for a client that begins at a random server.
-    func anywhere(_ random: inout SeededRandom) -> ClientConfiguration {
-        var configuration = self.configuration
-        configuration.port = self.ports[random.below(self.ports.count)]
-        return configuration
     }
 }

@@ -7,7 +7,7 @@ import NestTestSupport
 /// key, a write whose outcome is unknown.
 actor ChaosWriter {
     let name: String
-    private let entrance: ChaosEntrance
+    private let configuration: ClientConfiguration
     private let ledger: ChaosLedger
     private var random: SeededRandom
     /// Whether the writer writes only long notes.
@@ -17,13 +17,13 @@ actor ChaosWriter {
 
     init(
         _ name: String,
-        _ entrance: ChaosEntrance,
+        _ configuration: ClientConfiguration,
         _ ledger: ChaosLedger,
         isBulky: Bool,
         _ random: SeededRandom
     ) {
         self.name = name
-        self.entrance = entrance
+        self.configuration = configuration
         self.ledger = ledger
         self.isBulky = isBulky
         self.random = random
@@ -33,7 +33,7 @@ actor ChaosWriter {
         for life in 1... {
             guard await !self.ledger.isStopping || self.open != nil else { break }
             // Short timeouts leave writes with unknown outcome.
-            var configuration = self.entrance.anywhere(&self.random)
+            var configuration = self.configuration
             configuration.requestTimeout = .milliseconds(self.isBulky ? 4_000 : [60, 300, 4_000][self.random.below(3)])
             let client = NestClient(configuration)
             try await client.connectAtLast()
