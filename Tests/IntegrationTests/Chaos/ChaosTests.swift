@@ -24,7 +24,7 @@ extension ProcessTests {
         @Test(arguments: sizes) func everyPromiseIsKept(nodes: Int) async throws {
             let environment = Self.environment
             let seed = environment["NEST_CHAOS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 1...1_000_000)
-            let seconds = environment["NEST_CHAOS_SECONDS"].flatMap(Int.init) ?? 10
+            let seconds = environment["NEST_CHAOS_SECONDS"].flatMap(Int.init) ?? (nodes == 1 ? 10 : 8)
             print("chaos: NEST_CHAOS_SEED=\(seed) NEST_CHAOS_SECONDS=\(seconds) NEST_CHAOS_NODES=\(nodes)")
             let pieces = max(2, (seconds + Self.pieceSecondsMax - 1) / Self.pieceSecondsMax)
             var run = try await ChaosRun(seed: seed, nodes: nodes)
