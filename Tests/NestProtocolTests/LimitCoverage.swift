@@ -77,6 +77,14 @@ enum LimitCoverage {
         "clientQueueBytesHardMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],
         "serverAddressesMax": ["aListIsRefusedWithThePartThatIsWrong"],
         "leaderWaitSeconds": ["withoutALeaderARequestFailsAfterTheLimit"],
+        // Nodes of a cluster
+        "logRingBytes": ["aFollowerThatReadsSlowlyFallsBehind", "theRingHasTheNewestRecordsWithoutAGap"],
+        "revisionWaitSeconds": ["theLeaderWaitsTooAndSaysWhatToDo"],
+        "forwardWaitSeconds": ["aWriteFailsAfterTheWaitForALeader"],
+        "peerFrameBytesMax": ["theLargestRequestOfAClientIsForwarded"],
+        "peerRequestsInFlightMax": ["aNodeHasMoreRequestsInFlightThanAClient"],
+        "peerTransfersMax": ["importsOfANodeAreLimited"],
+        "peerHandshakesMax": ["nodesFindAPlaceAtAFullLeader"],
         // Transfers
         "spoolBytesMax": ["aReservationReturnsItsBytes"],
         "readTransactionSecondsMax": ["backgroundReadsEndAfterTheReadDeadline", "readsEndAtTheDeadline"],
@@ -117,6 +125,7 @@ enum LimitCoverage {
         "logAnswerSeconds": "an input of the engine means that the time is over; tests send it without waiting",
         "logRecordBytesMax": "needs two gigabytes of changes in one commit",
         "nodeLagSecondsMax": "needs a log that does not answer for ten seconds",
+        "peerPortsMax": "needs a hundred thousand clients that write",
         "snapshotsKept": "needs three snapshots of a log, each of 64 megabytes or a day later",
         "snapshotAbandonedSeconds": "needs an upload that stopped an hour ago",
     ]

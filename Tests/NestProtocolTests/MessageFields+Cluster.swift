@@ -44,3 +44,57 @@ extension VerifyCluster: DescribedMessage {}
 extension ClusterMark: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue { ["position": .integer(self.position)] }
 }
+
+extension MoveLeader: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["node": .string(self.node)] }
+}
+
+extension DrainNode: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["drains": .bool(self.drains)] }
+}
+
+/// The fields of the messages between nodes.
+extension Follow: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["position": .integer(self.position), "chain": .string(self.chain.hex)]
+    }
+}
+
+extension Record: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "position": .integer(self.position), "chain": .string(self.chain.hex),
+            "bytes": .string(Hex.text(self.bytes)),
+        ]
+    }
+}
+
+extension LogHead: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["epoch": .integer(self.epoch), "position": .integer(self.position)]
+    }
+}
+
+extension LogBehind: DescribedMessage {}
+
+extension PeerOpen: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "port": .integer(Int64(self.port)), "session": .string(self.session.hex),
+            "token": .integer(Int64(self.token)),
+        ]
+    }
+}
+
+extension PeerClose: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["port": .integer(Int64(self.port))] }
+}
+
+extension PeerRequest: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "port": .integer(Int64(self.port)), "group": .integer(Int64(self.group)), "isAgain": .bool(self.isAgain),
+            "request": .integer(Int64(self.request)), "body": .string(Hex.text(self.bytes)),
+        ]
+    }
+}

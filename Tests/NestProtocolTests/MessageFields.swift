@@ -155,7 +155,7 @@ extension JSONValue {
 
 extension Hello: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        [
+        var fields: [String: JSONValue] = [
             "clientName": .string(self.clientName), "features": .string(Hex.text(self.features.rawValue)),
             "session": .string(self.session.hex), "expectedHistory": JSONValue(key: self.expectedHistory),
             "expectedModelHash": self.expectedModelHash.map { .string(Hex.text($0)) } ?? .null,
@@ -163,6 +163,10 @@ extension Hello: DescribedMessage {
                 ["number": .integer(Int64(token.number)), "secret": JSONValue(secret: token.secret)]
             } ?? .null,
         ]
+        if let peer {
+            fields["peer"] = ["node": .string(peer.node.hex), "secret": JSONValue(secret: peer.secret)]
+        }
+        return .object(fields)
     }
 }
 

@@ -18,9 +18,12 @@ import NestModel
     }
 
     @Test func controlFramesAndTransferFramesAreNotRequests() {
-        let others: Set<MessageType> = [.hello, .goAway, .ping, .pong, .cancel, .credit, .subtreeChunk, .subtreeEnd]
+        let others: Set<MessageType> = [
+            .hello, .goAway, .ping, .pong, .cancel, .credit, .subtreeChunk, .subtreeEnd, .follow, .peerOpen, .peerClose,
+            .peerRequest,
+        ]
         for type in MessageType.allCases { #expect(!(type.request != nil && others.contains(type)), "\(type)") }
-        #expect(RequestKind.all.count == 29)
+        #expect(RequestKind.all.count == 31)
     }
 
     @Test func writesNeedTheWriteRoleAndAdminRequestsTheWholeStore() {

@@ -9,7 +9,7 @@ import Testing
     /// Bytes in use must not change: a changed vector needs a new version. Change the pin of a version only before its
     /// release, or if vectors were only added.
     private static let pins: [UInt8: String] = [
-        1: "d9e3a74628412e24"
+        1: "0ce6adbbbb38b116"
     ]
 
     @Test func vectorsOfAProtocolVersionDoNotChange() throws {

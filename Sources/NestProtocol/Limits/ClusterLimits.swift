@@ -65,6 +65,9 @@ public struct ClusterLimits: Sendable {
     @Bound(.refused, "Time that a write waits at a follower for a leader; then it fails with LOG_UNAVAILABLE")
     public var forwardWaitSeconds = 10
 
+    @Bound(.closed, "Bytes of the body of a frame of a node; the largest request of a client fits")
+    public var peerFrameBytesMax = (1 << 20) + 64
+
     @Bound(.waits, "Requests in flight that a node forwards to another; more are not read until some are answered")
     public var peerRequestsInFlightMax = 1_024
 
@@ -73,6 +76,9 @@ public struct ClusterLimits: Sendable {
 
     @Bound(.closed, "Ports that a node has at another, one for each of its clients that write")
     public var peerPortsMax = 100_000
+
+    @Bound(.refused, "Connections without a slot of a full node that may still send HELLO, because they may be nodes")
+    public var peerHandshakesMax = 8
 
     init() {}
 }

@@ -42,13 +42,13 @@ package struct Record: Message, Equatable {
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
         self.position = Int64(try reader.varint("position"))
         self.chain = try reader.identifier("chain")
-        self.bytes = [UInt8](try reader.raw(count: reader.remaining, "bytes"))
+        self.bytes = try reader.lengthPrefixed("bytes")
     }
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(position: self.position)
         writer.write(identifier: self.chain)
-        writer.write(raw: self.bytes)
+        writer.write(lengthPrefixed: self.bytes)
     }
 }
 
@@ -156,7 +156,7 @@ package struct PeerRequest: Message, Equatable {
         self.group = try reader.varint("group")
         self.isAgain = try reader.byte("flags") & 1 != 0
         self.request = try reader.byte("request")
-        self.bytes = [UInt8](try reader.raw(count: reader.remaining, "body"))
+        self.bytes = try reader.lengthPrefixed("body")
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -164,7 +164,7 @@ package struct PeerRequest: Message, Equatable {
         writer.write(varint: self.group)
         writer.write(byte: self.isAgain ? 1 : 0)
         writer.write(byte: self.request)
-        writer.write(raw: self.bytes)
+        writer.write(lengthPrefixed: self.bytes)
     }
 }
 

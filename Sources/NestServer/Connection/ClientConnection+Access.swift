@@ -18,6 +18,7 @@ extension ClientConnection {
     func admit(_ hello: Hello) {
         self.session.clientName = LogText.printable(hello.clientName)
         if let peer = hello.peer { return self.admit(peer, hello) }
+        guard !self.slot.isWaiting else { return self.finishWithoutSlot() }
         let address = LoginPenalties.key(self.context?.remoteAddress)
         switch self.server.access.authenticate(hello.token, from: address, now: .now()) {
         case .granted(let access):

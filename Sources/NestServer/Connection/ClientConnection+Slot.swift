@@ -13,12 +13,15 @@ extension ClientConnection {
             oldest.evict()
             entry = self.slot.take(from: self.server.limiter)
         }
-        switch entry {
-        case .served: break
-        case .full: self.finishBusy("the server has its maximum number of connections: try again later")
-        case .addressFull:
-            self.finishBusy("the server has its maximum number of connections from your address: try again later")
-        }
+        guard entry != .served else { return }
+        // A full leader must still let the nodes in whose clients write.
+        if self.server.peers != nil, self.slot.wait(for: self.server.limiter) { return }
+        self.finishWithoutSlot(isOfAddress: entry == .addressFull)
+    }
+
+    func finishWithoutSlot(isOfAddress: Bool = false) {
+        let whose = isOfAddress ? " from your address" : ""
+        self.finishBusy("the server has its maximum number of connections\(whose): try again later")
     }
 
     /// Whether a new connection may evict this one: its HELLO has not arrived or had a wrong token, or the connection

@@ -7,6 +7,8 @@ package struct ConnectionSlot: Sendable {
     package private(set) var addressText = ""
     /// Whether the connection holds a slot.
     package private(set) var isHeld = false
+    /// Whether the connection has none, and waits for HELLO because it may be another node's.
+    package private(set) var isWaiting = false
 
     package init() {}
 
@@ -22,8 +24,18 @@ package struct ConnectionSlot: Sendable {
         return entry
     }
 
+    /// Waits for HELLO without a slot. Returns whether the limiter allows it.
+    package mutating func wait(for limiter: ConnectionLimiter) -> Bool {
+        self.isWaiting = limiter.mayWait()
+        return self.isWaiting
+    }
+
     /// Releases the slot. Later calls do nothing.
     package mutating func leave(_ limiter: ConnectionLimiter) {
+        if self.isWaiting {
+            self.isWaiting = false
+            limiter.stopWaiting()
+        }
         guard self.isHeld else { return }
         self.isHeld = false
         limiter.leave(self.address)

@@ -38,8 +38,10 @@ package struct InboundReader: Sendable {
     /// Drops the bytes that are not handled yet.
     package mutating func removeAll() { self.buffer = ByteBuffer() }
 
-    /// Accepts frames as large as the protocol allows from now on.
-    package mutating func acceptLargeFrames() { self.decoder.bodyBytesMax = Limits.frameBytesMax }
+    /// Accepts frames as large as the protocol allows from now on. Never lowers the limit again.
+    package mutating func acceptLargeFrames(bytesMax: Int = Limits.frameBytesMax) {
+        self.decoder.bodyBytesMax = max(self.decoder.bodyBytesMax, bytesMax)
+    }
 
     // MARK: Handling
 

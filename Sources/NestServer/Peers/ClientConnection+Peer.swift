@@ -16,6 +16,7 @@ extension ClientConnection {
         }
         self.session.access = .node
         self.machine.admitPeer()
+        self.inbound.acceptLargeFrames(bytesMax: Limits.peerFrameBytesMax)
         self.peer = PeerState(node: peer.node)
         self.loop.peers.add(self)
         // Nodes do not count as clients.
@@ -32,11 +33,10 @@ extension ClientConnection {
 
     /// PEER_OPEN. It has no reply: a wrong one ends the connection.
     func open(_ message: PeerOpen) {
-        guard let peer = self.peer else { preconditionFailure("the state machine lets only nodes open ports") }
-        guard peer.ports[message.port] == nil else {
+        guard self.peer?.ports[message.port] == nil else {
             return self.fail(NestError(.protocolViolation, "the port \(message.port) is open already"))
         }
-        guard peer.ports.count < Limits.peerPortsMax else {
+        guard let count = self.peer?.ports.count, count < Limits.peerPortsMax else {
             return self.fail(NestError(.limitExceeded, "a node has at most \(Limits.peerPortsMax) ports"))
         }
         let connection = self.loop.makeConnectionID()
@@ -71,7 +71,7 @@ extension ClientConnection {
         self.outbox.append(.disconnected(port.connection))
     }
 
-    /// Ends ports that the engine has ended, or ends in this turn. Returns their requests, which the caller must refuse.
+    /// Ends ports that the engine has ended or is about to. Returns the requests that the caller must refuse.
     func endPorts(_ error: NestError, where isEnded: (PeerPorts.Port) -> Bool) -> [UInt32] {
         let ports = self.peer?.ports.refuse(error, where: isEnded) ?? []
         var requests: [UInt32] = []
@@ -104,7 +104,7 @@ extension ClientConnection {
         self.settle()
     }
 
-    /// Tells the engine that all ports are gone, because the connection ends.
+    /// Reports the end of all ports to the engine, because the connection ends.
     func endPeer() {
         guard let peer = self.peer, let peers = self.server.peers else { return }
         self.peer = nil
@@ -136,20 +136,20 @@ extension ClientConnection {
 
     /// Takes a request of a client of the other node.
     private func take(_ message: PeerRequest, id: UInt32) throws(NestError) {
-        guard let port = self.peer?.ports[message.port] else {
+        guard let access = self.peer?.ports[message.port]?.access else {
             throw NestError(.invalid, "the port \(message.port) is not open: send PEER_OPEN first")
         }
-        if let refusal = port.refusal { throw refusal }
+        if let refusal = self.peer?.ports[message.port]?.refusal { throw refusal }
         guard let type = MessageType(rawValue: message.request), type.isForwarded, let kind = type.request else {
             throw WireError.unsupportedMessage(message.request).nestError
         }
-        try port.access.check(kind)
+        try access.check(kind)
         let origin = PeerPorts.Origin(port: message.port, group: message.group, isAgain: message.isAgain)
         let body = ByteBuffer(bytes: message.bytes)
         do throws(WireError) {
             if type == .importSubtree {
                 let request = try ImportSubtree(body: body).request
-                guard self.startUpload(id: id, request, access: port.access) else { return }
+                guard self.startUpload(id: id, request, access: access) else { return }
                 self.peer?.ports.beginImport(id, from: origin)
             } else if let request = try EngineRequest(type: type, body: body) {
                 self.submit(request, from: origin, id: id, byteCount: body.readableBytes)
@@ -164,11 +164,11 @@ extension ClientConnection {
 
     /// Passes a client's request to the engine, as the port's.
     func submit(_ request: EngineRequest, from origin: PeerPorts.Origin, id: UInt32, byteCount: Int = 0) {
-        guard let port = self.peer?.ports[origin.port] else { return }
+        guard let connection = self.peer?.ports[origin.port]?.connection else { return }
         self.peer?.ports.begin(id, port: origin.port)
         self.quota.begin(id, byteCount: byteCount, isResult: request.asksForResult)
         let forwarded = EngineRequest.forwarded(request, group: origin.group, isAgain: origin.isAgain)
-        self.outbox.append(.request(port.connection, requestID: id, forwarded))
+        self.outbox.append(.request(connection, requestID: id, forwarded))
     }
 
     // MARK: Records
@@ -232,9 +232,10 @@ extension ByteBuffer {
         self.init()
         for entry in entries {
             let (position, chain) = (entry.position.position, entry.position.chain.rawValue)
-            for index in 0..<entry.bytes.partCount {
-                let record = Record(position: position, chain: chain, bytes: try entry.bytes.part(index))
-                let flags: Frame.Flags = index == entry.bytes.partCount - 1 ? [] : .more
+            for start in stride(from: 0, to: max(entry.bytes.count, 1), by: Limits.chunkBytes) {
+                let end = min(start + Limits.chunkBytes, entry.bytes.count)
+                let record = Record(position: position, chain: chain, bytes: try entry.bytes.bytes(start..<end))
+                let flags: Frame.Flags = end == entry.bytes.count ? [] : .more
                 self.writeFrame(type: .record, flags: flags, id: id, body: record.body)
             }
         }

@@ -5,9 +5,10 @@ struct PeerServices: Sendable {
     /// The secret that other nodes present to this one.
     let secret: TokenSecret
     let registry = PeerRegistry()
-    let feed = RecordFeed()
+    let feed: RecordFeed
 
-    init(secret: TokenSecret) {
+    init(secret: TokenSecret, ringBytes: Int) {
         self.secret = secret
+        self.feed = RecordFeed(ringBytes: ringBytes)
     }
 }

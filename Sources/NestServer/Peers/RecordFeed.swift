@@ -18,7 +18,12 @@ final class RecordFeed: Sendable {
         var followers: [ConnectionID: ConnectionLoop] = [:]
     }
 
+    private let ringBytes: Int
     private let state = NIOLockedValueBox(State())
+
+    init(ringBytes: Int) {
+        self.ringBytes = ringBytes
+    }
 
     // MARK: The engine's side
 
@@ -29,7 +34,7 @@ final class RecordFeed: Sendable {
         guard !events.isEmpty else { return }
         let followers = self.state.withLockedValue { state -> [ConnectionLoop] in
             let before = (state.epoch, state.ring?.last)
-            Self.take(events, &state)
+            self.take(events, &state)
             return before == (state.epoch, state.ring?.last) ? [] : Array(state.followers.values)
         }
         guard !followers.isEmpty else { return }
@@ -39,7 +44,7 @@ final class RecordFeed: Sendable {
         }
     }
 
-    private static func take(_ events: [ReplicaEvent], _ state: inout State) {
+    private func take(_ events: [ReplicaEvent], _ state: inout State) {
         var position: LogPosition?
         for event in events {
             switch event {
@@ -57,7 +62,7 @@ final class RecordFeed: Sendable {
             }
         }
         guard let position else { return }
-        if state.ring == nil { state.ring = RecordRing(after: position) }
+        if state.ring == nil { state.ring = RecordRing(after: position, bytesMax: self.ringBytes) }
         state.ring?.advance(to: position)
     }
 

@@ -1,6 +1,5 @@
 import DequeModule
 import NestModel
-import NestProtocol
 import NestStore
 
 /// The newest records of the log, without a gap, up to a number of bytes.
@@ -21,7 +20,7 @@ struct RecordRing: Sendable {
     private var base: LogPosition
 
     /// `base`: the first record that is appended comes behind it.
-    init(after base: LogPosition, bytesMax: Int = Limits.logRingBytes) {
+    init(after base: LogPosition, bytesMax: Int) {
         self.base = base
         self.bytesMax = bytesMax
     }

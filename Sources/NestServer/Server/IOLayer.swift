@@ -25,7 +25,7 @@ final class IOLayer: Sendable {
     init(_ configuration: ServerConfiguration, _ replica: ReplicaSession?, logger: Logger) {
         self.configuration = configuration
         self.replica = replica
-        self.peers = replica.map { PeerServices(secret: $0.log.secret) }
+        self.peers = replica.map { PeerServices(secret: $0.log.secret, ringBytes: configuration.logRingBytes) }
         self.logger = logger
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoopCount)
         let eventLoops = Array(self.group.makeIterator())

@@ -43,6 +43,8 @@ package struct ServerConfiguration: Sendable {
     package var eventLoopCount = max(1, min(4, System.coreCount - 1))
     /// Called on the engine's thread, which waits for it. For tests.
     package var onEngineStage: (@Sendable (EngineStage, [EngineInput]) -> Void)?
+    /// The bytes of the newest records that a leader keeps for its followers.
+    package var logRingBytes = Limits.logRingBytes
     /// The kernel's buffer for a connection's output; `nil` leaves it to the kernel.
     package var socketSendBytes: Int?
 

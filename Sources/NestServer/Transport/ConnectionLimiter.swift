@@ -12,6 +12,8 @@ package final class ConnectionLimiter: Sendable {
         /// Accepted and not yet closed.
         var open = 0
         var served = 0
+        /// Connections that wait for HELLO without a slot.
+        var waiting = 0
         var byAddress: [AddressKey: Int] = [:]
         /// Called once when the listener may accept again.
         var resume: (@Sendable () -> Void)?
@@ -77,6 +79,18 @@ package final class ConnectionLimiter: Sendable {
             state.byAddress[address] = count > 1 ? count - 1 : nil
         }
     }
+
+    /// Lets a connection without a slot wait for HELLO: it may be another node of the cluster, which needs none. If it
+    /// returns true, `stopWaiting` must follow.
+    package func mayWait() -> Bool {
+        self.state.withLockedValue { state in
+            guard state.waiting < Limits.peerHandshakesMax else { return false }
+            state.waiting += 1
+            return true
+        }
+    }
+
+    package func stopWaiting() { self.state.withLockedValue { $0.waiting -= 1 } }
 
     /// Counts a connection that the listener has accepted. It holds a descriptor until `closed`.
     package func accepted() {

@@ -12,6 +12,8 @@ final class ScriptedLog: ClusterLog, SharedLog {
         /// Parts of the snapshots, packed, by their position.
         var parts: [Int64: [[UInt8]]] = [:]
         var epoch: Int64 = 1
+        /// The node that leads.
+        var leader: LogNode?
         var doubt = false
         var server = LogServer(timeline: 1, isReplicated: false)
         /// How many questions for a part fail from now on.
@@ -66,7 +68,7 @@ final class ScriptedLog: ClusterLog, SharedLog {
                 head: state.entries[state.entries.count - 1].position,
                 base: 0,
                 epoch: state.epoch,
-                leader: nil,
+                leader: state.leader,
                 isLeaderSessionGone: false,
                 doubt: state.doubt,
                 chainAtPosition: state.entries.first { $0.position.position == position }?.position.chain
@@ -105,6 +107,7 @@ final class ScriptedLog: ClusterLog, SharedLog {
     func claim(isSessionGone: Bool) throws(LogFailure) -> Int64? {
         self.withState { state in
             state.epoch += 1
+            state.leader = self.node
             return state.epoch
         }
     }
