@@ -226,8 +226,10 @@ final class ConnectionLoop: Sendable {
     }
 
     /// Sends the clients to other servers: their connections end when what they have asked is answered. `kept`: stays.
+    /// The links of other nodes stay too: they end their streams when this node no longer leads.
     func sendOn(_ reason: DrainReason, except kept: ConnectionID?) {
-        for connection in self.connections where connection.isReady && connection.id != kept {
+        for connection in self.connections
+        where connection.isReady && connection.id != kept && connection.peer == nil {
             connection.drain(reason)
         }
     }
