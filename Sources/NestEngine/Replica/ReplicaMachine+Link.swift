@@ -68,7 +68,7 @@ extension ReplicaMachine {
                 self.readThrough == self.state.position.position
             else { return nil }
         } else {
-            guard leader == nil || now >= self.followAt else { return nil }
+            guard leader == nil || now >= self.unlistedUntil else { return nil }
             // There is nothing to end.
             if leader == nil, self.followed == nil { return nil }
         }
@@ -79,7 +79,9 @@ extension ReplicaMachine {
 
     mutating func followed(_ leader: Leader?, _ isListed: Bool, _ now: Int64) {
         guard leader != nil else { return }
-        self.followAt = now + (isListed ? self.timing.follow : self.timing.check)
-        if !isListed { self.followed = nil }
+        self.followAt = now + self.timing.follow
+        guard !isListed else { return }
+        self.followed = nil
+        self.unlistedUntil = now + self.timing.check
     }
 }

@@ -196,6 +196,8 @@ package struct ReplicaMachine: Sendable {
     /// Whether the link must be given its leader again, when what it lacks has been read in the log.
     var mustFollowAgain = false
     var followAt: Int64 = 0
+    /// The leader is not asked for before, because the log did not list it.
+    var unlistedUntil: Int64 = 0
     /// Whether the log has been read to its end since the link lacked something.
     var hasReadToEnd = false
     /// A head of the log that the store has not reached, and since when.

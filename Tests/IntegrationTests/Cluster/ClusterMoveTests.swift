@@ -70,9 +70,24 @@ extension ProcessTests {
                 try await self.asking(first) { try await $0.drain() }
                 #expect(try await world.leader() == "b")
                 try await second.insert("after")
+                try await self.checkDrained(first, second)
+                try await self.asking(first) { try await $0.drain(false) }
                 while !results.state.titles.values.contains("after") { _ = try await changes.next() }
             }
             await reader.close()
+            try await first.shows(["after", "before"])
+            try await second.terminate()
+            #expect(try await world.leader(after: "b") == "a")
+            try await first.terminate()
+        }
+
+        private func checkDrained(_ first: ServerProcess, _ second: ServerProcess) async throws {
+            // The subscription has ended, although its client connects again and again.
+            try await self.asking(first) { client in
+                _ = try await waitFor("the end of the subscription") {
+                    try await client.clients().allSatisfy { $0.subscriptions == 0 } ? true : nil
+                }
+            }
             // It still serves operators, and is not given the lead.
             try await self.asking(first) { client in
                 let status = try await client.cluster()
@@ -90,12 +105,6 @@ extension ProcessTests {
                 }
                 #expect(refused != nil)
             }
-
-            try await self.asking(first) { try await $0.drain(false) }
-            try await first.shows(["after", "before"])
-            try await second.terminate()
-            #expect(try await world.leader(after: "b") == "a")
-            try await first.terminate()
         }
 
         /// Asks a node itself, as an operator.

@@ -60,31 +60,44 @@ import Testing
     }
 
     @Test func aResumePointOfAnotherHistoryDoesNotWait() throws {
-        let reader = try self.fixture.connect(session: 2, to: self.fixture.follower)
         let point = ResumePoint(historyID: Identifier128(high: 1, low: 1), revision: Revision(1_000))
-        let reply = try self.fixture.send(reader, .subscribe(self.rows, resume: point, atLeast: Revision(0))).reply
-        guard case .subscribed(_, .snapshot, let reason, _)? = reply else {
-            Issue.record("no snapshot: \(String(describing: reply))")
+        let id = try self.ask(self.fixture.follower, .subscribe(self.rows, resume: point, atLeast: Revision(0)))
+        guard case .subscribed(_, .snapshot, let reason, _)? = self.reply(to: id) else {
+            Issue.record("no snapshot: \(String(describing: self.reply(to: id)))")
             return
         }
         #expect(!reason.isEmpty)
     }
 
     @Test func aSubscriptionToChangesWaitsForItsRevision() throws {
-        let reader = try self.fixture.connect(session: 2, to: self.fixture.follower)
-        let since = ResumePoint(historyID: self.fixture.follower.engine!.historyID, revision: try self.written("one"))
-        let waiting = try self.fixture.send(reader, .subscribeChanges(since: since, place: 0, entities: []))
+        let follower = self.fixture.follower
+        let since = ResumePoint(historyID: follower.engine!.historyID, revision: try self.written("one"))
+        let waiting = try self.ask(follower, .subscribeChanges(since: since, place: 0, entities: []))
         // The largest number of the wire is no revision to add one to.
         let last = ResumePoint(historyID: since.historyID, revision: Revision(UInt64.max))
-        let never = try self.fixture.send(reader, .subscribeChanges(since: last, place: 1, entities: []))
-        #expect(waiting.reply == nil && never.reply == nil)
+        let never = try self.ask(follower, .subscribeChanges(since: last, place: 1, entities: []))
+        #expect(self.reply(to: waiting) == nil && self.reply(to: never) == nil)
         try self.fixture.run()
-        guard case .subscribed? = reader.replies[waiting.id] else {
-            Issue.record("\(String(describing: reader.replies[waiting.id]))")
+        guard case .subscribed? = self.reply(to: waiting) else {
+            Issue.record("\(String(describing: self.reply(to: waiting)))")
             return
         }
         try self.time(Limits.revisionWaitSeconds + 2)
-        #expect(reader.replies[never.id]?.error?.code == .revisionNotReached)
+        #expect(self.reply(to: never)?.error?.code == .revisionNotReached)
+    }
+
+    /// Sends a request on a connection of its own.
+    private func ask(_ node: SimulatedNode, _ request: EngineRequest) throws -> ConnectionID {
+        let id = ConnectionID(900 + UInt64(self.fixture.effects.count))
+        let session = Identifier128(high: 8, low: id.rawValue)
+        try node.perform([.connected(id, session: session, scope: .everything)])
+        try node.perform([.request(id, requestID: 1, request)])
+        return id
+    }
+
+    private func reply(to id: ConnectionID) -> EngineReply? {
+        for case .reply(id, _, let reply) in self.fixture.effects { return reply }
+        return nil
     }
 
     /// A leader that was frozen may not know that another one leads.
@@ -146,13 +159,12 @@ import Testing
         let reader = try self.fixture.connect(session: 2, to: self.fixture.leader)
         let fetch = try self.fixture.send(reader, .fetch(self.rows, atLeast: .newest))
         let point = ResumePoint(historyID: self.fixture.leader.engine!.historyID, revision: Revision(0))
-        let other = try self.fixture.connect(session: 3, to: self.fixture.leader)
-        let subscribe = try self.fixture.send(other, .subscribe(self.rows, resume: point, atLeast: .newest))
-        #expect(fetch.reply == nil && subscribe.reply == nil)
+        #expect(fetch.reply == nil && self.questions == [1])
+        let subscriber = try self.ask(self.fixture.leader, .subscribe(self.rows, resume: point, atLeast: .newest))
         try self.answer(1, self.fixture.leader, .success(self.fixture.log.head.position))
-        #expect(reader.replies[fetch.id] != nil && other.replies[subscribe.id] == nil)
+        #expect(reader.replies[fetch.id] != nil && self.reply(to: subscriber) == nil && self.questions == [2])
         try self.answer(2, self.fixture.leader, .success(self.fixture.log.head.position))
-        #expect(other.replies[subscribe.id] != nil && self.questions.isEmpty)
+        #expect(self.reply(to: subscriber) != nil && self.questions.isEmpty)
     }
 
     @Test func withoutTheLogTheNewestStateIsRefused() throws {
@@ -174,11 +186,12 @@ import Testing
         let client = try single.connect(session: 1)
         try single.write(client, [EngineFixture.insert("one")])
         #expect(try self.titles(try single.ask(client, .fetch(self.rows, atLeast: .newest))) == 1)
-        guard case .subscribed? = try Optional(single.ask(client, .subscribe(self.rows, resume: nil, atLeast: .newest)))
-        else {
-            Issue.record("not subscribed")
-            return
-        }
+        let id = ConnectionID(900)
+        let effects = try single.perform([
+            .connected(id, session: Identifier128(high: 8, low: 1), scope: .everything),
+            .request(id, requestID: 1, .subscribe(self.rows, resume: nil, atLeast: .newest)),
+        ])
+        #expect(effects.contains { if case .reply(id, _, .subscribed) = $0 { true } else { false } })
         let ahead = try single.ask(client, .fetch(self.rows, atLeast: Revision(100))).error
         #expect(ahead?.code == .revisionNotReached, "a single node does not wait")
     }
