@@ -116,6 +116,7 @@ package final class Engine {
                     self.forwardWaiting(replica, replica.takeOvertaken(), &later, &effects)
                 }
             }
+            if let replica { self.performReleased(replica, now: now, &effects) }
             answeredByStandby?().remove(from: &later, &effects)
             var next = later.startIndex
             while next < later.endIndex {
@@ -303,14 +304,28 @@ package final class Engine {
         case .read(let id, let outcome): self.queries.requests.take(id, outcome, now: now, &effects)
         case .request(let id, let requestID, let request):
             guard let connection = self.connections[id] else { return self.counters.requests += 1 }
-            if let replica, self.hold(input, of: id, replica) { return }
-            if self.scopes.hasBacklog, self.scopes.hold(connection.scope, input) { return }
-            self.counters.requests += 1
-            if self.admission.mustWait(request, connection) {
-                self.admission.enqueue(request, requestID, connection)
-            } else {
-                self.answer(request, requestID, connection, now: now, &effects)
-            }
+            if let replica, self.hold(request, requestID, connection, replica) { return }
+            self.perform(request, requestID, connection, now: now, &effects)
+        }
+    }
+
+    /// Answers a request, or lets it wait for its turn.
+    func perform(
+        _ request: EngineRequest,
+        _ requestID: UInt32,
+        _ connection: EngineConnection,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) {
+        if self.scopes.hasBacklog {
+            let input = EngineInput.request(connection.id, requestID: requestID, request)
+            if self.scopes.hold(connection.scope, input) { return }
+        }
+        self.counters.requests += 1
+        if self.admission.mustWait(request, connection) {
+            self.admission.enqueue(request, requestID, connection)
+        } else {
+            self.answer(request, requestID, connection, now: now, &effects)
         }
     }
 

@@ -40,7 +40,13 @@ extension Engine {
             for item in items {
                 switch item {
                 case .write(let write): forward(write)
-                case .other(let input): if !replica.forwarding.hold(input, of: id) { others.append(input) }
+                case .other(let input):
+                    guard case .request(_, let requestID, let request) = input, let connection = self.connections[id],
+                        self.hold(request, requestID, connection, replica)
+                    else {
+                        others.append(input)
+                        continue
+                    }
                 }
             }
         }
@@ -78,13 +84,32 @@ extension Engine {
 
     /// Lets a request wait behind a write of its connection that is forwarded, or whose fate became open in this turn.
     /// Returns whether it waits.
-    func hold(_ input: EngineInput, of id: ConnectionID, _ replica: EngineReplica) -> Bool {
+    func hold(
+        _ request: EngineRequest,
+        _ requestID: UInt32,
+        _ connection: EngineConnection,
+        _ replica: EngineReplica
+    ) -> Bool {
+        let id = connection.id
         if self.turns.hasOpenWrite(id) {
-            self.turns.append(.other(input), of: id)
+            self.turns.append(.other(.request(id, requestID: requestID, request)), of: id)
             self.connections.changed.note(id)
             return true
         }
-        return replica.forwarding.hold(input, of: id)
+        guard replica.forwarding.holds(id) else { return false }
+        // What follows a token request waits for it too.
+        if self.forwardToken(request, requestID, connection) { return true }
+        replica.forwarding.hold(.request(id, requestID: requestID, request), of: id)
+        return true
+    }
+
+    /// Performs the requests whose earlier writes are answered. Later writes of their connections do not delay them.
+    func performReleased(_ replica: EngineReplica, now: Int64, _ effects: inout [EngineEffect]) {
+        guard !replica.forwarding.released.isEmpty else { return }
+        for case .request(let id, let requestID, let request) in replica.forwarding.takeReleased() {
+            guard let connection = self.connections[id] else { continue }
+            self.perform(request, requestID, connection, now: now, &effects)
+        }
     }
 
     /// Forwards a token request if this node does not lead. Returns whether it did.
@@ -156,7 +181,7 @@ extension Engine {
             guard let connection = self.connections[id] else { continue }
             var receipt = connection.scope.shown(Receipt(header), madeIn: header.scope)
             receipt.isChanged = isChanged
-            receipt.isReplayed = index > 0 || forward.isRetryOfAnotherNode
+            receipt.isReplayed = index > 0
             push.forwarded.append((id, forward, receipt))
         }
     }
@@ -185,7 +210,11 @@ extension Engine {
     /// Answers the forwards whose records were pushed, and those whose answers came from the leader and are about a
     /// state that this node has.
     func answerForwards(_ matched: [AppliedPush.Forwarded], _ replica: EngineReplica, _ effects: inout [EngineEffect]) {
-        for (id, forward, receipt) in matched { self.end(forward, of: id, .receipt(receipt), replica, &effects) }
+        for (id, forward, receipt) in matched {
+            var receipt = receipt
+            if !forward.mayBeExecuted { receipt.isReplayed = true }
+            self.end(forward, of: id, .receipt(receipt), replica, &effects)
+        }
         if let epoch = self.store.logState?.writer.epoch { replica.forwarding.note(epoch: epoch) }
         let answers = replica.forwarding.takeAnswers { self.isVisible($1, to: $0) }
         for (id, forward) in answers {

@@ -18,7 +18,6 @@ extension Engine {
         let wasLeading = replica.isLeading
         replica.isAtMark = false
         let hasPushed = self.handle(replica, now: now, &effects)
-        later = replica.forwarding.takeReleased() + later
         guard replica.isLeading else {
             self.forwardAll(replica, writes, &later, &effects)
             writes = []

@@ -74,12 +74,8 @@ final class Forwarding {
         self.send(id)
     }
 
-    /// Lets a request wait if an earlier one of the connection does. Returns whether it waits.
-    func hold(_ input: EngineInput, of id: ConnectionID) -> Bool {
-        guard self.holds(id) else { return false }
-        self.queues[id]?.append(input)
-        return true
-    }
+    /// Lets a request wait behind those of its connection.
+    func hold(_ input: EngineInput, of id: ConnectionID) { self.queues[id]?.append(input) }
 
     private func queue(_ connection: EngineConnection, _ body: (inout ForwardQueue) -> Void) {
         let (session, token) = (connection.sessionID, connection.token)
@@ -171,8 +167,8 @@ final class Forwarding {
 
     // MARK: Answers
 
-    /// Returns the forward of a request in a record: of those with the same key the one that was sent first, and the
-    /// others, which are answered as retries.
+    /// Returns the forwards of a request in a record: of those with the same key first the one that was executed, then
+    /// the others, which are answered as retries.
     func matches(session: Identifier128, key: Identifier128, hash: UInt64) -> [(id: ConnectionID, PendingForward)] {
         let numbers = self.keys[Key(session: session, key: key)] ?? []
         let found = numbers.compactMap { number -> (ConnectionID, PendingForward)? in
@@ -181,7 +177,7 @@ final class Forwarding {
             else { return nil }
             return (id, forward)
         }
-        return found.filter { $0.1.wasSent } + found.filter { !$0.1.wasSent }
+        return found.filter { $0.1.mayBeExecuted } + found.filter { !$0.1.mayBeExecuted }
     }
 
     /// Returns the first forward that was sent and that `isMatch` accepts.

@@ -43,9 +43,10 @@ struct PendingForward {
     /// Whether the answer is known to exist, or may still come, without being sent again.
     var isUnderWay: Bool { self.isSent || self.answer != nil }
 
-    /// Whether the leader says that it executed the request before this node sent it.
-    var isRetryOfAnotherNode: Bool {
-        if case .receipt(let receipt)? = self.answer { receipt.isReplayed && !self.isAgain } else { false }
+    /// Whether this forward may be what a leader executed; otherwise an earlier request with its key was executed.
+    var mayBeExecuted: Bool {
+        if case .receipt(let receipt)? = self.answer, receipt.isReplayed, !self.isAgain { return false }
+        return self.isSent || self.isUncertain
     }
 
     mutating func noteSent() {
@@ -67,7 +68,7 @@ struct PendingForward {
     mutating func tick() -> NestError? {
         self.waitedTicks += 1
         guard self.waitedTicks > Limits.forwardWaitSeconds else { return nil }
-        return self.isUncertain || self.isSent ? Self.uncertain : Self.noLeader
+        return self.isSent || self.isUncertain ? Self.uncertain : Self.noLeader
     }
 
     private static let noLeader = NestError(

@@ -17,6 +17,8 @@ final class ClusterClient {
         /// The request under way; `nil`: to be sent again.
         var requestID: UInt32?
         var wasSent = false
+        /// Whether it was sent before the request under way.
+        var isAgain = false
     }
 
     struct Acknowledged {
@@ -159,6 +161,7 @@ final class ClusterClient {
             }
             let (id, input) = self.client.request(self.writes[index].request)
             self.writes[index].requestID = id
+            self.writes[index].isAgain = self.writes[index].wasSent
             self.writes[index].wasSent = true
             inputs.append(input)
         }
@@ -228,7 +231,7 @@ final class ClusterClient {
                     historyID: self.node!.store!.historyID
                 )
             )
-            guard receipt.isChanged, !receipt.isReplayed else { return }
+            guard receipt.isChanged, !receipt.isReplayed, !write.isAgain else { return }
             for known in self.order where (known.requestID < requestID) != (known.revision < receipt.revision) {
                 violate("requests \(known) and \((requestID, receipt.revision)) were executed in another order")
             }

@@ -105,6 +105,56 @@ import Testing
         #expect(self.follower.engine!.share.client(client.connection) != nil)
     }
 
+    @Test func readsWaitOnlyForTheWritesBeforeThemAndKeepTheirOrder() throws {
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        var reads: [UInt32] = []
+        for index in 0..<3 {
+            _ = try self.fixture.send(client, self.fixture.insert("\(index)"))
+            for _ in 0..<2 { reads.append(try self.fixture.send(client, .object(EngineFixture.root)).id) }
+        }
+        for count in 1...3 {
+            self.fixture.forgetEffects()
+            _ = try self.follower.link.carryRequests(countMax: count == 1 ? 2 : 1)
+            try self.fixture.stream()
+            let replies = self.fixture.effects.compactMap { effect -> UInt32? in
+                if case .reply(client.connection, let id, _) = effect { id } else { nil }
+            }
+            #expect(replies.suffix(2) == reads[(2 * count - 2)..<(2 * count)] && replies.count == 3)
+        }
+    }
+
+    @Test func whatFollowsATokenRequestWaitsForItToo() throws {
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        let secret = TokenSecret(high: Identifier128(high: 1, low: 2), low: Identifier128(high: 3, low: 4))
+        let create = EngineRequest.createToken(TokenGrant(name: "a", role: .admin), secretHash: secret)
+        let requests = [self.fixture.insert("one"), create, .query(ListTokens())].map { client.request($0) }
+        try self.follower.perform(requests.map(\.input))
+        try self.follower.link.exchange()
+        #expect(client.replies[requests[2].id] == nil)
+        try self.fixture.stream()
+        guard case .tokenCreated? = client.replies[requests[1].id],
+            case .answer(let message, _)? = client.replies[requests[2].id]
+        else {
+            Issue.record("no answers")
+            return
+        }
+        #expect("\(message)".contains("\"a\""), "\(message)")
+    }
+
+    @Test func aRetryOfAnUnknownWriteIsMarkedAndReportedAsOwn() throws {
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        try self.follower.perform([client.subscribe(EngineFixture.root)])
+        let request = self.fixture.insert("one", key: self.key)
+        let first = try self.fixture.send(client, request)
+        _ = try self.follower.link.carryRequests()
+        try self.follower.link.cut()
+        for _ in 0...Limits.forwardWaitSeconds { try self.follower.perform([.tick]) }
+        #expect(client.replies[first.id]?.error?.code == .storageFailure)
+        let second = try self.fixture.send(client, request)
+        try self.fixture.stream()
+        #expect(client.replies[second.id]?.receipt?.isReplayed == true && client.ownDiffs == 1)
+    }
+
     @Test func aRetryIsAnsweredOnceAndMarked() throws {
         let client = try self.fixture.connect(session: 1, to: self.follower)
         let request = self.fixture.insert("one", key: self.key)

@@ -136,7 +136,16 @@ final class SimulatedNode {
         if let failure = engine.failure { self.log.violations.append("node \(self.index): \(failure)") }
         // The process may end before its effects leave it.
         if isLast { return try self.crash() }
-        for case .forward(let effect) in effects { self.link.take(effect) }
+        for case .forward(let effect) in effects {
+            self.log.trace.append("node \(self.index): \(effect)".prefix(400).description)
+            self.link.take(effect)
+        }
+        if !Seeds.isUsual {
+            for input in inputs { self.log.trace.append("node \(self.index) gets \(input)".prefix(300).description) }
+            for case .reply(let id, let request, let reply) in effects {
+                self.log.trace.append("node \(self.index) replies \(id) \(request) \(reply)".prefix(300).description)
+            }
+        }
         for link in self.links { link.take(effects) }
         for case .replica(let event) in effects {
             self.machine?.take(event, now: self.log.now)
