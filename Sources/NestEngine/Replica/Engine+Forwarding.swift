@@ -150,12 +150,14 @@ extension Engine {
         self.sessions.changed.insert(connection.session)
     }
 
-    /// Counts a tick: forwards that have waited too long fail.
+    /// Counts a tick: forwards that have waited too long fail, and what a leader has refused is sent again.
     func tickForwards(_ effects: inout [EngineEffect]) {
         guard let replica, !replica.isLeading else { return }
-        let (failed, lost) = replica.forwarding.tick()
-        self.loseGroups(of: lost)
-        for (id, forward, error) in failed { self.end(forward, of: id, .failure(error), replica, &effects) }
+        for (id, forward, error) in replica.forwarding.tick() {
+            self.end(forward, of: id, .failure(error), replica, &effects)
+        }
+        // What has failed is not sent any more.
+        self.loseGroups(of: replica.forwarding.resume())
     }
 
     // MARK: Answers

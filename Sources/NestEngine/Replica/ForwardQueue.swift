@@ -114,7 +114,7 @@ struct ForwardQueue {
             self.isInterrupted = true
             return false
         }
-        forward.answer = answer
+        forward.noteAnswer(answer)
         return true
     }
 

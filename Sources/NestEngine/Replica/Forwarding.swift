@@ -108,7 +108,7 @@ final class Forwarding {
     // MARK: The link
 
     private func send(_ id: ConnectionID) {
-        guard case .ready = self.link else { return }
+        guard self.isReady else { return }
         self.output += self.queues[id]?.send(id) ?? []
     }
 
@@ -142,27 +142,34 @@ final class Forwarding {
         self.answered.append(number)
     }
 
-    /// Counts a tick, and opens connections again that a leader has interrupted. Returns the forwards that have waited
-    /// too long, with their errors, and the connections whose group is lost.
-    func tick() -> (failed: [(ConnectionID, PendingForward, NestError)], lost: [ConnectionID]) {
+    private var isReady: Bool { if case .ready = self.link { true } else { false } }
+
+    /// Counts a tick. Returns the forwards that have waited too long, with their errors.
+    func tick() -> [(id: ConnectionID, PendingForward, NestError)] {
+        guard !self.isEmpty else { return [] }
         var failed: [(ConnectionID, PendingForward, NestError)] = []
-        var lost: [ConnectionID] = []
-        guard !self.isEmpty else { return (failed, lost) }
         for id in self.waiting {
-            let isInterrupted = self.queues[id]?.isInterrupted ?? false
-            var isReady = false
-            if case .ready = self.link { isReady = true }
+            let isStopped = !self.isReady || self.queues[id]?.isInterrupted ?? false
             self.queues[id]?.update { forward in
                 // The leader works on what was sent, and what waits behind a BEGIN_GROUP will be sent.
-                let waits = forward.answer != nil || !forward.isSent && (!isReady || isInterrupted)
-                if waits, let error = forward.tick() { failed.append((id, forward, error)) }
+                guard forward.answer != nil || !forward.isSent && isStopped else { return }
+                if let error = forward.tick() { failed.append((id, forward, error)) }
             }
-            guard isReady, isInterrupted else { continue }
+        }
+        return failed
+    }
+
+    /// Opens the connections again that a leader has interrupted, and sends their forwards again. Returns the
+    /// connections whose group is lost.
+    func resume() -> [ConnectionID] {
+        guard self.isReady else { return [] }
+        var lost: [ConnectionID] = []
+        for id in self.waiting where self.queues[id]?.isInterrupted ?? false {
             if self.queues[id]?.isOpen ?? false { self.output.append(.close(id)) }
             if self.queues[id]?.noteLost() ?? false { lost.append(id) }
             self.send(id)
         }
-        return (failed, lost)
+        return lost
     }
 
     // MARK: Answers

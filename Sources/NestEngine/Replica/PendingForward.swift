@@ -25,10 +25,10 @@ struct PendingForward {
     private(set) var isAgain = false
     /// Whether a leader may have executed it without an answer.
     private var isUncertain = false
-    /// The ticks that it has waited for a leader, or for the record that contains it.
+    /// The ticks that it has waited for a leader in all, or with an answer for the state that the answer is about.
     private(set) var waitedTicks = 0
     /// The leader's answer, until this node has the state that the answer is about.
-    var answer: EngineReply?
+    private(set) var answer: EngineReply?
 
     init(_ number: UInt64, _ requestID: UInt32, _ request: EngineRequest, _ group: Group) {
         self.number = number
@@ -52,6 +52,10 @@ struct PendingForward {
     mutating func noteSent() {
         self.isAgain = self.wasSent
         (self.isSent, self.wasSent) = (true, true)
+    }
+
+    mutating func noteAnswer(_ answer: EngineReply) {
+        self.answer = answer
         self.waitedTicks = 0
     }
 

@@ -225,6 +225,20 @@ import Testing
         #expect(client.replies[read] != nil)
     }
 
+    @Test func aWriteThatTheLeaderKeepsRefusingFailsInTheEnd() throws {
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        try self.leader.perform([.log(.follow)])
+        let write = try self.fixture.send(client, self.fixture.insert("one"))
+        for _ in 0..<Limits.forwardWaitSeconds {
+            try self.follower.link.exchange()
+            try self.follower.perform([.tick])
+        }
+        #expect(client.replies[write.id] == nil && self.follower.link.sentCount == Limits.forwardWaitSeconds + 1)
+        try self.follower.link.exchange()
+        try self.follower.perform([.tick])
+        #expect(client.replies[write.id]?.error?.code == .logUnavailable)
+    }
+
     @Test func aWriteThatMayHaveBeenExecutedFailsAsUnknown() throws {
         let client = try self.fixture.connect(session: 1, to: self.follower)
         let request = self.fixture.insert("one", key: self.key)
