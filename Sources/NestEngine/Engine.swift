@@ -290,7 +290,7 @@ package final class Engine {
         return writers
     }
 
-    private var progress: ProgressMarks { ProgressMarks(connections: self.connections, store: self.store) }
+    var progress: ProgressMarks { ProgressMarks(connections: self.connections, store: self.store) }
 
     /// Handles an input after the writes.
     private func perform(_ input: EngineInput, now: Int64, _ effects: inout [EngineEffect]) {

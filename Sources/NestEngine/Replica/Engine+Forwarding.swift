@@ -64,6 +64,7 @@ extension Engine {
     ) -> Bool {
         guard let connection = self.connections[write.connection] else { return true }
         if let answer = self.earlierAnswer(to: write) {
+            self.progress.push(to: CollectionOfOne(connection.id), &effects)
             self.replies.send(answer, connection.id, write.requestID, &effects)
             return true
         }
@@ -262,6 +263,7 @@ extension Engine {
             self.sessions.coalescing.forgetEnded(id)
         default: break
         }
+        if case .receipt = reply { self.progress.push(to: CollectionOfOne(id), &effects) }
         self.replies.send(reply, id, forward.requestID, &effects)
     }
 
