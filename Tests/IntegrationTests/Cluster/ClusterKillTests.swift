@@ -12,8 +12,8 @@ extension ProcessTests {
         /// nodes: every acknowledged write is there, no write is there twice or in part, and the three stores are equal
         /// table by table.
         ///
-        /// The writers have one address each. Their library follows NOT_LEADER to the leader, and sends unanswered
-        /// writes again with the same key.
+        /// The writers have one address each. Their nodes forward their writes; the library sends unanswered writes
+        /// again with the same key.
         @Test func killsOfTheLeaderLoseNoAcknowledgedWrite() async throws {
             let seed = ProcessInfo.processInfo.environment["NEST_SEED"].flatMap { UInt64($0) } ?? 1
             var random = SeededRandom(seed: seed)

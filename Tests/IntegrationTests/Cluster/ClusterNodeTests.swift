@@ -142,7 +142,7 @@ extension ProcessTests {
         }
 
         /// A frozen leader is replaced when its lease ends; when it goes on, it follows, and nothing of it is lost or
-        /// done twice.
+        /// done twice. A client of the other node waits meanwhile, and gets no error.
         @Test func aFrozenLeaderIsReplacedAndFollows() async throws {
             let world = try await ClusterWorld.begun()
             let nodes = ["a": try await world.started("a"), "b": try await world.started("b")]
@@ -150,8 +150,9 @@ extension ProcessTests {
             let frozen = try #require(nodes[former])
             try await frozen.insert("one")
             await frozen.process?.send(signal: SIGSTOP)
+            let other = try #require(nodes[former == "a" ? "b" : "a"])
+            try await other.insert("two")
             let leader = try await world.leader(among: nodes, after: former)
-            try await leader.insert("two")
             await frozen.process?.send(signal: SIGCONT)
             try await frozen.shows(["one", "two"])
             try await frozen.log(contains: "cluster.following")
