@@ -74,20 +74,31 @@ import Testing
         var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
         var checksum = SubtreeChecksum()
         var client = stage()
+        var rowCount = 0
         for number in 0..<6 {
-            // The largest chunk that a client may send: it fits into a frame only if it is compressed.
-            let isLargest = isLarge && number == 3
-            let text = String(repeating: "\(number)", count: isLargest ? Limits.chunkUnpackedBytesMax - 8 : 200_000)
-            writer.append(SubtreeRow(depth: min(number, 2), id: nil, values: [.string(text)]))
+            func append(_ byteCount: Int, to writer: inout SubtreeChunkWriter) {
+                let text = String(repeating: "\(number)", count: byteCount)
+                writer.append(SubtreeRow(depth: min(number, 2), id: nil, values: [.string(text)]))
+                rowCount += 1
+            }
+            append(60_000, to: &writer)
+            if isLarge, number == 3 {
+                // The largest chunk that a client may send: it fits into a frame only if it is compressed.
+                for _ in 0..<16 { append(60_000, to: &writer) }
+                var probe = writer
+                append(20_000, to: &probe)
+                rowCount -= 1
+                append(20_000 + Limits.chunkUnpackedBytesMax - probe.take().count, to: &writer)
+            }
             let rows = writer.take()
-            #expect(!isLargest || rows.count == Limits.chunkUnpackedBytesMax)
+            #expect(!isLarge || number != 3 || rows.count == Limits.chunkUnpackedBytesMax)
             let chunk = SubtreeChunk(packing: rows, Zstandard.Compressor())
             checksum.add(chunk.bytes)
             try client.append([chunk.bytes])
         }
-        let staged = try client.finish(request, rowCount: 6, checksum: checksum.value)
+        let staged = try client.finish(request, rowCount: rowCount, checksum: checksum.value)
 
-        let initial = 250_000
+        let initial = 100_000
         var upload = LinkUpload(staged, credit: initial)
         var (leader, credit, held) = (stage(), initial, 0)
         var end: SubtreeEnd?
@@ -95,9 +106,9 @@ import Testing
             switch upload.next() {
             case .none:
                 // The leader gives credit for what it has staged, and for more when a chunk needs it.
-                credit += 400_000
+                credit += 61_000
                 held += 1
-                upload.granted(400_000)
+                upload.granted(61_000)
             case .read(let chunks, let offset): upload.read(try LinkUpload.chunk(of: chunks, at: offset))
             case .send(let chunk):
                 #expect(chunk.bytes.count <= min(credit, Limits.frameBytesMax))
