@@ -30,7 +30,7 @@ struct LinkRequests {
     }
 
     /// A PEER_REQUEST is larger than the request of the client by the port, the group and a key.
-    static let bodyBytesMax = Limits.frameBytesMax
+    static let bodyBytesMax = Limits.peerFrameBytesMax
 
     private var ports: [ConnectionID: UInt32] = [:]
     private var sent: [UInt32: Sent] = [:]
