@@ -94,16 +94,6 @@ extension ClientStateMachine {
         return [.closeChannel]
     }
 
-    /// An upload cannot be sent twice, so the client goes to the leader that WELCOME named before it sends one.
-    mutating func moveBeforeUpload() -> [ClientAction]? {
-        guard self.followsLeader, self.search == nil, let replica = self.welcome?.replica, replica.role == .follower,
-            self.requests.hasWaitingUpload, let leader = self.route.learn(replica.leader),
-            leader != self.route.current
-        else { return nil }
-        self.search = LeaderSearch(named: leader, hasMoved: true)
-        return self.move(to: leader)
-    }
-
     /// The error for a caller whose request no node has taken.
     func leaderError(_ error: NestError) -> NestError {
         guard error.code == .notLeader, self.followsLeader else { return error }

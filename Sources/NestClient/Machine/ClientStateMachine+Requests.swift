@@ -109,7 +109,6 @@ extension ClientStateMachine {
     /// Sends waiting requests while the server has free slots.
     mutating func flush() -> [ClientAction] {
         guard case .ready = self.phase, let welcome = self.welcome else { return [] }
-        if let actions = self.moveBeforeUpload() { return actions }
         var actions: [ClientAction] = []
         let inFlightMax = max(welcome.requestsInFlightMax, 1)
         while let (id, request) = self.requests.nextToSend(inFlightMax: inFlightMax) {

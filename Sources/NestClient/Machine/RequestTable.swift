@@ -91,11 +91,6 @@ package struct RequestTable: Sendable {
         for index in self.waiting.indices { self.waiting[index].refusal?.since = nil }
     }
 
-    /// Whether an upload waits to be sent.
-    package var hasWaitingUpload: Bool {
-        self.waiting.contains { $0.request.kind == .upload(isEnded: false) }
-    }
-
     package subscript(id: UInt32) -> InFlight? {
         get { self.inFlight[id] }
         set { self.inFlight[id] = newValue }

@@ -198,23 +198,23 @@ import Testing
         #expect(Self.move(&machine) == [.beginGroup])
     }
 
-    @Test func anUploadGoesToTheLeaderBeforeItBegins() {
+    /// A follower passes an upload on. If it refuses the upload, the client does not send it twice, but the next one
+    /// goes to the leader.
+    @Test func anUploadStaysAtTheNode() {
         var machine = Self.ready(.follower, leader: "b:7001")
         let target = SubtreeImport(
             entity: EntityNumber(1),
             placement: Placement(relationship: PropertyNumber(5), owner: .object(ObjectID(1)), place: .last),
             properties: []
         )
-        let upload = OutgoingRequest(
-            owner: .caller(RequestToken(1)),
-            kind: .upload(isEnded: false),
-            ImportSubtree(target)
-        )
-        #expect(machine.submit(upload) == [.closeChannel])
-        #expect(Self.move(&machine) == [.importSubtree])
-        // A leader that follows by now refuses it: an upload cannot be sent twice.
-        let actions = machine.received(Self.notLeader("127.0.0.1:7000", id: 1), now: Self.start)
-        #expect(Self.failures(actions)[RequestToken(1)]?.code == .notLeader)
+        func upload(_ token: UInt64) -> OutgoingRequest {
+            OutgoingRequest(owner: .caller(RequestToken(token)), kind: .upload(isEnded: false), ImportSubtree(target))
+        }
+        #expect(Self.sent(machine.submit(upload(1))) == [.importSubtree])
+        let actions = machine.received(Self.notLeader("b:7001", id: 1), now: Self.start)
+        #expect(Self.failures(actions)[RequestToken(1)]?.code == .notLeader && actions.contains(.closeChannel))
+        #expect(Self.move(&machine).isEmpty && machine.route.current == Self.leader)
+        #expect(Self.sent(machine.submit(upload(2))) == [.importSubtree])
     }
 
     /// The client tries the address of the leader and its user's in turn, and pauses after both have failed.
