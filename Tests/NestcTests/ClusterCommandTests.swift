@@ -41,6 +41,15 @@ import Testing
         )
     }
 
+    /// The node that answers says whether it is drained.
+    @Test func aDrainedNodeIsMarked() {
+        var status = Self.status
+        status.isDrained = true
+        let report = ClusterReport(status: status)
+        #expect(report.rows.map { $0[2] } == ["leader", "follower, drained", "follower", "gone", "follower"])
+        #expect(String(decoding: report.json.bytes, as: UTF8.self).contains(#""drained":true"#))
+    }
+
     @Test func aNodeWithoutTheLogShowsItself() {
         let status = ClusterStatus(
             store: "s",

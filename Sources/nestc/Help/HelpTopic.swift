@@ -51,7 +51,7 @@ enum HelpTopic: String, CaseIterable {
     private static let environmentText = """
         Options on the command line take precedence.
 
-          NEST_SERVER       the server, HOST:PORT
+          NEST_SERVER       the server, HOST:PORT; several with commas
           NEST_CONTEXT      the context: see 'nestc help context'
           NEST_TOKEN_FILE   the file with the token: see 'nestc help token'
           NEST_SESSION      the session, 32 hex digits: see 'nestc help session'

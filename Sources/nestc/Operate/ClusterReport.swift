@@ -30,11 +30,17 @@ struct ClusterReport {
     var rows: [[String]] {
         self.status.nodes.map { node in
             [
-                node.name, node.address, node.role.map { "\($0)" } ?? "gone",
+                node.name, node.address, self.role(node),
                 self.position(node).map { ShownText.number(Int($0)) } ?? "–", self.lag(node),
                 node.clients.map { ShownText.number($0) } ?? "–", node.version,
             ]
         }
+    }
+
+    /// Only the node that answers says whether it is drained.
+    private func role(_ node: ClusterStatus.Node) -> String {
+        guard let role = node.role else { return "gone" }
+        return self.isAnswering(node) && self.status.isDrained ? "\(role), drained" : "\(role)"
     }
 
     /// The records that the log has.
@@ -69,6 +75,7 @@ struct ClusterReport {
             json.field("node", self.status.node)
             json.field("role", "\(self.status.role)")
             json.field("epoch", self.status.epoch)
+            json.field("drained", self.status.isDrained)
             json.field("position", self.status.position)
             json.field("head", self.status.head)
             json.optional("lagMicroseconds", self.status.lag)

@@ -71,6 +71,9 @@ struct DrainClusterNode: NestCommand {
                     )
                 }
                 try await node.drain(!self.end)
+                guard try await node.cluster()?.isDrained == !self.end else {
+                    throw CommandFailure(.temporary, "node \(target.name) has started again meanwhile: try again")
+                }
             }
         } catch let error as NestError where error.connectFault != nil {
             throw NamedRefusal(

@@ -54,5 +54,46 @@ extension ProcessTests {
             try await subscriber.wait(forEnd: .exit(130))
             for node in cluster.nodes { try await node.terminate() }
         }
+
+        /// The lead moves to a node that is named, and back when that node is drained.
+        @Test func operatorsMoveTheLeadAndDrainANode() async throws {
+            let servers = try await ClusterServers.started(2)
+            var addresses: [String] = []
+            for node in servers.nodes { addresses.append(await node.address) }
+            let list = addresses.joined(separator: ",")
+            let user = CommandLineUser(server: list, directory: servers.nodes[0].directory)
+            // A node may not know at once that the other one is alive.
+            func cluster(_ arguments: String...) async throws -> CommandLineUser.Result {
+                try await waitFor("nestc cluster \(arguments)") {
+                    let result = try await user.run(["cluster"] + arguments)
+                    return result.status == 75 || result.errors.contains("CONFLICT") ? nil : result
+                }
+            }
+            let former = try await servers.leader() == 0 ? "a" : "b"
+            let target = former == "a" ? "b" : "a"
+            let moved = try await cluster("move-leader", target)
+            #expect(moved.status == 0, "\(moved.report)")
+            #expect(moved.output.hasPrefix("\(target) leads"), "\(moved.report)")
+            let again = try await cluster("move-leader", target, "--json")
+            #expect(again.output.contains(#""leader":"\#(target)""#) && again.output.contains(#""former":null"#))
+            let unknown = try await user.run("cluster", "move-leader", "x")
+            #expect(unknown.status == 1 && unknown.errors.contains("has no node 'x', but a, b"), "\(unknown.report)")
+
+            let drained = try await cluster("drain", target)
+            #expect(
+                drained.status == 0 && drained.output == "\(target) is drained; \(former) leads\n",
+                "\(drained.report)"
+            )
+            let address = addresses[target == "a" ? 0 : 1]
+            let status = try await user.run("cluster", "status", "--json", "--server", address)
+            #expect(status.output.contains(#""drained":true"#), "\(status.report)")
+            // Commands with the list go to the other node.
+            for _ in 0..<4 { try await user.output("ls") }
+            let ended = try await cluster("drain", target, "--end", "--json")
+            #expect(ended.output.contains(#""drained":false"#), "\(ended.report)")
+            let served = try await user.run("ls", "--newest", "--server", address)
+            #expect(served.status == 0, "\(served.report)")
+            for node in servers.nodes { try await node.terminate() }
+        }
     }
 }
