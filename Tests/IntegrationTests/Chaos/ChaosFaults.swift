@@ -8,7 +8,7 @@ import Glibc
 
 /// Faults of servers and of the networks between them, chosen by a seed, one after the other.
 struct ChaosFaults {
-    private enum Fault: String, CaseIterable {
+    private enum Fault: String {
         case kill, terminate, freeze
         case cutPeers, stutterPeers
         case cutLog, stutterLog, swallowAnswers
