@@ -210,12 +210,9 @@ extension Engine {
     func refuse(_ writes: [WriteRequest], _ error: NestError, _ effects: inout [EngineEffect]) {
         for write in writes {
             if write.portGroup != nil { self.replica?.interrupt(write.connection, error) }
-            self.replies.send(
-                self.earlierAnswer(to: write) ?? .failure(error),
-                write.connection,
-                write.requestID,
-                &effects
-            )
+            let answer = self.earlierAnswer(to: write)
+            if answer != nil { self.progress.push(to: CollectionOfOne(write.connection), &effects) }
+            self.replies.send(answer ?? .failure(error), write.connection, write.requestID, &effects)
         }
     }
 

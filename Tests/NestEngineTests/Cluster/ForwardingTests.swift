@@ -170,6 +170,28 @@ import Testing
         #expect(self.follower.link.isIdle)
     }
 
+    @Test func aProgressMarkComesBeforeTheReceiptOfARetry() throws {
+        let writer = try self.fixture.connect(session: 1, to: self.leader)
+        _ = try self.fixture.send(writer, self.fixture.insert("one"))
+        try self.fixture.stream()
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        // The write does not concern its subscription.
+        try self.follower.perform([client.subscribe(ObjectID(2))])
+        let request = self.fixture.insert("two", key: self.key)
+        _ = try self.fixture.send(writer, request)
+        try self.fixture.stream()
+        #expect(client.progress < self.follower.engine!.head)
+        #expect(try self.fixture.send(client, request).reply?.receipt?.isReplayed == true)
+        let order = self.fixture.effects.compactMap { effect in
+            switch effect {
+            case .progress(let revision, let ids) where ids.contains(client.connection): "\(revision.rawValue)"
+            case .reply: "reply"
+            default: nil
+            }
+        }
+        #expect(order == ["\(self.follower.engine!.head.rawValue)", "reply"])
+    }
+
     // MARK: The link
 
     @Test func aWriteWhoseAnswerIsLostIsAnsweredFromTheLog() throws {
