@@ -12,6 +12,7 @@ struct ClusterDeliveries {
 
     private static let writes = 60
     private static let microseconds = 1e6
+    private static let milliseconds = 1e3
 
     // MARK: Three nodes against a single server
 
@@ -46,15 +47,19 @@ struct ClusterDeliveries {
 
     // MARK: A node beside others
 
-    /// The processor time of a follower with subscribers, while the other nodes have subscribers too, or none.
+    /// The processor time of a follower with subscribers, while the other nodes have as many, or as many servers that are
+    /// not of the cluster.
+    ///
+    /// What processes on one machine cost each other, in caches and turns, is then the same in both.
     func besideOthers(_ cluster: BenchCluster) async throws {
         let own = self.subscribers / cluster.ports.count
+        let strangers = try cluster.ports.dropFirst().map { _ in try BenchTarget(self.options) }
         var measurement = Measurement(
             workload: "cluster",
             parameters: "CPU of a node, \(own) subscribers at each",
             unit: "ms",
             nest: [],
-            limitName: "the same node and subscribers, none at the other nodes",
+            limitName: "the same node and subscribers, those of the other nodes at servers that are not of the cluster",
             limit: [],
             isTime: true,
             wanted: "ratio at most 1.1"
@@ -63,15 +68,44 @@ struct ClusterDeliveries {
             Progress.show("\(measurement.parameters): round \(round + 1)")
             let leader = try await cluster.leader()
             let node = (leader + 1) % cluster.ports.count
-            for othersHave in [own, 0] {
-                let spread = cluster.ports.enumerated().map { ($1, $0 == node ? own : othersHave) }
-                let run = try await self.run(spread, cluster.ports[leader], 1) { await cluster.processorTimes }
-                let time = run.processor[node] * 1_000
-                if othersHave > 0 { measurement.nest.append(time) } else { measurement.limit.append(time) }
+            let spread = cluster.ports.map { ($0, own) }
+            let beside = try await self.run(spread, cluster.ports[leader], 1) { await cluster.processorTimes }
+            measurement.nest.append(beside.processor[node] * Self.milliseconds)
+            let alone = try await self.run(at: cluster.ports[node], cluster.ports[leader], own, beside: strangers) {
+                await cluster.processorTimes
             }
+            measurement.limit.append(alone.processor[node] * Self.milliseconds)
         }
         Progress.clear()
+        for stranger in strangers { try await stranger.shutdown() }
         self.report.add(measurement)
+    }
+
+    /// As many subscribers are at each of the strangers, which get enough writes never to rest meanwhile.
+    private func run(
+        at node: Int,
+        _ leader: Int,
+        _ own: Int,
+        beside strangers: [BenchTarget],
+        _ servers: () async -> [Double]
+    ) async throws -> ClusterSubscribers.Run {
+        let here = try await ClusterSubscribers(at: [(port: node, count: own)], leader: leader, on: self.group)
+        var others: [ClusterSubscribers] = []
+        for stranger in strangers {
+            others.append(
+                try await ClusterSubscribers(at: [(stranger.port, own)], leader: stranger.port, on: self.group)
+            )
+        }
+        let run = try await withThrowingTaskGroup(of: Void.self) { [others] tasks in
+            for other in others {
+                tasks.addTask { _ = try await other.run(writes: Self.writes * 2, inFlight: 1) { [] } }
+            }
+            let run = try await here.run(writes: Self.writes, inFlight: 1, servers)
+            try await tasks.waitForAll()
+            return run
+        }
+        for each in others + [here] { try await each.close() }
+        return run
     }
 
     // MARK: One, two and three nodes
