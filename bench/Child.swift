@@ -118,6 +118,11 @@ final class Child {
         return (ContinuousClock.now - start).seconds
     }
 
+    /// Stops the process where it is, or lets it go on.
+    func pause(_ isPaused: Bool) {
+        Glibc.kill(self.process.processIdentifier, isPaused ? SIGSTOP : SIGCONT)
+    }
+
     /// Kills the process with SIGKILL, like a crash.
     func killNow() {
         kill(self.process.processIdentifier, SIGKILL)

@@ -52,6 +52,11 @@ actor BenchCluster {
         self.nodes[index] = nil
     }
 
+    /// Stops all nodes but one where they are, or lets them go on.
+    func pause(_ isPaused: Bool, except index: Int) {
+        for (other, node) in self.nodes.enumerated() where other != index { node?.pause(isPaused) }
+    }
+
     /// The processor time of each node in seconds.
     var processorTimes: [Double] { self.nodes.map { $0?.processorTime ?? 0 } }
 

@@ -27,11 +27,15 @@ struct ClusterCommits {
         var seconds = 0.0
     }
 
-    /// One row at a time: the median time of a commit.
+    /// One row at a time: the median time of a commit. Once with the other nodes stopped, as if they had a machine of
+    /// their own, and once with all on this machine, where they take its processors from the leader.
     func oneRow() async throws {
         let load = Shape(transactions: 4_000)
-        try await self.measure("1 row, 1 in flight, p50", load, wanted: "ratio at most 2.5") {
-            Double($0.latency.valueAtPercentile(50))
+        for isAlone in [true, false] {
+            let parameters = isAlone ? "1 row, 1 in flight, p50" : "the same, followers on this machine, p50"
+            try await self.measure(parameters, load, wanted: isAlone ? "ratio at most 2.5" : nil, isAlone: isAlone) {
+                Double($0.latency.valueAtPercentile(50))
+            }
         }
     }
 
@@ -49,7 +53,14 @@ struct ClusterCommits {
         try await self.measure("64 x 16 in flight", load, wanted: nil) { Double(load.transactions) / $0.seconds }
     }
 
-    private func measure(_ parameters: String, _ load: Shape, wanted: String?, _ figure: (Run) -> Double) async throws {
+    /// `isAlone`: with the followers stopped.
+    private func measure(
+        _ parameters: String,
+        _ load: Shape,
+        wanted: String?,
+        isAlone: Bool = false,
+        _ figure: (Run) -> Double
+    ) async throws {
         let isTime = load.connections * load.inFlight * load.rows == 1
         var measurement = Measurement(
             workload: "cluster",
@@ -64,11 +75,14 @@ struct ClusterCommits {
         )
         for round in 0..<self.rounds {
             Progress.show("\(parameters): round \(round + 1)")
-            let port = self.cluster.ports[try await self.cluster.leader()]
+            let leader = try await self.cluster.leader()
+            let port = self.cluster.ports[leader]
+            if isAlone { await self.cluster.pause(true, except: leader) }
             // The side that begins alternates.
             let clusterFirst = round % 2 == 0
             let first = try await self.run(load, port: clusterFirst ? port : self.single.port)
             let second = try await self.run(load, port: clusterFirst ? self.single.port : port)
+            if isAlone { await self.cluster.pause(false, except: leader) }
             let (nest, limit) = clusterFirst ? (first, second) : (second, first)
             measurement.nest.append(figure(nest))
             measurement.limit.append(figure(limit))

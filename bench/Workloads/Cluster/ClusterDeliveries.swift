@@ -47,8 +47,8 @@ struct ClusterDeliveries {
 
     // MARK: A node beside others
 
-    /// The processor time of a follower with subscribers, while the other nodes have as many, or as many servers that are
-    /// not of the cluster.
+    /// The processor time of a follower with subscribers, while the other nodes have as many, or servers that are not
+    /// of the cluster have them.
     ///
     /// What processes on one machine cost each other, in caches and turns, is then the same in both.
     func besideOthers(_ cluster: BenchCluster) async throws {
