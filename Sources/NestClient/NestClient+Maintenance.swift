@@ -31,8 +31,8 @@ extension NestClient {
         try await self.ask(VerifyCluster()).position
     }
 
-    /// Lets another node of the cluster lead. Returns when the leader has given up the lead; the node then takes it in
-    /// a moment, as `cluster()` shows.
+    /// Lets another node of the cluster lead. Returns when that node leads, and throws `timedOut` if it does not in
+    /// time; it may still take the lead then, as `cluster()` shows.
     ///
     /// - Parameter node: The node's name.
     public func moveLeader(to node: String) async throws(NestError) {
