@@ -61,7 +61,8 @@ actor PageReader {
         var lines: [String] = []
         var faults = more.isEmpty ? [] : ["a block 'console' begins with a command, not with '\(more[0])'"]
         for command in commands {
-            let printed = try await self.terminal(of: command.person).run(self.typed(command.text)).map(self.shown)
+            let printed = try await self.terminal(of: command.person).run(self.typed(command.text))
+                .filter { !Self.isProgress($0) }.map(self.shown)
             let isShown = Shown.matches(command.output, printed)
             if !isShown { faults.append(Self.fault(command.text, command.output, printed)) }
             lines += command.source + (isShown ? command.output : printed)
@@ -156,6 +157,11 @@ actor PageReader {
         guard let last = rule.last else { throw ProcessFailure("the Makefile has no rule '\(target)'") }
         return String(last.dropFirst()).replacing(".build/release/", with: "")
             .replacing(/\$\(or \$\([A-Z]+\),([^)]*)\)/) { String($0.output.1) }
+    }
+
+    /// A transfer that lasts leaves such a line: how long it lasts depends on the machine.
+    private static func isProgress(_ line: String) -> Bool {
+        line.wholeMatch(of: /(read|wrote|copied|received) .*, [\d,]+\/s(, [\d.]+ k?M?B)?/) != nil
     }
 
     // MARK: Ports
