@@ -184,7 +184,7 @@ def _axes(series: list[Line], y_range: tuple[float, float], y_tics: str, x_axis:
 set logscale xy
 set xrange [{min(xs) * 0.85}:{max(xs) * 1.2}]
 set yrange [{y_range[0] * 0.8}:{y_range[1] * 1.25}]
-set xtics ({_decades(10 ** math.floor(math.log10(min(xs))), max(xs))})
+set xtics ({_count_tics(xs)})
 set ytics nomirror scale 0 ({y_tics})
 set grid xtics ytics lt 1 lc rgb "{FAINT}" lw 0.3
 set lmargin 8
@@ -223,6 +223,13 @@ def _rgb(color: str) -> int:
 def _decades(low: float, high: float) -> str:
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     return ", ".join(f'"{_decade(exponent)}" {10.0 ** exponent!r}' for exponent in range(first, last + 1))
+
+
+def _count_tics(counts: list[float]) -> str:
+    """Decades; within one decade each count."""
+    if max(counts) < 10 * min(counts):
+        return ", ".join(f'"{count:g}" {count!r}' for count in sorted(set(counts)))
+    return _decades(10 ** math.floor(math.log10(min(counts))), max(counts))
 
 
 def _decade(exponent: int) -> str:
