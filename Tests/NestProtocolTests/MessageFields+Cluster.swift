@@ -15,7 +15,7 @@ extension Cluster: DescribedMessage {
             "epoch": .integer(status.epoch), "position": .integer(status.position), "head": .integer(status.head),
             "lag": status.lag.map { .integer($0) } ?? .null, "base": .integer(status.base),
             "log": .string(status.log), "logFault": status.logFault.map { .string($0) } ?? .null,
-            "nodes": JSONValue(list: status.nodes.map { Self.fields($0) }),
+            "drained": .bool(status.isDrained), "nodes": JSONValue(list: status.nodes.map { Self.fields($0) }),
             "verifications": JSONValue(
                 list: status.verifications.map { ["node": .string($0.node.hex), "digest": .string($0.digest.hex)] }
             ),
@@ -34,7 +34,7 @@ extension Cluster: DescribedMessage {
             "id": .string(node.id.hex), "name": .string(node.name), "address": .string(node.address),
             "version": .string(node.version), "role": node.role.map { .string("\($0)") } ?? .null,
             "position": node.position.map { .integer($0) } ?? .null,
-            "clients": node.clients.map { JSONValue(count: $0) } ?? .null,
+            "clients": node.clients.map { JSONValue(count: $0) } ?? .null, "drained": .bool(node.isDrained),
         ]
     }
 }

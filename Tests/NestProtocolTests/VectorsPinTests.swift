@@ -9,7 +9,7 @@ import Testing
     /// Bytes in use must not change: a changed vector needs a new version. Change the pin of a version only before its
     /// release, or if vectors were only added.
     private static let pins: [UInt8: String] = [
-        1: "0ce6adbbbb38b116"
+        1: "6b12534c44b144e3"
     ]
 
     @Test func vectorsOfAProtocolVersionDoNotChange() throws {

@@ -41,12 +41,11 @@ import Testing
         )
     }
 
-    /// The node that answers says whether it is drained.
-    @Test func aDrainedNodeIsMarked() {
+    @Test func drainedNodesAreMarked() {
         var status = Self.status
-        status.isDrained = true
+        for index in [1, 2, 3] { status.nodes[index].isDrained = true }
         let report = ClusterReport(status: status)
-        #expect(report.rows.map { $0[2] } == ["leader", "follower, drained", "follower", "gone", "follower"])
+        #expect(report.rows.map { $0[2] } == ["leader", "follower, drained", "follower, drained", "gone", "follower"])
     }
 
     @Test func aNodeWithoutTheLogShowsItself() {

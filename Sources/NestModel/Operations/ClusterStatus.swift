@@ -90,6 +90,8 @@ public struct ClusterStatus: Hashable, Sendable {
         public var position: Int64?
         /// Its open connections; `nil`: not known.
         public var clients: Int?
+        /// Whether an operator has drained it: it takes no clients and does not lead.
+        public var isDrained: Bool
 
         public init(
             id: Identifier128,
@@ -98,7 +100,8 @@ public struct ClusterStatus: Hashable, Sendable {
             version: String,
             role: ReplicaRole?,
             position: Int64? = nil,
-            clients: Int? = nil
+            clients: Int? = nil,
+            isDrained: Bool = false
         ) {
             self.id = id
             self.name = name
@@ -107,6 +110,7 @@ public struct ClusterStatus: Hashable, Sendable {
             self.role = role
             self.position = position
             self.clients = clients
+            self.isDrained = isDrained
         }
     }
 

@@ -18,7 +18,8 @@ extension ByteReader {
             version: try self.string("version", max: Limits.nameBytesMax),
             role: ReplicaRole(rawValue: try self.byte("role")),
             position: try self.known("position"),
-            clients: try self.known("clients").map { Int($0) }
+            clients: try self.known("clients").map { Int($0) },
+            isDrained: try self.byte("drained") != 0
         )
     }
 
@@ -49,5 +50,6 @@ extension ByteWriter {
         self.write(byte: node.role?.rawValue ?? 0)
         self.write(position: node.position.map { max(0, $0) + 1 } ?? 0)
         self.write(position: node.clients.map { Int64(max(0, $0)) + 1 } ?? 0)
+        self.write(byte: node.isDrained ? 1 : 0)
     }
 }

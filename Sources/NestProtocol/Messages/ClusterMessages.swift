@@ -48,7 +48,7 @@ package struct Cluster: Message, Equatable {
             case 10: status.logFault = try field.string("fault", max: Limits.clusterTextBytesMax)
             case 11: status.snapshot = try field.clusterSnapshot()
             case 12:
-                for _ in 0..<(try field.count("nodes", max: Limits.clusterNodesMax, bytesEach: 22)) {
+                for _ in 0..<(try field.count("nodes", max: Limits.clusterNodesMax, bytesEach: 23)) {
                     status.nodes.append(try field.clusterNode())
                 }
             case 13:

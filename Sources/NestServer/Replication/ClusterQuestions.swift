@@ -107,7 +107,8 @@ final class ClusterQuestions: Sendable {
                     version: node.version,
                     role: node.isAlive ? (node.id == leader ? .leader : .follower) : nil,
                     position: isThis ? answer.position : node.position,
-                    clients: isThis ? self.connectionCount() : nil
+                    clients: isThis ? self.connectionCount() : nil,
+                    isDrained: isThis ? answer.isDrained : node.isDrained
                 )
             }
             answer.snapshot = try self.log.snapshots().first.map {

@@ -37,10 +37,9 @@ struct ClusterReport {
         }
     }
 
-    /// Only the node that answers says whether it is drained.
     private func role(_ node: ClusterStatus.Node) -> String {
         guard let role = node.role else { return "gone" }
-        return self.isAnswering(node) && self.status.isDrained ? "\(role), drained" : "\(role)"
+        return node.isDrained ? "\(role), drained" : "\(role)"
     }
 
     /// The records that the log has.
@@ -104,6 +103,7 @@ struct ClusterReport {
                     json.optional("behind", self.behind(node))
                     json.optional("clients", node.clients.map { Int64($0) })
                     json.field("version", node.version)
+                    json.field("drained", node.isDrained)
                 }
             }
         }

@@ -77,7 +77,8 @@ struct Clusters: AsyncParsableCommand {
     /// The error of a command that needs a leader.
     static let noLeader = CommandFailure(
         .temporary,
-        "no node leads now: writes wait. Another node takes over within a few seconds if it runs and reaches the log"
+        "no node leads now: writes wait. Another node takes over within a few seconds if it runs, reaches the log "
+            + "and is not drained (nestc cluster drain NODE --end)"
     )
 }
 
@@ -92,8 +93,7 @@ struct ShowCluster: NestCommand {
 
             Any node answers. 'position' is the number of the newest record that a node has applied; nodes write \
             theirs to the log every few seconds, so a node in use seems to be behind by what was written since. \
-            'clients', and whether a node is drained, are shown for the node that answers. A node that is 'gone' has \
-            not renewed its lease: it is stopped, frozen or cut off. nestc exits with 75 if no node leads, or the log does not answer.
+            'clients' is shown for the node that answers. A node that is 'gone' has not renewed its lease: it is stopped, frozen or cut off. nestc exits with 75 if no node leads, or the log does not answer.
             """
     )
 
