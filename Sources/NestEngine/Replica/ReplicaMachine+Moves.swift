@@ -113,14 +113,16 @@ extension ReplicaMachine {
 
     // MARK: Lag
 
-    mutating func notePosition() {
+    mutating func notePosition(_ now: Int64) {
+        guard self.positionNotedAt.map({ now - $0 >= self.timing.survey }) ?? true else { return }
+        self.positionNotedAt = now
         if self.notedPositions.count == 3 { self.notedPositions.removeFirst() }
         self.notedPositions.append(self.state.position.position)
     }
 
     /// A node whose noted position is before this one lags: the notes are at most one interval old, and this is where
-    /// the leader was two intervals ago.
-    package var lagFloor: Int64 { self.notedPositions.count == 3 ? self.notedPositions[0] : 0 }
+    /// this node was two intervals ago, or when it noted its position first.
+    package var lagFloor: Int64 { self.notedPositions.first ?? 0 }
 }
 
 extension ReplicaMachine.Action {

@@ -183,7 +183,10 @@ package struct ReplicaMachine: Sendable {
     /// Since when the log's server has a standby although the newest leader record says that it has none.
     var replicatedSince: Int64?
     /// The last time at which the store was at the head of the log.
-    var caughtUpAt: Int64?
+    var caughtUpAt: Int64? {
+        // The first note is from before: it would keep the lead away.
+        didSet { if oldValue == nil { self.noteAt = 0 } }
+    }
     /// Since when an append has had no answer.
     var uncertainSince: Int64?
     var hasGivenUp = false
@@ -208,8 +211,10 @@ package struct ReplicaMachine: Sendable {
     /// Since when a node has been given the lead that has not claimed it.
     var unclaimedSince: Int64?
     package internal(set) var isDrained: Bool
-    /// This node's positions at its last notes, oldest first.
+    /// This node's positions at its last notes, oldest first, at least one interval apart.
     var notedPositions: [Int64] = []
+    /// When the newest of them was noted.
+    var positionNotedAt: Int64?
 
     var isSnapshotting = false
     /// The engine found a record damaged: unless the store is on another line, the log is damaged.
@@ -282,7 +287,7 @@ package struct ReplicaMachine: Sendable {
         if self.damage == nil, self.divergence == nil, let action = self.dueByDuty(now) { return action }
         if now >= self.noteAt {
             self.noteAt = now + self.timing.survey
-            self.notePosition()
+            self.notePosition(now)
             return .note(position: self.state.position.position, isDrained: self.isDrained)
         }
         if now >= self.surveyAt, self.isReady(now: now) {

@@ -52,7 +52,7 @@ extension ClientConnection {
         if self.isSentOn(frame) { return self.drain(.drained) }
         switch self.machine.received(frame) {
         case .ignore:
-            self.countControlFrame()
+            self.countControlFrame(frame)
         case .hello(let hello):
             self.admit(hello)
         case .request(let type, let id):
@@ -60,9 +60,7 @@ extension ClientConnection {
             self.loop.count { $0.requests += 1 }
             self.perform(id: id) { () throws(NestError) in try self.take(type, id: id, body: frame.body) }
         case .part(let type, let id):
-            if type != .subtreeChunk || frame.body.readableBytes < Limits.controlChunkBytesMax {
-                self.countControlFrame()
-            }
+            self.countControlFrame(frame)
             guard self.closing == nil else { return }
             do throws(NestError) {
                 try self.take(part: type, id: id, body: frame.body)
@@ -117,6 +115,15 @@ extension ClientConnection {
         guard self.closing == nil, self.machine.phase != .hello else { return }
         // A node has many clients, whose own node limits them.
         if !self.quota.takeControlFrame(), !self.access.isNode { self.finishFlood() }
+    }
+
+    /// Counts a frame that may be a chunk of an import: a large one costs its sender enough.
+    private func countControlFrame(_ frame: Frame) {
+        guard
+            frame.type != MessageType.subtreeChunk.rawValue
+                || frame.body.readableBytes < Limits.controlChunkBytesMax
+        else { return }
+        self.countControlFrame()
     }
 
     /// Passes a request to the engine, which answers it with exactly one reply.
@@ -198,8 +205,9 @@ extension ClientConnection {
 }
 
 extension RequestKind {
-    /// Whether a drained node answers it too.
+    /// Whether a drained node answers it too. Not GET_MODEL: clients ask for the model before they begin a transfer,
+    /// and a transfer that a node refuses by GOAWAY may not be sent again.
     fileprivate var isForOperators: Bool {
-        self.role == .admin || self.type == .getCluster || self.type == .getStatistics || self.type == .getModel
+        self.role == .admin || self.type == .getCluster || self.type == .getStatistics
     }
 }

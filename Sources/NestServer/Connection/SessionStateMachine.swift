@@ -118,6 +118,8 @@ package struct SessionStateMachine: Sendable {
             }
             return .control(type!)
         case .cancel, .credit, .subtreeChunk, .subtreeEnd:
+            // The client sent it before it read GOAWAY: its request was not accepted.
+            if self.phase == .draining, frame.id > self.lastRequestID { return .ignore }
             guard frame.id > 0, frame.id <= self.lastRequestID else {
                 let text = "the client has not sent a request with the id \(frame.id)"
                 return self.close(NestError(.protocolViolation, text))

@@ -37,11 +37,20 @@ extension ClusterQuestions {
         guard !node.isDrained else {
             throw NestError(.conflict, "the node \(name) is drained: end that first, or choose another one")
         }
+        try Self.check(node, floor: floor)
+        return node
+    }
+
+    /// Refuses a node whose noted position is before `floor`: writes would wait until it has caught up.
+    private static func check(_ node: LogNode, floor: Int64) throws(NestError) {
         guard let position = node.position, position >= floor else {
             let place = node.position.map { "is at position \($0)" } ?? "has not said where it is"
-            throw NestError(.conflict, "the node \(name) lags: it \(place), and this one was at \(floor) some time ago")
+            throw NestError(
+                .conflict,
+                "the node \(node.name) lags: it \(place), and this one was at \(floor) some time ago; wait, or choose or "
+                    + "start another one"
+            )
         }
-        return node
     }
 
     /// The most names of nodes in an error.
@@ -72,8 +81,10 @@ extension ClusterQuestions {
                         + "to go"
                 )
             }
+            let state = self.status.withState { $0 }
+            if state.role == .leader { try Self.check(best, floor: state.lagFloor) }
             self.driver.setDrained(true)
-            guard self.status.withState({ $0.role }) == .leader else { return self.drained(connection, reply) }
+            guard state.role == .leader else { return self.drained(connection, reply) }
             self.driver.moveLead(to: best.id) { result in
                 // Any other leader will do.
                 guard case .failure(let error) = result, self.status.withState({ $0.role }) == .leader else {

@@ -218,6 +218,21 @@ extension ReplicaMachineTests {
         #expect(scene.moved?.error?.code == .notLeader)
     }
 
+    /// Notes that come early, because a node is drained, do not raise the floor.
+    @Test func aNodeLagsIfItIsWhereTheLeaderWasTwoNotesAgo() {
+        var scene = Scene()
+        scene.run(100)
+        #expect(scene.machine.lagFloor == scene.machine.position.position && scene.machine.lagFloor > 0)
+        let first = scene.machine.lagFloor
+        for position in 1...4 {
+            let state = Self.state(first + Int64(position), by: Self.other, epoch: scene.overview.epoch)
+            scene.machine.take(.applied(state), now: scene.now)
+            scene.machine.setDrained(position % 2 == 1, now: scene.now)
+            scene.run(100)
+        }
+        #expect(scene.machine.lagFloor == first)
+    }
+
     // MARK: Draining
 
     @Test func aDrainedNodeNeverClaims() {

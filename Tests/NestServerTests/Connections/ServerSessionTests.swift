@@ -67,6 +67,17 @@ struct ServerSessionTests {
         }
     }
 
+    /// They were sent before the client read GOAWAY.
+    @Test func partsOfRequestsThatGoAwayRefusesAreIgnored() {
+        var machine = Self.ready()
+        #expect(machine.received(Self.frame(GetModel(), id: 3)) == .request(.getModel, id: 3))
+        _ = machine.drain()
+        #expect(machine.received(Self.frame(Cancel(), id: 3)) == .part(.cancel, id: 3))
+        #expect(machine.received(Self.frame(Cancel(), id: 4)) == .ignore)
+        #expect(machine.received(Self.frame(Credit(bytes: 1), id: 9)) == .ignore)
+        #expect(Self.code(machine.received(Self.frame(Cancel(), id: 0))) == .protocolViolation)
+    }
+
     @Test func aMalformedHelloCloses() {
         var machine = SessionStateMachine()
         _ = machine.received(Preface.client)

@@ -294,18 +294,6 @@ extension SocketTests {
             }
         }
 
-        @Test func aDrainedNodeKeepsTheLinksOfOtherNodes() async throws {
-            try await withLeader { port, log in
-                let node = try ServerRawConnection.node(port: port, log)
-                let (client, _) = try ServerRawConnection.ready(port: port, session: 1)
-                let (operation, _) = try ServerRawConnection.ready(port: port, session: 2)
-                try operation.request(DrainNode(drains: true))
-                _ = try client.frames(until: .goAway)
-                try node.send(Ping(payload: 7).frame(id: 0))
-                #expect(try node.expect(Pong.self, id: 0).payload == 7)
-            }
-        }
-
         /// A node may be of another version, or its machine may be broken.
         @Test func noDamagedByteOfANodeDoesHarm() async throws {
             try await withLeader { port, log in

@@ -14,6 +14,8 @@ final class ScriptedLog: ClusterLog, SharedLog {
         var epoch: Int64 = 1
         /// The node that leads.
         var leader: LogNode?
+        /// The other nodes that the log lists.
+        var others: [LogNode] = []
         var doubt = false
         var server = LogServer(timeline: 1, isReplicated: false)
         /// How many questions for a part fail from now on.
@@ -96,7 +98,7 @@ final class ScriptedLog: ClusterLog, SharedLog {
     }
 
     func server() throws(LogFailure) -> LogServer { self.withState { $0.server } }
-    func nodes() throws(LogFailure) -> [LogNode] { [] }
+    func nodes() throws(LogFailure) -> [LogNode] { self.withState { $0.others } }
     func secret(of node: Identifier128) throws(LogFailure) -> TokenSecret? { node == self.node.id ? self.secret : nil }
     func recordBytes(after position: Int64) throws(LogFailure) -> Int64 { 0 }
     func verifications(at position: Int64) throws(LogFailure) -> [LogVerification] { [] }
