@@ -214,7 +214,10 @@ struct Nestd: AsyncParsableCommand {
         }
         let security = Security(settings)
         configuration.tls = try security.serverTLS()
-        if cluster != nil { configuration.replica?.tls = try security.peerTLS() }
+        if cluster != nil {
+            configuration.replica?.tls = try security.peerTLS()
+            configuration.replica?.sendsSecretInClear = settings.isOn(.insecure)
+        }
         configuration.authentication = security.policy
         let status = "serving \(location.description)"
         // A node may wait for its log for long: the service manager must not take that for a failed start.

@@ -37,7 +37,12 @@ struct SecurityOptions: ParsableArguments {
     )
     var tlsPeerCa: String?
 
-    @Flag(help: "Listen on an address that other machines can reach even without TLS or tokens.")
+    @Flag(
+        help: """
+            Listen on an address that other machines can reach even without TLS or tokens. In a cluster, also connect \
+            to other machines without TLS.
+            """
+    )
     var insecure = false
 }
 

@@ -21,6 +21,8 @@ actor PeerLink {
         let modelHash: UInt64
         /// `nil`: nodes talk without encryption.
         let tls: PeerTLS?
+        /// Whether the leader's secret may go to another machine without encryption.
+        let sendsSecretInClear: Bool
         /// Threads that read spool files.
         let files: NIOThreadPool
         let journal: ReplicaJournal
@@ -173,6 +175,13 @@ actor PeerLink {
     /// The connection has been made; with TLS, the leader has proved its name.
     func ready(_ channel: any Channel, number: UInt64) {
         guard number == self.number, let leader = self.leader else { return channel.close(promise: nil) }
+        guard self.environment.mayProve(at: channel.remoteAddress) else {
+            channel.close(promise: nil)
+            return self.failed(
+                "\(leader.address) is on another machine: the link needs TLS (--tls-cert and --tls-key) or --insecure",
+                number: number
+            )
+        }
         var generator = SystemRandomNumberGenerator()
         self.channel = channel
         self.isReading = true
@@ -314,5 +323,12 @@ actor PeerLink {
         guard self.isReading != isReading, let channel = self.channel, channel.isActive else { return }
         self.isReading = isReading
         try? channel.syncOptions?.setOption(.autoRead, value: isReading)
+    }
+}
+
+extension PeerLink.Environment {
+    /// Whether the leader's secret may be sent to this address: a stranger who reads it on the way has every right.
+    func mayProve(at address: SocketAddress?) -> Bool {
+        self.tls != nil || self.sendsSecretInClear || Loopback.contains(address?.ipAddress ?? "")
     }
 }

@@ -35,6 +35,8 @@ package struct ReplicaConfiguration: Sendable {
     package var onWaiting: @Sendable (String?) -> Void
     /// How this node talks to others; `nil`: without encryption.
     package var tls: PeerTLS?
+    /// Whether this node may prove itself to another machine without encryption.
+    package var sendsSecretInClear = false
 
     package init(
         storeName: String,

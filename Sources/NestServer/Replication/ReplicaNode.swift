@@ -47,6 +47,7 @@ final class ReplicaNode: Sendable {
 
     var isStopping: Bool { self.state.withLockedValue { $0.isStopping } }
     var tls: PeerTLS? { self.configuration.tls }
+    var sendsSecretInClear: Bool { self.configuration.sendsSecretInClear }
 
     /// Ends an opening that waits for the log.
     func requestStop() { self.state.withLockedValue { $0.isStopping = true } }

@@ -53,6 +53,7 @@ final class ReplicaSession: Sendable {
                 historyID: opened.historyID,
                 modelHash: opened.model.hash,
                 tls: self.node.tls,
+                sendsSecretInClear: self.node.sendsSecretInClear,
                 files: place.files,
                 journal: journal,
                 submit: { inputs in engine.submit(inputs.lazy.map { .log($0) }) },

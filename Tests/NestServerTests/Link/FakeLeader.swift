@@ -25,7 +25,7 @@ final class FakeLeader: Sendable {
     private let listener: any Channel
     let state: NIOLockedValueBox<State>
 
-    init(port: Int = 0, tls: NIOSSLContext? = nil) async throws {
+    init(host: String = "127.0.0.1", port: Int = 0, tls: NIOSSLContext? = nil) async throws {
         let state = NIOLockedValueBox(State())
         self.state = state
         self.listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -35,7 +35,7 @@ final class FakeLeader: Sendable {
                     if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     try channel.pipeline.syncOperations.addHandler(Handler(state))
                 }
-            }.bind(host: "127.0.0.1", port: port).get()
+            }.bind(host: host, port: port).get()
         self.port = self.listener.localAddress?.port ?? 0
     }
 

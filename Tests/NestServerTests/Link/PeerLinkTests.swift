@@ -25,7 +25,7 @@ extension SocketTests {
             let link: PeerLink
             let state: NIOLockedValueBox<State>
 
-            init(tls: PeerTLS? = nil) {
+            init(tls: PeerTLS? = nil, sendsSecretInClear: Bool = false) {
                 let state = NIOLockedValueBox(State())
                 self.state = state
                 self.link = PeerLink(
@@ -34,6 +34,7 @@ extension SocketTests {
                         historyID: FakeLeader.history,
                         modelHash: 0,
                         tls: tls,
+                        sendsSecretInClear: sendsSecretInClear,
                         files: NIOThreadPool.singleton,
                         journal: ReplicaJournal(Logger(label: "tests"), ReplicaMetrics()),
                         submit: { inputs in state.withLockedValue { $0.take(inputs) } },
@@ -149,6 +150,29 @@ extension SocketTests {
             world.link.follow(self.leader(leader.port, host: "localhost"))
             try await world.waits(until: "the link") { $0.events == ["up 3"] }
             await world.link.stop()
+            try await leader.close()
+        }
+
+        /// A stranger who reads the secret on the way has every right in the cluster.
+        @Test func aLinkSendsItsSecretToAnotherMachineOnlyByTLSOrIfTheOperatorAllowsIt() async throws {
+            // By an address of this machine that others can reach.
+            let addresses = try System.enumerateDevices().compactMap { $0.address?.ipAddress }
+            guard let host = addresses.first(where: { !Loopback.contains($0) && !$0.contains(":") }) else {
+                print("SKIPPED: this machine has no address but the loopback")
+                return
+            }
+            let leader = try await FakeLeader(host: host)
+            let world = World()
+            world.link.follow(self.leader(leader.port, host: host))
+            _ = try await waitFor("three attempts") {
+                leader.state.withLockedValue { $0.channels.count } >= 3 ? true : nil
+            }
+            await world.link.stop()
+            #expect(leader.state.withLockedValue { $0.hello } == nil)
+            let careless = World(sendsSecretInClear: true)
+            careless.link.follow(self.leader(leader.port, host: host))
+            try await careless.waits(until: "the link") { $0.events == ["up 3"] }
+            await careless.link.stop()
             try await leader.close()
         }
     }
