@@ -80,6 +80,7 @@ enum LimitCoverage {
         // Nodes of a cluster
         "logRingBytes": ["aFollowerThatReadsSlowlyFallsBehind", "theRingHasTheNewestRecordsWithoutAGap"],
         "revisionWaitSeconds": ["theLeaderWaitsTooAndSaysWhatToDo"],
+        "waitingSubtreesMax": ["waitingReadersAreLimited"],
         "forwardWaitSeconds": ["aWriteFailsAfterTheWaitForALeader"],
         "peerFrameBytesMax": ["theLargestRequestOfAClientIsForwarded"],
         "peerRequestsInFlightMax": ["aNodeHasMoreRequestsInFlightThanAClient"],

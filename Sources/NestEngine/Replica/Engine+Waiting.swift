@@ -1,5 +1,6 @@
 import DequeModule
 import NestModel
+import NestProtocol
 import NestStore
 
 /// Requests of a node of a cluster that wait for a state that it does not have yet.
@@ -17,10 +18,14 @@ extension Engine {
     }
 
     /// Calls `reader` on the engine's thread when the store has reached a revision, or with the reason why it has not.
-    /// A single node does not wait: the reader finds out. Call it between two turns.
+    /// A single node does not wait: the reader finds out. Beyond `waitingSubtreesMax` waiting readers, one gets BUSY.
+    /// Call it between two turns.
     package func whenReached(_ revision: Revision, _ reader: @escaping (NestError?) -> Void) {
         let isNewest = revision >= .newest
         guard let replica, isNewest || revision > self.store.head else { return reader(nil) }
+        guard replica.reads.readerCount < Limits.waitingSubtreesMax else {
+            return reader(NestError(.busy, "too many requests wait for a later state: try again later"))
+        }
         replica.reads.keep(.reader(reader), isNewest ? Revision(0) : revision, isNewest: isNewest)
     }
 

@@ -9,6 +9,8 @@ final class WaitingReads {
         case request(ConnectionID, UInt32, EngineRequest)
         /// A reader outside the engine. Called with the reason why the state is not there.
         case reader((NestError?) -> Void)
+
+        fileprivate var isReader: Bool { if case .reader = self { true } else { false } }
     }
 
     /// A request that waits no longer, and why it cannot be answered.
@@ -28,6 +30,8 @@ final class WaitingReads {
     private var waits: [Wait] = []
     private var lastQuestion: UInt64 = 0
     private var openQuestion: UInt64?
+    /// The readers outside the engine. Nothing but their number limits them: who asked may be gone.
+    private(set) var readerCount = 0
 
     var isEmpty: Bool { self.waits.isEmpty }
 
@@ -46,6 +50,7 @@ final class WaitingReads {
     }
 
     func keep(_ waiter: Waiter, _ revision: Revision, isNewest: Bool) {
+        if waiter.isReader { self.readerCount += 1 }
         self.waits.append(
             Wait(waiter: waiter, revision: revision, question: isNewest ? self.lastQuestion + 1 : nil)
         )
@@ -67,6 +72,7 @@ final class WaitingReads {
                 // It is not asked for the newest state again.
                 released.append(.request(id, requestID, request.reading(atLeast: head)))
             } else {
+                self.readerCount -= 1
                 released.append(wait.waiter)
             }
             return true
@@ -100,6 +106,7 @@ final class WaitingReads {
                 refused.append((self.waits.remove(at: index).waiter, error))
             }
         }
+        self.readerCount -= refused.count { $0.waiter.isReader }
         return refused.reversed()
     }
 
@@ -111,6 +118,7 @@ final class WaitingReads {
         for index in self.waits.indices { self.waits[index].ticksLeft -= 1 }
         let late = self.waits.filter { $0.ticksLeft <= 0 }
         self.waits.removeAll { $0.ticksLeft <= 0 }
+        self.readerCount -= late.count { $0.waiter.isReader }
         // Its answer will come too late for all that waited for it.
         if late.contains(where: { $0.question == self.openQuestion }) { self.openQuestion = nil }
         return late.map { wait in

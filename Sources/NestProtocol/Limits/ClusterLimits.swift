@@ -62,6 +62,12 @@ public struct ClusterLimits: Sendable {
     @Bound(.refused, "Time that a request waits for a revision that the node does not have yet")
     public var revisionWaitSeconds = 5
 
+    @Bound(
+        .refused,
+        "FETCH_SUBTREE requests of all connections that wait for a revision that the node does not have yet"
+    )
+    public var waitingSubtreesMax = 1_024
+
     @Bound(.refused, "Time that a write waits at a follower for a leader; then it fails with LOG_UNAVAILABLE")
     public var forwardWaitSeconds = 10
 

@@ -43,6 +43,33 @@ import Testing
         #expect(try self.titles(reader.replies[later.id]) == 1)
     }
 
+    /// The client may have cancelled its request: only time, or the state, ends the wait.
+    @Test func waitingReadersAreLimited() throws {
+        let engine = try #require(self.fixture.follower.engine)
+        let most = Limits.waitingSubtreesMax
+        var (done, late, refused) = (0, 0, 0)
+        func fill(_ revision: Revision) {
+            (done, late, refused) = (0, 0, 0)
+            for _ in 0...most {
+                engine.whenReached(revision) { error in
+                    switch error?.code {
+                    case nil: done += 1
+                    case .busy: refused += 1
+                    default: late += 1
+                    }
+                }
+            }
+            #expect(done == 0 && late == 0 && refused == 1, "one is too many")
+        }
+        fill(try self.written("one"))
+        for _ in 0...Limits.revisionWaitSeconds { try self.fixture.follower.perform([.tick]) }
+        #expect(late == most)
+        fill(try self.written("two"))
+        try self.fixture.run()
+        #expect(done == most)
+        fill(try self.written("three"))
+    }
+
     @Test func aResumePointAheadOfTheNodeWaitsAndGetsTheNetDifference() throws {
         let reader = try self.fixture.connect(session: 2, to: self.fixture.leader)
         try self.fixture.leader.perform([reader.subscribe(EngineFixture.root)])
