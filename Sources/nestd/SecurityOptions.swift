@@ -29,8 +29,8 @@ struct SecurityOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            In a cluster, accept only other nodes with a certificate of this authority, in PEM. (default: the system's \
-            authorities)
+            In a cluster, connect only to nodes with a certificate of this authority, in PEM. Nodes that connect to \
+            this one are checked like clients: --tls-client-ca. (default: the system's authorities)
             """,
             valueName: "file"
         )

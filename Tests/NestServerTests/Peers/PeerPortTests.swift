@@ -129,6 +129,24 @@ extension SocketTests {
             }
         }
 
+        /// The leader may know a client's token later than the client's node.
+        @Test func aPortWhoseTokenWasUnknownTakesRequestsWhenItIsKnown() async throws {
+            try await withLeader {
+                $0.authentication = .open
+            } _: { port, log in
+                let node = try ServerRawConnection.node(port: port, log)
+                for (number, token): (UInt32, UInt64) in [(1, 0), (2, 1)] { try node.open(number, token: token) }
+                let early = try node.forward(TransactionMessage(.insert("x")), port: 2)
+                #expect(try node.expectError(id: early) == .unauthenticated)
+                let grant = TokenGrant(name: "t", role: .admin)
+                let id = try node.forward(CreateToken(grant, secretHash: TokenSecret.random().sha256), port: 1)
+                #expect(try node.expect(TokenCreated.self, id: id).number == 1)
+                _ = try node.insert("a", port: 2)
+                try node.send(PeerClose(port: 2).frame(id: 0))
+                #expect(try ServerRawConnection.titles(port: port) == ["a"])
+            }
+        }
+
         /// A store without tokens is open; its first token ends the ports of clients without one, but no node.
         @Test func theFirstTokenEndsThePortsWithoutOne() async throws {
             try await withLeader { port, log in
