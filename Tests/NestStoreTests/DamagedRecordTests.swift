@@ -110,6 +110,38 @@ import Testing
         try store.close()
     }
 
+    /// It says how many revisions a write has made: receipts count back from the newest one.
+    @Test(arguments: [0, 2, 1 << 40]) func aHeaderWithAWrongNumberOfRevisionsIsRefused(count: Int) throws {
+        try self.fixture.perform(Fixture.insert("a"))
+        try self.replica.catchUp()
+        try self.fixture.perform(Fixture.insert("b"))
+        let here = try #require(self.store.logState).position.position
+        let entry = try #require(self.replica.log.entries(after: here).first)
+        let record = try LogRecord(decoding: entry.bytes)
+        var row = try #require(record.row)
+        #expect(row.last > Revision(1))
+        let headers = try self.store.access { () throws(StoreError) in try self.store.journal.headers(row.headers) }
+        var writer = ByteWriter()
+        writer.write(headers: headers.map { $0.answering($0.key, $0.conflicts, revisionCount: count) })
+        row.headers = writer.bytes
+        let changed = try LogRecord(
+            record.kind,
+            writer: record.writer,
+            time: record.time,
+            head: record.head,
+            row: row,
+            notes: record.notes,
+            directory: self.fixture.directory.path
+        )
+        let before = try self.store.tableHash()
+        guard case .logDamaged = self.apply(try self.entry(try changed.bytes.all())) else {
+            Issue.record("not refused: \(count)")
+            return
+        }
+        #expect(try self.store.tableHash() == before)
+        #expect(self.apply(entry) == nil)
+    }
+
     /// A record of a newer version, or with a kind or a note that this version does not know, changes nothing, and the
     /// error says what to do.
     @Test func recordsOfANewerVersionAreRefusedWithWhatToDo() throws {

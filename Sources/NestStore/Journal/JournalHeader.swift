@@ -194,6 +194,10 @@ extension ByteReader {
         let entry = flags & HeaderFlags.entry == 0 ? nil : try self.revision("entry")
         let conflicts = flags & HeaderFlags.conflicts == 0 ? UndoConflicts() : try self.undoConflicts()
         let scope = flags & HeaderFlags.scope == 0 ? .everything : try self.writeScope()
+        let revisionCount = flags & HeaderFlags.revisionCount == 0 ? 1 : try self.index("revisions")
+        guard revisionCount > 0, revisionCount == 1 || UInt64(revisionCount) <= revision.rawValue else {
+            throw DecodingFailure(.outOfRange, "revisions")
+        }
         return JournalHeader(
             revision: revision,
             time: time,
@@ -206,7 +210,7 @@ extension ByteReader {
             results: results,
             entry: entry,
             conflicts: conflicts,
-            revisionCount: flags & HeaderFlags.revisionCount == 0 ? 1 : try self.index("revisions"),
+            revisionCount: revisionCount,
             scope: scope,
             blockCount: blockCount,
             inlineBytes: inlineBytes

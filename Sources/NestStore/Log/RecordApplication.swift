@@ -84,6 +84,9 @@ struct RecordApplication {
             guard header.revision == next, header.blockCount <= self.record.blockCount - blockCount else {
                 throw .logDamaged("the header of revision \(header.revision) is out of place")
             }
+            guard UInt64(header.revisionCount) <= next.rawValue - row.first.rawValue + 1 else {
+                throw .logDamaged("revision \(header.revision) has parts before the record")
+            }
             var application = ChangeApplication(self.store, header.revision, row, self.isConcerned)
             self.changes.append(try application.run(inline, blockCount: header.blockCount))
             self.headers.append(header)
