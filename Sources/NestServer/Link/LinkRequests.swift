@@ -38,7 +38,7 @@ struct LinkRequests {
     private var waiting: Deque<(connection: ConnectionID, request: ForwardedRequest)> = []
     private var uploadCount = 0
     private var nextPort: UInt32 = 1
-    private var nextID: UInt32 = 1
+    var nextID: UInt32 = 1
     /// The bytes of chunks that the leader accepts before it gives credit.
     var creditInitial = Limits.creditBytesInitial
     private var output = Output()
@@ -54,7 +54,7 @@ struct LinkRequests {
 
     /// Returns an id that was not used on this connection; `nil`: there is none left.
     mutating func makeID() -> UInt32? {
-        guard self.nextID < .max else { return nil }
+        guard self.nextID <= Limits.requestIDMax else { return nil }
         defer { self.nextID += 1 }
         return self.nextID
     }

@@ -299,6 +299,17 @@ import Testing
         #expect(peer.answers == [100] && peer.output.end == "the node goes away")
     }
 
+    /// The leader refuses larger ids, and that would be the answer to a correct write.
+    @Test func theIdsOfALinkEndAtTheLargestThatALeaderAccepts() throws {
+        var requests = LinkRequests()
+        requests.nextID = Limits.requestIDMax
+        let session = Identifier128(high: 9, low: 1)
+        let isOpen = requests.open(ConnectionID(1), session: session, token: nil)
+        let write = ForwardedRequest(number: 1, request: .undo(key: nil))
+        let isSent = [requests.send(write, of: ConnectionID(1)), requests.send(write, of: ConnectionID(1))]
+        #expect(isOpen && isSent == [true, false])
+    }
+
     @Test func aRequestThatIsTooLargeIsRefused() throws {
         var (peer, _) = try Peer.up()
         let title = String(repeating: "x", count: LinkRequests.bodyBytesMax)
