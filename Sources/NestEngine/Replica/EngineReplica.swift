@@ -61,7 +61,7 @@ final class EngineReplica {
     }
 
     /// Whether there is work left that no input will start.
-    var hasBacklog: Bool { !self.inputs.isEmpty || !self.forwarding.released.isEmpty }
+    var hasBacklog: Bool { !self.inputs.isEmpty || !self.forwarding.released.isEmpty || self.reads.mustAsk }
     var isElected: Bool { if case .elected = self.state { true } else { false } }
     var isLeading: Bool { if case .leading = self.state { true } else { false } }
     var hasEnded: Bool { if case .ended = self.state { true } else { false } }

@@ -82,11 +82,14 @@ final class WaitingReads {
 
     // MARK: The head of the log
 
+    /// Whether a request waits for a question that is to be asked.
+    var mustAsk: Bool {
+        !self.isEmpty && self.openQuestion == nil && self.waits.contains { $0.question != nil }
+    }
+
     /// Returns the number of a question to ask now: one for all requests that came since the last.
     func nextQuestion() -> UInt64? {
-        guard !self.isEmpty, self.openQuestion == nil, self.waits.contains(where: { $0.question != nil }) else {
-            return nil
-        }
+        guard self.mustAsk else { return nil }
         self.lastQuestion += 1
         self.openQuestion = self.lastQuestion
         return self.lastQuestion

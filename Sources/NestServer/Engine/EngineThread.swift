@@ -253,9 +253,10 @@ package final class EngineThread: Sendable {
     /// Returns the next batch. Does not wait when the engine has a backlog; the batch may then be empty. Answers
     /// questions first.
     private func nextBatch(_ engine: Engine, _ spin: inout SpinThenPark) -> Mailbox.Batch? {
-        let isBusy = engine.hasBacklog
         while true {
             for question in self.takeQuestions() { question(engine) }
+            // A question may be one that the engine must ask the log.
+            let isBusy = engine.hasBacklog
             let spins = !isBusy && spin.spins(now: DispatchTime.now().uptimeNanoseconds)
             switch self.mailbox.withLockedValue({ $0.next(isBusy: spins, hasBacklog: isBusy) }) {
             case .batch(let batch):

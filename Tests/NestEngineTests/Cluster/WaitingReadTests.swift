@@ -194,6 +194,29 @@ import Testing
         #expect(self.reply(to: subscriber) != nil && self.questions.isEmpty)
     }
 
+    /// What waited behind an answer, or came between two turns, asks at once: nothing else may happen for long.
+    @Test func theNextQuestionIsAskedWithoutAnotherInput() throws {
+        let leader = self.fixture.leader
+        leader.answersQuestions = false
+        let reader = try self.fixture.connect(session: 2, to: leader)
+        let fetches = (0..<2).map { _ in reader.request(.fetch(self.rows, atLeast: .newest)) }
+        self.fixture.clearEffects()
+        try leader.perform(fetches.map(\.input))
+        #expect(self.questions == [1])
+        try self.answer(1, leader, .success(self.fixture.log.head.position))
+        #expect(reader.replies[fetches[0].id] != nil && self.questions == [2])
+        try self.answer(2, leader, .success(self.fixture.log.head.position))
+        #expect(reader.replies[fetches[1].id] != nil && self.questions.isEmpty)
+        let engine = try #require(leader.engine)
+        var errors: [NestError?] = []
+        engine.whenReached(.newest) { errors.append($0) }
+        #expect(engine.hasBacklog)
+        try leader.perform([])
+        #expect(self.questions == [3] && !engine.hasBacklog)
+        try self.answer(3, leader, .success(self.fixture.log.head.position))
+        #expect(errors == [nil])
+    }
+
     @Test func withoutTheLogTheNewestStateIsRefused() throws {
         self.fixture.follower.answersQuestions = false
         let reader = try self.fixture.connect(session: 2, to: self.fixture.follower)
