@@ -62,6 +62,9 @@ struct Commit {
     private(set) var uncertain: UncertainGroup?
     /// Why the node no longer leads: the last group was overtaken, or is not on the line of the log.
     private(set) var lostLead: StoreError?
+    /// Whether the log has refused the last group for now. What follows in the batch waits for the next turn: by then
+    /// the ports of the refused requests are interrupted, and nothing overtakes these requests.
+    private(set) var isLogUnavailable = false
 
     init(
         store: Store,
@@ -122,7 +125,7 @@ struct Commit {
         self.changes.reserveCapacity(requests.count)
         self.notesOwners = requests.contains { $0.namesIndex }
         var start = 0
-        while start < requests.count, self.failure == nil, self.uncertain == nil, self.lostLead == nil {
+        while start < requests.count, self.failure == nil, !self.mustStop {
             // A heavy request begins a turn of its own, so that the requests before it are answered first.
             if start > 0, self.steps >= self.stepsMax || requests[start].isHeavy { return start }
             start = self.runGroup(requests, from: start)
@@ -133,6 +136,9 @@ struct Commit {
         }
         return requests.count
     }
+
+    /// Whether no more groups may run in this turn.
+    private var mustStop: Bool { self.uncertain != nil || self.lostLead != nil || self.isLogUnavailable }
 
     /// Returns the steps that a request may take at its position in the group. A possibly heavy request that follows
     /// others is only tried, with the steps of a turn.
@@ -225,7 +231,7 @@ struct Commit {
     ) -> Int {
         let end = min(start + Limits.requestsPerCommitMax, requests.count)
         for index in start..<end where self.failure == nil {
-            if self.uncertain != nil || self.lostLead != nil { return index }
+            if self.mustStop { return index }
             var pending = PendingGroup()
             let coalescing = self.sessions.coalescing
             do throws(StoreError) {
@@ -310,7 +316,7 @@ struct Commit {
         switch error {
         case .overtaken: (self.lostLead, outcome) = (error, .overtaken)
         case .offTheLog: self.lostLead = error
-        default: break
+        default: self.isLogUnavailable = error.refusal?.code == .logUnavailable
         }
         for index in range { self.outcomes[index] = outcome }
     }

@@ -110,7 +110,8 @@ extension Engine {
         }
     }
 
-    /// Notes what a commit has found out about the lead. Writes that were overtaken are forwarded in this turn.
+    /// Notes what a commit has found out about the lead and the log. Writes that were overtaken are forwarded in this
+    /// turn.
     func note(
         _ commit: Commit,
         _ writes: [WriteRequest],
@@ -118,6 +119,11 @@ extension Engine {
         _ effects: inout [EngineEffect]
     ) {
         if let group = commit.uncertain { self.note(.uncertain, replica, .group(group), &effects) }
+        if commit.isLogUnavailable {
+            for (write, outcome) in zip(writes, commit.outcomes) where write.portGroup != nil {
+                if case .refused(let error) = outcome { replica.interrupt(write.connection, error) }
+            }
+        }
         guard let error = commit.lostLead else { return }
         self.note(error, replica, .maintenance, &effects)
         for (write, outcome) in zip(writes, commit.outcomes) {

@@ -265,7 +265,7 @@ import Testing
 
     @Test func aFullDiskOfTheLogRefusesAGroupAndTheNextOneGoesOn() throws {
         let client = try self.fixture.connect(session: 1, to: self.fixture.leader)
-        self.fixture.leader.appender!.nextFate = .refused
+        self.fixture.leader.appender!.nextFate = .refused(.diskFull)
         #expect(try self.fixture.send(client, self.fixture.insert("one")).reply?.error?.code == .diskFull)
         #expect(try self.fixture.send(client, self.fixture.insert("two")).reply?.receipt != nil)
     }

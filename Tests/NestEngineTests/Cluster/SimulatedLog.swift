@@ -224,7 +224,7 @@ final class SimulatedAppender: SharedLog, @unchecked Sendable {
     enum Fate {
         case neverArrives
         case arrivesWithoutAnswer
-        case refused
+        case refused(ErrorCode)
     }
 
     /// What becomes of the next append; for tests of one case.
@@ -251,7 +251,7 @@ final class SimulatedAppender: SharedLog, @unchecked Sendable {
         case .arrivesWithoutAnswer:
             _ = self.log.insert(append, of: self.node)
             return self.lose(append)
-        case .refused: return .refused(NestError(.diskFull, "the log's disk is full"))
+        case .refused(let code): return .refused(NestError(code, "the log takes no writes now"))
         case nil: return self.log.insert(append, of: self.node)
         }
     }
@@ -263,7 +263,7 @@ final class SimulatedAppender: SharedLog, @unchecked Sendable {
             self.log.late.append(append)
             return .neverArrives
         case 2: return .arrivesWithoutAnswer
-        case 3: return .refused
+        case 3: return .refused(self.random.oneIn(2) ? .diskFull : .logUnavailable)
         default: return nil
         }
     }
