@@ -211,7 +211,11 @@ package final class Engine {
                 self.health.take(sample)
             case .log(let input):
                 self.replica?.inputs.append(input)
-            case .disconnected, .tick, .positionTimer, .read:
+            case .disconnected(let id):
+                // What waits is not executed behind the requests of a connection that comes instead.
+                self.turns.remove(id)
+                later.append(input)
+            case .tick, .positionTimer, .read:
                 later.append(input)
             }
         }

@@ -36,6 +36,36 @@ import Testing
         #expect(revisions == revisions.sorted() && Set(revisions).count == 3)
     }
 
+    /// A port that comes instead of an earlier one must not be answered before the writes that still wait there.
+    @Test func nothingOfAPortThatIsGoneIsExecutedBehindItsSuccessor() throws {
+        let fixture = try EngineFixture(isVolatile: true, turnStepsMax: 10)
+        let port = try fixture.connect(session: 1)
+        let other = try fixture.connect(session: 2)
+        let begin = EngineRequest.beginGroup(name: nil, joined: nil)
+        guard case .group(let group) = try fixture.ask(port, .forwarded(begin, group: 0, isAgain: false)) else {
+            Issue.record("no group")
+            return
+        }
+        func inserts(_ count: Int) -> EngineRequest {
+            .transaction(WriteTransaction(mutations: (0..<count).map { EngineFixture.insert("\($0)") }))
+        }
+        // It has used many steps: others come first.
+        _ = try fixture.ask(port, .forwarded(inserts(1_100), group: group, isAgain: false))
+        let key = Identifier128(high: 1, low: 1)
+        let insert = EngineRequest.transaction(WriteTransaction(key: key, mutations: [EngineFixture.insert("last")]))
+        let write = EngineRequest.forwarded(insert, group: group, isAgain: true)
+        try fixture.perform([other.request(inserts(20)).input, port.request(write).input])
+        let head = fixture.engine.head
+        #expect(fixture.engine.hasBacklog)
+        let next = SimulatedClient(session: port.session, connection: ConnectionID(0))
+        let opening = next.connect(as: fixture.newConnection())
+        let effects = try fixture.perform([.disconnected(port.connection), opening, next.request(write).input])
+        let errors = effects.compactMap { effect -> ErrorCode? in
+            if case .reply(next.connection, _, .failure(let error)) = effect { error.code } else { nil }
+        }
+        #expect(errors == [.notFound] && fixture.engine.head == head)
+    }
+
     private func exchange() throws {
         try self.follower.link.exchange()
         try self.fixture.stream()
