@@ -132,8 +132,18 @@ final class EngineFixture {
     func imported(_ rows: [(depth: Int, title: String)], under owner: ObjectID, by client: SimulatedClient) throws
         -> EngineInput
     {
+        client.request(try Self.importing(rows, under: owner, directory: self.directory.path)).input
+    }
+
+    /// `directory`: where the rows are spooled.
+    static func importing(
+        _ rows: [(depth: Int, title: String)],
+        under owner: ObjectID = EngineFixture.root,
+        key: Identifier128? = nil,
+        directory: String
+    ) throws -> EngineRequest {
         var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
-        var chunks = try SpooledChunks(directory: self.directory.path)
+        var chunks = try SpooledChunks(directory: directory)
         for row in rows {
             writer.append(SubtreeRow(depth: row.depth, id: nil, values: [.string(row.title)]))
             if writer.isFull { try chunks.append(writer.take()) }
@@ -141,6 +151,7 @@ final class EngineFixture {
         if writer.byteCount > 0 { try chunks.append(writer.take()) }
         let staged = StagedSubtree(
             request: SubtreeImport(
+                key: key,
                 entity: Self.item,
                 placement: Placement(relationship: Self.parent, owner: .object(owner), place: .last),
                 properties: [Self.title]
@@ -149,7 +160,7 @@ final class EngineFixture {
             rowCount: rows.count,
             checksum: 0
         )
-        return client.request(.importSubtree(staged)).input
+        return .importSubtree(staged)
     }
 
     static func insert(_ title: String, under owner: ObjectID = EngineFixture.root, _ place: Place = .last) -> Mutation

@@ -46,7 +46,7 @@ struct ForwardQueue {
 
     // MARK: Sending
 
-    /// Returns what the link gets now: all that was not sent, up to a BEGIN_GROUP without an answer.
+    /// Returns what the link gets now: all that was not sent, up to a BEGIN_GROUP or an import without an answer.
     mutating func send(_ id: ConnectionID) -> [ForwardEffect] {
         guard !self.isInterrupted else { return [] }
         var effects: [ForwardEffect] = []
@@ -70,7 +70,7 @@ struct ForwardQueue {
                     )
                 )
             }
-            if forward.beginsGroup { break }
+            if forward.beginsGroup || forward.isImport { break }
         }
         return effects
     }

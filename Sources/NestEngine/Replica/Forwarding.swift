@@ -97,12 +97,13 @@ final class Forwarding {
         if self.keys[known]?.isEmpty ?? false { self.keys[known] = nil }
     }
 
-    /// Removes a forward that is answered.
+    /// Removes a forward that is answered. What waited for an import is sent.
     func remove(_ forward: PendingForward, of id: ConnectionID) {
         guard let session = self.queues[id]?.session else { return }
         self.forget(forward, session)
         self.released += self.queues[id]?.remove(forward.number) ?? []
         self.changed.note(id)
+        if forward.isImport { self.send(id) }
     }
 
     // MARK: The link

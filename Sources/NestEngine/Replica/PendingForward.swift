@@ -40,6 +40,9 @@ struct PendingForward {
     /// Whether it begins a group: later writes wait until its number is known.
     var beginsGroup: Bool { if case .beginGroup = self.request { true } else { false } }
 
+    /// Whether the leader executes it only when its rows have arrived: later requests would overtake it.
+    var isImport: Bool { if case .importSubtree = self.request { true } else { false } }
+
     /// Whether the answer is known to exist, or may still come, without being sent again.
     var isUnderWay: Bool { self.isSent || self.answer != nil }
 

@@ -160,7 +160,7 @@ final class ClusterSimulation {
         case 3 where !client.isInRun: return try self.sendRun(client, node)
         default: break
         }
-        for _ in 0..<self.random.below(3) + 1 { self.begin(client, node) }
+        for _ in 0..<self.random.below(3) + 1 { try self.begin(client, node) }
         let ends = client.isInRun && self.random.oneIn(2)
         try self.send(client, then: ends ? [client.endRun()] : [])
     }
@@ -168,13 +168,13 @@ final class ClusterSimulation {
     /// Sends the begin of an undo group, some of its writes, and perhaps its end.
     private func sendRun(_ client: ClusterClient, _ node: SimulatedNode) throws {
         let begin = client.beginRun()
-        for _ in 0..<self.random.below(4) { self.begin(client, node) }
+        for _ in 0..<self.random.below(4) { try self.begin(client, node) }
         try self.send(client, before: [begin], then: self.random.oneIn(2) ? [client.endRun()] : [])
     }
 
-    private func begin(_ client: ClusterClient, _ node: SimulatedNode) {
+    private func begin(_ client: ClusterClient, _ node: SimulatedNode) throws {
         let key = self.random.oneIn(3) ? nil : Identifier128.random(using: &self.random)
-        client.begin(self.nextWrite, key: key, self.request(self.nextWrite, key, node, undoes: !client.isInRun))
+        try client.begin(self.nextWrite, key: key, self.request(self.nextWrite, key, node, undoes: !client.isInRun))
         self.nextWrite += 1
     }
 
@@ -217,9 +217,9 @@ final class ClusterSimulation {
         _ key: Identifier128?,
         _ node: SimulatedNode,
         undoes: Bool
-    ) -> EngineRequest {
+    ) throws -> EngineRequest {
         var mutations: [Mutation] = []
-        switch self.random.below(11) {
+        switch self.random.below(12) {
         case 0 where undoes: return .undo(key: key)
         case 4 where undoes: return .redo(key: key)
         case 1:
@@ -228,6 +228,9 @@ final class ClusterSimulation {
         case 2:
             let item = self.anyItem(node)
             if item != EngineFixture.root { mutations.append(EngineFixture.move(item, .first)) }
+        case 5:
+            let rows = [(0, Self.title(number)), (1, "under \(number)")]
+            return try EngineFixture.importing(rows, key: key, directory: self.directory.path)
         case 3: mutations.append(EngineFixture.edit(self.anyItem(node), "edit \(number)"))
         default: break
         }

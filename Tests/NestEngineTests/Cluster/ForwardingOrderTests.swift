@@ -36,6 +36,26 @@ import Testing
         #expect(revisions == revisions.sorted() && Set(revisions).count == 3)
     }
 
+    /// The leader has an import when all its rows have arrived.
+    @Test func whatFollowsAnImportWaitsUntilItIsAnswered() throws {
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        let other = try self.fixture.connect(session: 2, to: self.follower)
+        _ = try self.fixture.send(client, .beginGroup(name: nil, joined: nil))
+        try self.exchange()
+        let requests = [try self.fixture.importing("one"), .endGroup, .undo(key: nil), self.fixture.insert("two")]
+        let ids = try requests.map { try self.fixture.send(client, $0).id }
+        let beside = try self.fixture.send(other, self.fixture.insert("beside")).id
+        for _ in requests { try self.exchange() }
+        let revisions = try [0, 2, 3].map { try #require(client.replies[ids[$0]]?.receipt).revision }
+        #expect(revisions == revisions.sorted() && Set(revisions).count == 3)
+        guard case .done? = client.replies[ids[1]], let first = other.replies[beside]?.receipt?.revision else {
+            Issue.record("\(String(describing: client.replies[ids[1]]))")
+            return
+        }
+        // Other connections do not wait.
+        #expect(first < revisions[0])
+    }
+
     /// A port that comes instead of an earlier one must not be answered before the writes that still wait there.
     @Test func nothingOfAPortThatIsGoneIsExecutedBehindItsSuccessor() throws {
         let fixture = try EngineFixture(isVolatile: true, turnStepsMax: 10)

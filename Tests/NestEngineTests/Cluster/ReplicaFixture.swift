@@ -104,6 +104,10 @@ final class ReplicaFixture {
         try self.follower.perform([.log(.entries(self.log.entries(after: position)))])
     }
 
+    func importing(_ title: String) throws -> EngineRequest {
+        try EngineFixture.importing([(0, title)], directory: self.directory.path)
+    }
+
     func insert(_ title: String, key: Identifier128? = nil) -> EngineRequest {
         .transaction(WriteTransaction(key: key, mutations: [EngineFixture.insert(title)]))
     }

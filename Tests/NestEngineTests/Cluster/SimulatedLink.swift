@@ -23,6 +23,8 @@ final class SimulatedLink {
     private unowned let follower: SimulatedNode
     private(set) var leader: SimulatedNode?
     private var requests: Deque<ForwardEffect> = []
+    /// Imports whose rows are under way.
+    private var imports: [ForwardEffect] = []
     private var answers: Deque<(number: UInt64, reply: EngineReply)> = []
     private var ports: [ConnectionID: ConnectionID] = [:]
     private var numbers: [UInt32: UInt64] = [:]
@@ -37,7 +39,7 @@ final class SimulatedLink {
         self.nextPort = UInt64(follower.index + 1) << 40
     }
 
-    var isIdle: Bool { self.requests.isEmpty && self.answers.isEmpty }
+    var isIdle: Bool { self.requests.isEmpty && self.imports.isEmpty && self.answers.isEmpty }
     private var mutant: Mutant? { self.follower.log.linkMutant }
 
     // MARK: Up and down
@@ -81,7 +83,7 @@ final class SimulatedLink {
 
     private func forget() {
         self.leader = nil
-        (self.requests, self.answers) = ([], [])
+        (self.requests, self.imports, self.answers) = ([], [], [])
         (self.ports, self.numbers) = ([:], [:])
     }
 
@@ -106,15 +108,25 @@ final class SimulatedLink {
         }
     }
 
-    /// Brings some requests to the leader, in one batch. Returns whether there were any.
+    /// Brings some requests to the leader, in one batch. The rows of an import take longer: it comes at the end of the
+    /// next batch. Returns whether there were any.
     func carryRequests(countMax: Int = .max) throws -> Bool {
-        guard let leader, !self.requests.isEmpty else { return false }
+        guard let leader, !self.requests.isEmpty || !self.imports.isEmpty else { return false }
         if self.mutant == .otherOrder { self.reorder() }
         var inputs: [EngineInput] = []
-        while inputs.count < countMax, let effect = self.requests.popFirst() {
-            if let input = self.input(effect) { inputs.append(input) }
+        var imports = self.imports
+        self.imports = []
+        while inputs.count + self.imports.count < countMax, let effect = self.requests.popFirst() {
+            switch effect {
+            case .request(_, let forwarded) where forwarded.request.isImport: self.imports.append(effect)
+            case .close(let id):
+                imports.removeAll { $0.connection == id }
+                self.imports.removeAll { $0.connection == id }
+                fallthrough
+            default: if let input = self.input(effect) { inputs.append(input) }
+            }
         }
-        try leader.perform(inputs)
+        try leader.perform(inputs + imports.compactMap { self.input($0) })
         return true
     }
 
@@ -201,7 +213,17 @@ final class SimulatedLink {
     }
 }
 
+extension ForwardEffect {
+    fileprivate var connection: ConnectionID {
+        switch self {
+        case .open(let id, _, _), .request(let id, _), .close(let id): id
+        }
+    }
+}
+
 extension EngineRequest {
+    fileprivate var isImport: Bool { if case .importSubtree = self { true } else { false } }
+
     fileprivate var withoutKey: EngineRequest {
         switch self {
         case .transaction(var transaction, _):
