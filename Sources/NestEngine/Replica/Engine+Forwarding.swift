@@ -255,8 +255,9 @@ extension Engine {
             self.setGroup(number, of: connection)
             replica.forwarding.noteGroup(number, begunBy: forward, of: id)
         case (.beginGroup, _): replica.forwarding.noteGroup(nil, begunBy: forward, of: id)
-        case (.endGroup, _), (.undo, .receipt), (.redo, .receipt), (.revert, .receipt):
-            self.setGroup(nil, of: connection)
+        case (.endGroup, _), (.undo, _), (.redo, _), (.revert, _):
+            // They end the group also when they are refused, but not one that was begun behind them.
+            if !replica.forwarding.isInGroup(id) { self.setGroup(nil, of: connection) }
         case (_, .failure(UndoCoalescing.lost)):
             // The client knows it now.
             if replica.forwarding.loseGroup(forward.group, of: id) { self.setGroup(nil, of: connection) }

@@ -82,9 +82,11 @@ struct ForwardQueue {
         return self.loseGroup()
     }
 
+    var isInGroup: Bool { if case .number(let group) = self.group { group > 0 } else { false } }
+
     /// Ends the group that is open at a leader. Returns whether there is one.
     mutating func loseGroup() -> Bool {
-        guard case .number(let group) = self.group, group > 0 else { return false }
+        guard self.isInGroup else { return false }
         self.group = .number(0)
         return true
     }

@@ -218,6 +218,9 @@ final class Forwarding {
         self.send(id)
     }
 
+    /// Whether the connection is in a group that a leader has begun.
+    func isInGroup(_ id: ConnectionID) -> Bool { self.queues[id]?.isInGroup ?? false }
+
     /// Notes that the leader has no such group any more. Returns whether the connection was in it.
     func loseGroup(_ group: PendingForward.Group, of id: ConnectionID) -> Bool {
         guard self.queues[id]?.group == group else { return false }

@@ -86,6 +86,37 @@ import Testing
         #expect(errors == [.notFound] && fixture.engine.head == head)
     }
 
+    // MARK: The group of the undo state
+
+    @Test func aRefusedUndoEndsTheGroup() throws {
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        _ = try self.fixture.send(client, .undoState(follows: true))
+        _ = try self.fixture.send(client, .beginGroup(name: nil, joined: nil))
+        try self.exchange()
+        #expect(client.undoState?.group != nil)
+        let undo = try self.fixture.send(client, .undo(key: nil)).id
+        try self.exchange()
+        #expect(client.replies[undo]?.error?.code == .nothingToUndo && client.undoState?.group == nil)
+    }
+
+    @Test func aGroupThatWasBegunBehindAnUndoStays() throws {
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        _ = try self.fixture.send(client, .undoState(follows: true))
+        _ = try self.fixture.send(client, self.fixture.insert("one"))
+        try self.exchange()
+        let undo = try self.fixture.send(client, .undo(key: nil)).id
+        let begin = try self.fixture.send(client, .beginGroup(name: nil, joined: nil)).id
+        // The answer to the undo waits for its record, the group does not.
+        try self.follower.link.exchange()
+        guard case .group(let number)? = client.replies[begin] else {
+            Issue.record("no group")
+            return
+        }
+        #expect(client.replies[undo] == nil)
+        try self.exchange()
+        #expect(client.replies[undo]?.receipt != nil && client.undoState?.group == number)
+    }
+
     private func exchange() throws {
         try self.follower.link.exchange()
         try self.fixture.stream()
