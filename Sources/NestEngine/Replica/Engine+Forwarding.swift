@@ -128,9 +128,9 @@ extension Engine {
 
     func take(_ event: LinkEvent, _ replica: EngineReplica) {
         switch event {
-        case .up(let epoch):
+        case .up(let epoch, let position):
             self.loseGroups(of: replica.forwarding.linkIsDown())
-            replica.forwarding.linkIsUp(epoch: epoch)
+            replica.forwarding.linkIsUp(epoch: epoch, position: position)
         case .down: self.loseGroups(of: replica.forwarding.linkIsDown())
         case .answer(let number, let reply): replica.forwarding.note(reply, of: number)
         }
@@ -218,7 +218,7 @@ extension Engine {
             if !forward.mayBeExecuted { receipt.isReplayed = true }
             self.end(forward, of: id, .receipt(receipt), replica, &effects)
         }
-        if let epoch = self.store.logState?.writer.epoch { replica.forwarding.note(epoch: epoch) }
+        if let state = self.store.logState { replica.forwarding.note(state) }
         let answers = replica.forwarding.takeAnswers { self.isVisible($1, to: $0) }
         for (id, forward) in answers {
             guard let answer = forward.answer else { continue }

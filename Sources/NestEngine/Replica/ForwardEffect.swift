@@ -32,7 +32,8 @@ package struct ForwardedRequest: Sendable {
 /// What the link to the leader reports to the engine.
 package enum LinkEvent: Sendable {
     /// The link is up: `ForwardEffect`s reach the leader of this epoch, and no earlier one is connected any more.
-    case up(epoch: Int64)
+    /// `position`: the leader's newest record.
+    case up(epoch: Int64, position: Int64)
     /// What was sent and has no answer may have been executed.
     case down
     /// The leader's answer to a forwarded request.

@@ -1,6 +1,7 @@
 import DequeModule
 import NestModel
 import NestProtocol
+import NestStore
 
 /// The writes and token requests of this node's clients that a leader executes, in the order of each connection, and
 /// the later requests of these connections.
@@ -10,8 +11,9 @@ import NestProtocol
 final class Forwarding {
     private enum Link {
         case down
-        /// The link reaches the leader of this epoch, but this node may not have all that earlier leaders executed.
-        case up(epoch: Int64)
+        /// The link reaches the leader of this epoch, but this node may not have all that earlier leaders, or this one
+        /// over an earlier link, executed.
+        case up(epoch: Int64, position: Int64)
         case ready
     }
 
@@ -118,13 +120,16 @@ final class Forwarding {
     /// The connections with forwards, ascending.
     private var waiting: [ConnectionID] { Set(self.owners.values).sorted() }
 
-    /// The link is up. Forwards are sent when this node has a record of that epoch: then everything that earlier
-    /// leaders executed has been answered, and groups of a lost link are known to be lost.
-    func linkIsUp(epoch: Int64) { self.link = .up(epoch: epoch) }
+    /// The link is up. Forwards are sent when this node has a record of that epoch, and what the leader had then: then
+    /// everything that was executed over earlier links has been answered, and groups of a lost link are known to be
+    /// lost.
+    func linkIsUp(epoch: Int64, position: Int64) { self.link = .up(epoch: epoch, position: position) }
 
-    /// Notes the epoch of the newest record that this node has.
-    func note(epoch: Int64) {
-        guard case .up(let awaited) = self.link, awaited <= epoch else { return }
+    /// Notes the newest record that this node has.
+    func note(_ state: LogState) {
+        guard case .up(let epoch, let position) = self.link, epoch <= state.writer.epoch,
+            position <= state.position.position
+        else { return }
         self.link = .ready
         self.sendAll()
     }

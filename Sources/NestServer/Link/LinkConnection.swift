@@ -212,7 +212,7 @@ struct LinkConnection {
             guard epoch == head.epoch else { return self.end("the node leads in another epoch now") }
         } else {
             self.epoch = head.epoch
-            self.output.events.append(.up(epoch: head.epoch))
+            self.output.events.append(.up(epoch: head.epoch, position: head.position))
         }
         self.output.state = self.stream.state == .streaming ? .streaming(head: head.position) : .behind
     }

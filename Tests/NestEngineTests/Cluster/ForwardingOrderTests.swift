@@ -56,6 +56,22 @@ import Testing
         #expect(first < revisions[0])
     }
 
+    /// What the leader executed over an earlier link is answered by its record; sent again it might be refused, though
+    /// it was executed.
+    @Test func nothingIsSentAgainBeforeTheNodeHasWhatTheLeaderExecuted() throws {
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        let write = try self.fixture.send(client, self.fixture.insert("one")).id
+        _ = try self.follower.link.carryRequests()
+        try self.follower.link.cut()
+        try self.follower.link.connect(to: self.leader)
+        #expect(self.follower.link.isIdle)
+        let later = try self.fixture.send(client, self.fixture.insert("two")).id
+        #expect(self.follower.link.isIdle)
+        try self.exchange()
+        #expect(client.replies[write]?.receipt?.isReplayed == false && self.follower.link.sentAgainCount == 0)
+        #expect(client.replies[later]?.receipt?.isReplayed == false)
+    }
+
     /// A port that comes instead of an earlier one must not be answered before the writes that still wait there.
     @Test func nothingOfAPortThatIsGoneIsExecutedBehindItsSuccessor() throws {
         let fixture = try EngineFixture(isVolatile: true, turnStepsMax: 10)

@@ -51,7 +51,8 @@ final class SimulatedLink {
         else { return }
         self.leader = leader
         leader.links.append(self)
-        try self.follower.perform([.log(.link(.up(epoch: epoch ?? state.writer.epoch)))])
+        let position = state.position.position
+        try self.follower.perform([.log(.link(.up(epoch: epoch ?? state.writer.epoch, position: position)))])
     }
 
     /// The link breaks: what is under way is lost.

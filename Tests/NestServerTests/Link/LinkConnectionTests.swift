@@ -98,7 +98,7 @@ import Testing
         }
 
         var ups: [Int64] {
-            self.events.compactMap { if case .up(let epoch) = $0 { epoch } else { nil } }
+            self.events.compactMap { if case .up(let epoch, _) = $0 { epoch } else { nil } }
         }
 
         var answers: [UInt64] {

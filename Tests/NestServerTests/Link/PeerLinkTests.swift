@@ -183,7 +183,7 @@ extension SocketTests.PeerLinkTests.World.State {
         for input in inputs {
             switch input {
             case .entries(let entries): self.records += entries.map(\.position.position)
-            case .link(.up(let epoch)): self.events.append("up \(epoch)")
+            case .link(.up(let epoch, _)): self.events.append("up \(epoch)")
             case .link(.down): self.events.append("down")
             case .link(.answer(let number, _)): self.events.append("answer \(number)")
             default: self.events.append("another input")
