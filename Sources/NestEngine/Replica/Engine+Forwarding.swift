@@ -159,6 +159,7 @@ extension Engine {
         }
         // What has failed is not sent any more.
         self.loseGroups(of: replica.forwarding.resume())
+        self.answerForwards([], replica, &effects)
     }
 
     // MARK: Answers
@@ -216,6 +217,7 @@ extension Engine {
         for (id, forward, receipt) in matched {
             var receipt = receipt
             if !forward.mayBeExecuted { receipt.isReplayed = true }
+            replica.forwarding.noteExecuted(forward, of: id)
             self.end(forward, of: id, .receipt(receipt), replica, &effects)
         }
         if let state = self.store.logState { replica.forwarding.note(state) }
@@ -287,7 +289,9 @@ extension Engine {
     }
 
     private func execute(_ forward: PendingForward, _ connection: EngineConnection, _ effects: inout [EngineEffect]) {
-        if case .number(let group) = forward.group, group > 0 {
+        if case .failure? = forward.answer, let answer = forward.answer {
+            self.replies.send(answer, connection.id, forward.requestID, &effects)
+        } else if case .number(let group) = forward.group, group > 0 {
             self.sessions.coalescing.forgetEnded(connection.id)
             self.replies.send(.failure(UndoCoalescing.lost), connection.id, forward.requestID, &effects)
         } else if let write = WriteRequest.from(forward.request, connection, forward.requestID, self.limits) {

@@ -120,6 +120,19 @@ struct ForwardQueue {
         return true
     }
 
+    /// Notes that the log has the write of a forward: a leader is done with the writes before it.
+    mutating func notePassed(before number: UInt64) {
+        guard let index = self.index(of: number), index > 0 else { return }
+        self.update { if $0.number < number { $0.notePassed() } }
+    }
+
+    /// Fails the writes that a leader is done with and whose answers are lost. Returns their numbers.
+    mutating func failPassed() -> [UInt64] {
+        var failed: [UInt64] = []
+        self.update { if $0.failIfPassed() { failed.append($0.number) } }
+        return failed
+    }
+
     /// Gives the group that a BEGIN_GROUP has begun to the writes behind it. `nil`: it was refused.
     mutating func noteGroup(_ number: UInt64?, begunBy forward: PendingForward) {
         let group = number.map { PendingForward.Group.number($0) } ?? forward.group

@@ -138,7 +138,10 @@ final class Forwarding {
     func linkIsDown() -> [ConnectionID] {
         self.link = .down
         var lost: [ConnectionID] = []
-        for id in self.queues.keys.sorted() where self.queues[id]?.noteLost() ?? false { lost.append(id) }
+        for id in self.queues.keys.sorted() {
+            if self.queues[id]?.noteLost() ?? false { lost.append(id) }
+            self.failPassed(id)
+        }
         return lost
     }
 
@@ -147,6 +150,14 @@ final class Forwarding {
         guard let id = self.owners[number], self.queues[id]?.note(answer, of: number) ?? false else { return }
         self.answered.append(number)
     }
+
+    /// Notes that the log has the write of a forward, before it is removed.
+    func noteExecuted(_ forward: PendingForward, of id: ConnectionID) {
+        self.queues[id]?.notePassed(before: forward.number)
+        self.failPassed(id)
+    }
+
+    private func failPassed(_ id: ConnectionID) { self.answered += self.queues[id]?.failPassed() ?? [] }
 
     private var isReady: Bool { if case .ready = self.link { true } else { false } }
 
@@ -173,6 +184,7 @@ final class Forwarding {
         for id in self.waiting where self.queues[id]?.isInterrupted ?? false {
             if self.queues[id]?.isOpen ?? false { self.output.append(.close(id)) }
             if self.queues[id]?.noteLost() ?? false { lost.append(id) }
+            self.failPassed(id)
             self.send(id)
         }
         return lost

@@ -25,6 +25,8 @@ struct PendingForward {
     private(set) var isAgain = false
     /// Whether a leader may have executed it without an answer.
     private var isUncertain = false
+    /// Whether the log has a later write of the connection: a leader is done with this one.
+    private var isPassed = false
     /// The ticks that it has waited for a leader in all, or with an answer for the state that the answer is about.
     private(set) var waitedTicks = 0
     /// The leader's answer, until this node has the state that the answer is about.
@@ -70,6 +72,17 @@ struct PendingForward {
 
     /// The leader has not executed it, and will not.
     mutating func noteNotExecuted() { self.isSent = false }
+
+    /// Notes that the log has a later write of the connection. A leader executes token requests in another order.
+    mutating func notePassed() { if self.wasSent, self.request.keyAndHash != nil { self.isPassed = true } }
+
+    /// Fails a write that a leader is done with and whose answer is lost: executed again, it would come behind later
+    /// writes. Returns whether it has failed.
+    mutating func failIfPassed() -> Bool {
+        guard self.isPassed, !self.isUnderWay else { return false }
+        self.noteAnswer(.failure(Self.uncertain))
+        return true
+    }
 
     /// Counts a tick. Returns the error with which it fails if it has waited too long.
     mutating func tick() -> NestError? {

@@ -56,6 +56,20 @@ import Testing
         #expect(first < revisions[0])
     }
 
+    /// The leader has refused it, and has executed the one behind it. The refusal is lost with the link.
+    @Test(arguments: [false, true]) func aWriteThatWasRefusedIsNotExecutedBehindALaterOne(recordIsFirst: Bool) throws {
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        let undo = try self.fixture.send(client, .undo(key: nil)).id
+        let write = try self.fixture.send(client, self.fixture.insert("one")).id
+        _ = try self.follower.link.carryRequests()
+        if recordIsFirst { try self.fixture.stream() }
+        try self.follower.link.cut()
+        try self.follower.link.connect(to: self.leader)
+        try self.exchange()
+        let revision = try #require(client.replies[write]?.receipt).revision
+        #expect(client.replies[undo]?.error?.code == .storageFailure && self.leader.engine!.head == revision)
+    }
+
     /// What the leader executed over an earlier link is answered by its record; sent again it might be refused, though
     /// it was executed.
     @Test func nothingIsSentAgainBeforeTheNodeHasWhatTheLeaderExecuted() throws {
