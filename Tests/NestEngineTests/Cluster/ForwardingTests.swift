@@ -155,6 +155,23 @@ import Testing
         #expect(client.replies[second.id]?.receipt?.isReplayed == true && client.ownDiffs == 1)
     }
 
+    /// The diff is the client's own work, though an earlier connection has sent the write.
+    @Test func aRetryOfAnEarlierConnectionIsReportedAsOwnIfTheRecordComesLater() throws {
+        let earlier = try self.fixture.connect(session: 1, to: self.leader)
+        let client = try self.fixture.connect(session: 1, to: self.follower)
+        try self.follower.perform([client.subscribe(EngineFixture.root)])
+        try self.follower.link.cut()
+        let request = self.fixture.insert("one", key: self.key)
+        _ = try self.fixture.send(earlier, request)
+        let again = try self.fixture.send(client, request)
+        try self.fixture.stream()
+        #expect(client.replies[again.id]?.receipt?.isReplayed == true && client.ownDiffs == 1)
+        let known = self.fixture.insert("two", key: Identifier128(high: 1, low: 2))
+        _ = try self.fixture.send(earlier, known)
+        try self.fixture.stream()
+        #expect(try self.fixture.send(client, known).reply?.receipt?.isReplayed == true && client.ownDiffs == 1)
+    }
+
     @Test func aRetryIsAnsweredOnceAndMarked() throws {
         let client = try self.fixture.connect(session: 1, to: self.follower)
         let request = self.fixture.insert("one", key: self.key)
