@@ -106,17 +106,17 @@ package struct RequestTable: Sendable {
     }
 
     /// Handles GOAWAY. The server did not and will not execute requests above `last`: they wait for the next
-    /// connection. Returns streams, because their data cannot be sent again.
+    /// connection. Returns uploads, because their data cannot be sent again. No byte of a download has arrived.
     package mutating func goAway(lastRequestID last: UInt32) -> [OutgoingRequest] {
         var failed: [OutgoingRequest] = []
         for id in self.inFlight.keys.filter({ $0 > last }).sorted(by: >) {
             guard let entry = self.inFlight.removeValue(forKey: id) else { continue }
             switch entry.request.kind {
-            case .read, .write, .connection:
+            case .read, .write, .connection, .download:
                 self.waiting.prepend(
                     Waiting(request: entry.request, sentTo: entry.sentTo, refusal: entry.refusal)
                 )
-            case .download, .upload: failed.append(entry.request)
+            case .upload: failed.append(entry.request)
             }
         }
         return failed.reversed()
