@@ -279,6 +279,10 @@ actor ClientCore {
                 _ = self.schedule(after: .milliseconds(Int64(milliseconds))) { core in
                     core.perform(core.machine.pauseEnded(now: .now()))
                 }
+            case .subscribeAfter(let milliseconds):
+                _ = self.schedule(after: .milliseconds(Int64(milliseconds))) { core in
+                    core.perform(core.machine.subscribePauseEnded())
+                }
             case .send(let buffer):
                 self.channel?.write(buffer, promise: nil)
                 isFlushNeeded = true

@@ -40,6 +40,8 @@ package enum ClientAction: Equatable, Sendable {
     case openChannelAfter(milliseconds: Int)
     /// After a pause, look again for a node that takes writes.
     case retryAfter(milliseconds: Int)
+    /// After a pause, ask again for the subscriptions that the node was too far behind for.
+    case subscribeAfter(milliseconds: Int)
     case send(ByteBuffer)
     case closeChannel
     /// The handshake is done. Callers that wait in `connect` may continue.

@@ -205,6 +205,7 @@ extension ClientStateMachine {
         if case .open = self.group { self.group = .lost }
         self.subscriptionOfView = [:]
         self.retries = []
+        self.late = []
         actions += self.changesLost()
         for id in self.subscriptions.keys {
             self.subscriptions[id]?.phase = .detached

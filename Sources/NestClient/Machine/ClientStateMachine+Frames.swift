@@ -134,6 +134,7 @@ extension ClientStateMachine {
     private mutating func received(_ subscribed: Subscribed, id: UInt32) -> [ClientAction] {
         guard let entry = self.requests.finish(id) else { return [] }
         self.lateNodes = 0
+        self.latePauses = Backoff(millisecondsMax: Limits.leaderPauseMillisecondsMax)
         if case .current(let revision) = subscribed.first { self.note(revision) }
         let actions: [ClientAction]
         switch entry.request.owner {
@@ -188,6 +189,7 @@ extension ClientStateMachine {
         guard let entry = self.requests.finish(id) else { return [] }
         if let actions = self.refusedByNode(entry, id: id, message.error, now: now) { return actions }
         if let actions = self.refusedAsLate(entry, id: id, message.error) { return actions }
+        if let actions = self.waitForRevision(entry, message.error) { return actions }
         var actions: [ClientAction] = []
         switch entry.request.owner {
         case .caller(let token): actions = [.fail(token, message.error)]

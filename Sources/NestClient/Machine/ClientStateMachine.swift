@@ -41,6 +41,10 @@ package struct ClientStateMachine: Sendable {
     var seen: ResumePoint?
     /// The nodes that were left because they had not reached a revision, since the last answer to a read.
     var lateNodes = 0
+    /// The subscriptions that this node has not reached the revision for. They subscribe again after a pause.
+    var late: [SubscriptionID] = []
+    var isPausingLate = false
+    var latePauses = Backoff(millisecondsMax: Limits.leaderPauseMillisecondsMax)
     var search: LeaderSearch?
     var leaderFault: LeaderFault?
     /// The address to connect to as soon as the connection is closed.

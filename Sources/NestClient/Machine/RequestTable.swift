@@ -80,6 +80,18 @@ package struct RequestTable: Sendable {
         }
     }
 
+    /// Whether a caller's request in flight would fail with the connection, although it could be answered.
+    package var needsConnection: Bool {
+        self.inFlight.values.contains { entry in
+            guard case .caller = entry.request.owner else { return false }
+            switch entry.request.kind {
+            case .read: return false
+            case .write: return entry.request.group != nil
+            case .download, .upload, .connection: return true
+            }
+        }
+    }
+
     /// Lets the held requests be sent again, before all others and in their order.
     package mutating func release() {
         for (_, waiting) in self.held.sorted(by: { $0.key > $1.key }) { self.waiting.prepend(waiting) }

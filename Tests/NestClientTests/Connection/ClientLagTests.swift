@@ -74,6 +74,69 @@ import Testing
         OutgoingRequest(owner: .caller(RequestToken(token)), kind: .download, BackupRequest())
     }
 
+    // MARK: Late nodes
+
+    /// A node that applies much is behind for as long as that takes. A subscriber waits for it.
+    @Test(arguments: [1, 2]) func aSubscriptionWaitsForNodesThatLag(_ count: Int) throws {
+        var machine = try Self.ready(count)
+        _ = machine.subscribe(SubscriberID(50), to: Fixtures.request)
+        if count > 1 {
+            #expect(machine.received(Self.frame(Self.late, id: 1), now: Self.start) == [.closeChannel])
+            #expect(try Self.move(&machine) == [.subscribe])
+        }
+        for id in UInt32(1)...3 {
+            #expect(Self.waits(machine.received(Self.frame(Self.late, id: id), now: Self.start)))
+            #expect(try Self.sent(machine.subscribePauseEnded()) == [.subscribe])
+        }
+        let first = Fixtures.subscribed(Limits.viewIDMin, .snapshot)
+        _ = machine.received(Self.frame(first, id: 4), now: Self.start)
+        #expect(machine.subscribePauseEnded().isEmpty)
+    }
+
+    @Test func aSubscriptionToChangesWaitsForANodeThatLags() throws {
+        var machine = try Self.ready(1)
+        func since(_ revision: UInt64) -> ResumePoint {
+            ResumePoint(historyID: Identifier128(high: 0, low: 7), revision: Revision(revision))
+        }
+        _ = machine.subscribeToChanges(SubscriberID(50), since: since(3), entities: [])
+        #expect(Self.waits(machine.received(Self.frame(Self.late, id: 1), now: Self.start)))
+        #expect(try Self.sent(machine.subscribePauseEnded()) == [.subscribeChanges])
+        // Nothing says that a revision that the client has not seen will ever be there.
+        _ = machine.subscribeToChanges(SubscriberID(51), since: since(900), entities: [])
+        let ended = machine.received(Self.frame(Self.late, id: 3), now: Self.start)
+        #expect(ended == [.endSubscription([SubscriberID(51)], Self.late.error)])
+    }
+
+    @Test func aSubscriptionThatWaitsMayEndOrLoseItsConnection() throws {
+        var machine = try Self.ready(1)
+        _ = machine.subscribe(SubscriberID(50), to: Fixtures.request)
+        _ = machine.received(Self.frame(Self.late, id: 1), now: Self.start)
+        #expect(machine.unsubscribe(SubscriberID(50)).isEmpty && machine.subscribePauseEnded().isEmpty)
+        _ = machine.subscribe(SubscriberID(51), to: Fixtures.request)
+        _ = machine.received(Self.frame(Self.late, id: 2), now: Self.start)
+        #expect(try Self.move(&machine) == [.subscribe])
+        #expect(machine.subscribePauseEnded().isEmpty)
+    }
+
+    /// A group or a transfer would be lost with the connection.
+    @Test func aLateReadDoesNotEndAGroupOrATransfer() throws {
+        for isGroup in [true, false] {
+            var machine = try Self.ready(2)
+            if isGroup {
+                let owner = OutgoingRequest.Owner.caller(RequestToken(1))
+                _ = machine.submit(OutgoingRequest(owner: owner, kind: .connection, BeginGroup(name: nil)))
+                _ = machine.received(Self.frame(Group(number: 4), id: 1), now: Self.start)
+            } else {
+                _ = machine.submit(Self.download(1))
+            }
+            _ = machine.submit(Self.fetch(2))
+            _ = machine.subscribe(SubscriberID(50), to: Fixtures.request)
+            let failed = machine.received(Self.frame(Self.late, id: 2), now: Self.start)
+            #expect(failed == [.fail(RequestToken(2), Self.late.error)])
+            #expect(Self.waits(machine.received(Self.frame(Self.late, id: 3), now: Self.start)))
+        }
+    }
+
     // MARK: Drained nodes
 
     /// A drained node takes no download. Nothing of it has arrived, so the next node gets it.

@@ -310,17 +310,4 @@ import Testing
         #expect(visited.count == 3)
         #expect(machine.received(Self.frame(late, id: 1), now: Self.start) == [.fail(RequestToken(1), late.error)])
     }
-
-    @Test func aSubscriptionLeavesANodeThatLags() throws {
-        var machine = Self.machine(2)
-        _ = machine.connect()
-        try Self.welcome(&machine, revision: 3)
-        _ = machine.subscribe(SubscriberID(50), to: Fixtures.request)
-        let late = ErrorMessage(NestError(.revisionNotReached, "not yet at 3"))
-        #expect(machine.received(Self.frame(late, id: 1), now: Self.start) == [.closeChannel])
-        #expect(try Self.move(&machine).map(Self.atLeast) == [Revision(3)])
-        // Both lag: the subscriber gets the error.
-        let ended = machine.received(Self.frame(late, id: 1), now: Self.start)
-        #expect(ended.contains(.endSubscription([SubscriberID(50)], late.error)))
-    }
 }
