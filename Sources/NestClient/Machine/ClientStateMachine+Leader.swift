@@ -5,7 +5,8 @@ import NestProtocol
 /// In a cluster, one node takes writes. A request that a node refused for that reason was not executed:
 ///
 ///     NOT_LEADER with an address ──▶ the client moves there: subscriptions resume, the request is sent again
-///     NOT_LEADER without one, or LOG_UNAVAILABLE ──▶ the request is sent again after a pause
+///     LOG_UNAVAILABLE ──▶ the client moves to each other address of its list once
+///     NOT_LEADER without one, or LOG_UNAVAILABLE everywhere ──▶ the request is sent again after a pause
 ///
 /// A request that no node takes for `Limits.leaderWaitSeconds` fails with NOT_LEADER, one for which the log is
 /// unavailable at its own time limit. The client stays at the leader, reads included.
@@ -35,6 +36,7 @@ extension ClientStateMachine {
             return [.fail(token, self.leaderError(error))] + self.seek(named, now: now)
         }
         self.requests.hold(id, entry, Refusal(since: since, error: error))
+        if error.code == .logUnavailable, let actions = self.moveOn() { return actions }
         return self.seek(named, now: now)
     }
 
@@ -78,6 +80,18 @@ extension ClientStateMachine {
         return self.flush()
     }
 
+    /// Moves to an address of the list where the log was not found unavailable in this search: another node may reach
+    /// the log, or the leader. Returns `nil` if there is none, or if something would be lost with the connection.
+    private mutating func moveOn() -> [ClientAction]? {
+        guard self.followsLeader, self.mayLeaveNode else { return nil }
+        var search = self.search ?? LeaderSearch()
+        search.left.insert(self.route.current)
+        let others = self.route.homes.filter { !search.left.contains($0) }
+        guard let next = others.randomElement(using: &self.random) else { return nil }
+        self.search = search
+        return self.move(to: next, "the log is unavailable there")
+    }
+
     /// Whether the leader is elsewhere, and no attempt to connect to it has just failed. Until then the client asks the
     /// node again, which learns of a new leader.
     private func mayMove(to leader: ServerAddress, now: NIODeadline) -> Bool {
@@ -85,12 +99,12 @@ extension ClientStateMachine {
         return self.leaderFault.map { $0.address != leader || !$0.isRecent(now: now) } ?? true
     }
 
-    /// Closes the connection, to connect to the leader instead. Transfers in flight fail: their data cannot be sent
-    /// again.
-    private mutating func move(to address: ServerAddress) -> [ClientAction] {
+    /// Closes the connection, to connect to the leader, or to another node, instead. Transfers in flight fail: their
+    /// data cannot be sent again.
+    private mutating func move(to address: ServerAddress, _ reason: String = "another node leads") -> [ClientAction] {
         self.moving = address
         self.phase = .leaving(retryAfterMilliseconds: 0)
-        self.closeReason = NestError(.connectionLost, "another node leads: the client connects to \(address)")
+        self.closeReason = NestError(.connectionLost, "\(reason): the client connects to \(address)")
         return [.closeChannel]
     }
 

@@ -17,6 +17,8 @@ struct LeaderSearch: Sendable {
     /// Whether the client has moved in this search. Nodes may name each other for a moment, so it pauses before it
     /// moves again.
     var hasMoved = false
+    /// The addresses where the log was unavailable.
+    var left: Set<ServerAddress> = []
     /// Whether the requests wait until the pause ends.
     var isPausing = false
     private var pauses = Backoff(millisecondsMax: Limits.leaderPauseMillisecondsMax)

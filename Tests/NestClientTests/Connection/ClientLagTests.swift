@@ -137,6 +137,36 @@ import Testing
         }
     }
 
+    // MARK: Nodes without the log
+
+    /// Another node may reach the log, or the leader. The client asks each once, then it waits at the last.
+    @Test func aNodeWithoutTheLogIsLeftOnce() throws {
+        var machine = try Self.ready(3)
+        var visited: Set<ServerAddress> = [machine.route.current]
+        _ = machine.submit(Self.write(1))
+        for _ in 0..<2 {
+            #expect(machine.received(Self.frame(Self.noLog, id: 1), now: Self.start) == [.closeChannel])
+            #expect(try Self.move(&machine) == [.transaction])
+            visited.insert(machine.route.current)
+        }
+        #expect(visited.count == 3)
+        let paused = machine.received(Self.frame(Self.noLog, id: 1), now: Self.start)
+        #expect(paused.contains { if case .retryAfter = $0 { true } else { false } })
+        #expect(try Self.sent(machine.pauseEnded(now: Self.start)) == [.transaction])
+        // The search ends with an answer; the next one begins anew.
+        let receipt = ReceiptMessage(Receipt(revision: Revision(9), isChanged: true))
+        _ = machine.received(Self.frame(receipt, id: 2), now: Self.start)
+        _ = machine.submit(Self.write(2))
+        #expect(machine.received(Self.frame(Self.noLog, id: 3), now: Self.start) == [.closeChannel])
+    }
+
+    @Test func aTransferStaysAtANodeWithoutTheLog() throws {
+        var machine = try Self.ready(3)
+        _ = machine.submit(Self.download(1))
+        _ = machine.submit(Self.write(2))
+        #expect(!machine.received(Self.frame(Self.noLog, id: 2), now: Self.start).contains(.closeChannel))
+    }
+
     // MARK: Drained nodes
 
     /// A drained node takes no download. Nothing of it has arrived, so the next node gets it.
