@@ -63,6 +63,7 @@ extension ClientStateMachine {
         if !self.hasBeenReady { self.route.beginRound(using: &self.random) }
         self.hasBeenReady = true
         self.faults = []
+        self.roundFault = nil
         if self.leaderFault?.address == self.route.current { self.leaderFault = nil }
         if self.followsLeader { self.route.learn(welcome.replica?.leader) }
         self.readySince = now
@@ -180,6 +181,7 @@ extension ClientStateMachine {
     private mutating func roundFailed() -> [ClientAction]? {
         let error = AttemptFault.error(of: self.faults)
         if self.faults.count >= self.route.homes.count, self.faults.allSatisfy(\.isFinal) { return self.giveUp(error) }
+        self.roundFault = error
         guard !self.hasBeenReady else { return nil }
         self.faults = []
         self.route = Route(homes: self.route.homes, using: &self.random)

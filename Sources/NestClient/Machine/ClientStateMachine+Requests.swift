@@ -44,7 +44,7 @@ extension ClientStateMachine {
     package mutating func abandon(_ token: RequestToken, isTimeout: Bool) -> [ClientAction] {
         if let payload = self.pings.first(where: { $0.value == token })?.key {
             self.pings[payload] = nil
-            return [.fail(token, Self.abandonError(nil, isTimeout))]
+            return [.fail(token, self.abandonError(nil, isTimeout))]
         }
         switch self.requests.abandon(token) {
         case .unknown:
@@ -53,15 +53,15 @@ extension ClientStateMachine {
             // A change that was sent may still take effect. It does not change data on the server.
             let error = NestError(isTimeout ? .timedOut : .cancelled, "abandoned before the subscription was changed")
             return [.fail(token, error)]
-        case .unsent: return [.fail(token, Self.abandonError(nil, isTimeout))]
+        case .unsent: return [.fail(token, self.abandonError(nil, isTimeout))]
         case .refused(let error):
             let cancelled = NestError(.cancelled, "cancelled before a node has executed it")
             return [.fail(token, isTimeout ? self.leaderError(error) : cancelled)]
-        case .sentBefore(let request): return [.fail(token, Self.abandonError(request, isTimeout))]
+        case .sentBefore(let request): return [.fail(token, self.abandonError(request, isTimeout))]
         case .inFlight(let id, let request):
             let canSend = self.phase == .ready || self.isLeaving
             let cancel = canSend ? [self.frame(Cancel(), id: id)] : []
-            return cancel + [.fail(token, Self.abandonError(request, isTimeout))]
+            return cancel + [.fail(token, self.abandonError(request, isTimeout))]
         }
     }
 
@@ -69,18 +69,28 @@ extension ClientStateMachine {
         if case .leaving = self.phase { true } else { false }
     }
 
-    /// `request` is `nil` when it was never sent.
-    private static func abandonError(_ request: OutgoingRequest?, _ isTimeout: Bool) -> NestError {
+    /// `request` is `nil` when it was never sent. Without a connection, a timeout names the addresses that were tried.
+    /// Its code is that of a server that refuses the client for good, if there is one.
+    private func abandonError(_ request: OutgoingRequest?, _ isTimeout: Bool) -> NestError {
         let why = isTimeout ? "no answer in time" : "cancelled before the answer"
+        let fault = isTimeout ? self.connectFault : nil
+        let servers = fault.map { ": \($0.message)" } ?? ""
+        let refusal = fault.flatMap { $0.code.retry == .never ? $0.code : nil }
         switch request?.kind {
         case .write, .upload(isEnded: true):
             return NestError(
                 .outcomeUnknown,
-                "\(why): the change may have been made; check before you retry"
+                "\(why): the change may have been made; check before you retry\(servers)"
             )
-        case nil where isTimeout: return NestError(.unreachable, "no connection in time; nothing was sent")
-        default: return NestError(isTimeout ? .timedOut : .cancelled, why)
+        case nil where isTimeout:
+            return NestError(refusal ?? .unreachable, "no connection in time; nothing was sent\(servers)")
+        default: return NestError(isTimeout ? refusal ?? .timedOut : .cancelled, why + servers)
         }
+    }
+
+    /// Why there is no connection: the faults of the last whole round, or of the first attempts.
+    private var connectFault: NestError? {
+        self.roundFault ?? (self.faults.isEmpty ? nil : AttemptFault.error(of: self.faults))
     }
 
     /// Returns the actions that send a chunk of an upload, within its credit, or `nil` if the upload has ended.

@@ -35,6 +35,8 @@ package struct ClientStateMachine: Sendable {
     let store: String?
     /// The failed attempts since a node was ready, of this round.
     var faults: [AttemptFault] = []
+    /// Why no address could be used in the last whole round, since a node was ready.
+    var roundFault: NestError?
     /// Whether this server would refuse another attempt in the same way.
     var isRefusedForGood = false
     /// The newest state that the client knows of.

@@ -186,4 +186,33 @@ import Testing
         let lost = machine.channelClosed(nil, now: Self.start)
         #expect(lost.contains { if case .fail(_, let error) = $0 { error.code == .connectionLost } else { false } })
     }
+
+    // MARK: No connection
+
+    /// After the first success, the client tries for ever; what its callers get names every address, and a server's
+    /// refusal.
+    @Test(arguments: [ErrorCode.unauthenticated, .unreachable])
+    func aRequestWithoutAConnectionNamesTheAddresses(_ code: ErrorCode) throws {
+        var machine = try Self.ready(2)
+        _ = machine.submit(Self.fetch(1))
+        _ = machine.channelClosed(nil, now: Self.start)
+        for _ in 0..<5 {
+            _ = machine.backoffEnded()
+            if machine.route.current.host == "n0", code == .unauthenticated {
+                _ = machine.channelOpened(now: Self.start)
+                _ = machine.received(Self.frame(ErrorMessage(NestError(code, "no such token"))), now: Self.start)
+            }
+            _ = machine.channelClosed(NestError(.unreachable, "nothing listens there"), now: Self.start)
+        }
+        _ = machine.submit(Self.fetch(2))
+        for token in [RequestToken(1), RequestToken(2)] {
+            guard case .fail(_, let error)? = machine.abandon(token, isTimeout: true).first else {
+                Issue.record("not failed")
+                return
+            }
+            let timeout: ErrorCode = token.rawValue == 1 ? .timedOut : .unreachable
+            #expect(error.code == (code == .unreachable ? timeout : code), "\(error)")
+            #expect(error.message.contains("n0:7000: ") && error.message.contains("n1:7000: nothing"), "\(error)")
+        }
+    }
 }
