@@ -82,6 +82,17 @@ import Testing
         #expect(failure?.status == .temporary && failure?.message.hasSuffix("server closed the connection") == true)
     }
 
+    /// The leader says CONFLICT before it gives up the lead, and also when another node was faster than the named one.
+    @Test func aLeadThatAnotherNodeTookIsAFailureToTryAgain() {
+        let conflict = NestError(.conflict, "the node has not taken the lead")
+        var now = Self.status
+        #expect(MoveLeadership.failure(conflict, Self.status, now: now) as? NestError == conflict)
+        now.epoch += 1
+        let failure = MoveLeadership.failure(conflict, Self.status, now: now) as? CommandFailure
+        #expect(failure?.status == .temporary)
+        #expect(failure?.message == "the node has not taken the lead: node a leads. Try again")
+    }
+
     // MARK: Comparing
 
     private static func comparison(_ digests: [UInt64: UInt64]) -> StoreComparison {

@@ -14,8 +14,8 @@ struct MoveLeadership: NestCommand {
 
             The leader finishes its commit and gives up the lead to the node, for example before its machine is \
             restarted. Writes wait for a moment; no client gets an error. nestc exits with 0 when the node leads, also \
-            if it led before, and with 75 if no node leads, or the node does not take the lead in time. \
-            Administrators only.
+            if it led before, and with 75 if no node leads, or the node does not take the lead in time, \
+            also because another one does. Administrators only.
             """
     )
 
@@ -41,14 +41,28 @@ struct MoveLeadership: NestCommand {
         let target = try Clusters.node(self.node, in: before)
         guard let former = before.leader else { throw Clusters.noLeader }
         guard former.name != target.name else { return try self.print(before, from: nil, &output) }
-        try await client.moveLeader(to: target.name)
         self.note("waiting for \(target.name) to lead…")
+        do throws(NestError) {
+            try await client.moveLeader(to: target.name)
+        } catch {
+            if error.code == .conflict { throw Self.failure(error, before, now: try await Clusters.status(client)) }
+            // The leader waits for a few seconds only. The node may take the lead later.
+            guard error.code == .timedOut else { throw error }
+        }
         let (after, isDone) = try await Clusters.wait(self.wait, client) { $0.name == target.name }
         guard isDone else {
             let now = after.leader.map { "node \($0.name) leads" } ?? "no node leads"
             throw CommandFailure(.temporary, "node \(target.name) did not take the lead in time: \(now). See --wait")
         }
         try self.print(after, from: former.name, &output)
+    }
+
+    /// The failure of the command by a CONFLICT: the leader has refused the node, or has given up the lead, and the
+    /// node did not take it.
+    static func failure(_ error: NestError, _ before: ClusterStatus, now: ClusterStatus) -> any Error {
+        guard now.epoch > before.epoch else { return error }
+        let leader = now.leader.map { "node \($0.name) leads" } ?? "no node leads"
+        return CommandFailure(.temporary, "\(error.message): \(leader). Try again")
     }
 
     /// `former`: the node that led before; `nil` if nothing had to be done.
