@@ -204,7 +204,9 @@ final class SimulatedLog: @unchecked Sendable {
         }
         var description = snapshot.description
         description.made = self.now * 1_000
-        self.snapshots.insert((description, snapshot), at: 0)
+        // A node that is behind may be slow to upload an older one.
+        let index = self.snapshots.firstIndex { $0.0.position.position <= description.position.position }
+        self.snapshots.insert((description, snapshot), at: index ?? self.snapshots.count)
     }
 
     func truncate(through position: Int64, removing: [LogSnapshot]) {
@@ -263,7 +265,8 @@ final class SimulatedAppender: SharedLog, @unchecked Sendable {
             self.log.late.append(append)
             return .neverArrives
         case 2: return .arrivesWithoutAnswer
-        case 3: return .refused(self.random.oneIn(2) ? .diskFull : .logUnavailable)
+        case 3: return .refused(.diskFull)
+        case 4, 5: return .refused(.logUnavailable)
         default: return nil
         }
     }
