@@ -120,10 +120,12 @@ struct ForwardQueue {
         return true
     }
 
-    /// Notes that the log has the write of a forward: a leader is done with the writes before it.
-    mutating func notePassed(before number: UInt64) {
-        guard let index = self.index(of: number), index > 0 else { return }
+    /// Notes that the log has the write of a forward: a leader is done with the writes before it. Returns whether there
+    /// are any.
+    mutating func notePassed(before number: UInt64) -> Bool {
+        guard let index = self.index(of: number), index > 0 else { return false }
         self.update { if $0.number < number { $0.notePassed() } }
+        return true
     }
 
     /// Fails the writes that a leader is done with and whose answers are lost. Returns their numbers.

@@ -153,8 +153,7 @@ final class Forwarding {
 
     /// Notes that the log has the write of a forward, before it is removed.
     func noteExecuted(_ forward: PendingForward, of id: ConnectionID) {
-        self.queues[id]?.notePassed(before: forward.number)
-        self.failPassed(id)
+        if self.queues[id]?.notePassed(before: forward.number) ?? false { self.failPassed(id) }
     }
 
     private func failPassed(_ id: ConnectionID) { self.answered += self.queues[id]?.failPassed() ?? [] }
