@@ -72,7 +72,14 @@ extension ClientConnection {
         self.outbox.append(.disconnected(port.connection))
     }
 
-    /// Ends ports that the engine has ended or is about to. Returns the requests that the caller must refuse.
+    /// The answer to a request that the engine has when its port ends: a later turn may execute it.
+    static let endedPort = NestError(
+        .storageFailure,
+        "this client's access ended before the request was answered: whether the write happened is not known"
+    )
+
+    /// Ends ports that the engine has ended or is about to. Returns the requests that the engine has; the caller
+    /// answers them with `endedPort`.
     func endPorts(_ error: NestError, where isEnded: (PeerPorts.Port) -> Bool) -> [UInt32] {
         let ports = self.peer?.ports.refuse(error, where: isEnded) ?? []
         var requests: [UInt32] = []
@@ -101,7 +108,7 @@ extension ClientConnection {
         for connection in connections { self.outbox.append(.disconnected(connection)) }
         self.quota.answered(requests)
         self.transfers.answered(requests)
-        for request in requests { self.refuse(id: request, Self.unauthenticated) }
+        for request in requests { self.refuse(id: request, Self.endedPort) }
         self.settle()
     }
 

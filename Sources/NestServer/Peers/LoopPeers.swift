@@ -35,7 +35,7 @@ extension ConnectionLoop {
             case .end(let port, let error):
                 guard let connection = self.peers.owner(of: port) else { break }
                 for request in connection.endPorts(error, where: { $0.connection == port }) {
-                    routed.append(.reply(connection.id, requestID: request, .failure(error)))
+                    routed.append(.reply(connection.id, requestID: request, .failure(ClientConnection.endedPort)))
                 }
                 continue
             default: break
