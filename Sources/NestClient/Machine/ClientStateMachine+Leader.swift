@@ -28,16 +28,21 @@ extension ClientStateMachine {
         guard case .caller(let token) = entry.request.owner else { return nil }
         let named = error.code == .notLeader ? self.route.learn(error.leader) : nil
         if let named, let fault = self.leaderFault, fault.address == named, fault.endsRequests(now: now) {
-            return [.fail(token, self.leaderError(error))] + self.afterAnswer()
+            return [.fail(token, self.refusal(of: entry, error))] + self.afterAnswer()
         }
         let since = entry.refusal?.since ?? now
         let isOver = error.code == .notLeader && now - since >= .seconds(Int64(Limits.leaderWaitSeconds))
         guard entry.request.maySendAgainElsewhere, !isOver else {
-            return [.fail(token, self.leaderError(error))] + self.seek(named, now: now)
+            return [.fail(token, self.refusal(of: entry, error))] + self.seek(named, now: now)
         }
         self.requests.hold(id, entry, Refusal(since: since, error: error))
         if error.code == .logUnavailable, let actions = self.moveOn() { return actions }
         return self.seek(named, now: now)
+    }
+
+    /// The error of a request that is not sent again.
+    private func refusal(of entry: RequestTable.InFlight, _ error: NestError) -> NestError {
+        entry.mayBeExecuted ? entry.request.lossError : self.leaderError(error)
     }
 
     /// Ends the search when a node has taken a request.

@@ -15,6 +15,10 @@ package struct RequestTable: Sendable {
         fileprivate var sentTo: Identifier128?
         /// Set if a node refused it before.
         package fileprivate(set) var refusal: Refusal?
+
+        /// Whether it is a write that was also sent on a connection that was lost: a refusal of this sending does not
+        /// say what became of the earlier one.
+        package var mayBeExecuted: Bool { self.sentTo != nil && self.request.kind == .write }
     }
 
     private struct Waiting: Sendable {

@@ -130,9 +130,8 @@ import Testing
         #expect(Self.sent(machine.pauseEnded(now: Self.start)) == [.transaction])
     }
 
-    @Test func withoutALeaderARequestFailsAfterTheLimit() {
-        var machine = Self.ready()
-        _ = machine.submit(Self.write(1))
+    /// Refuses the write 1 until it fails. Returns its error, the time, and the next id.
+    private static func refused(_ machine: inout ClientStateMachine) -> (NestError?, NIODeadline, UInt32) {
         var (now, id, failure) = (Self.start, UInt32(1), NestError?.none)
         while failure == nil, id < 1_000 {
             let actions = machine.received(Self.notLeader(nil, id: id), now: now)
@@ -141,6 +140,13 @@ import Testing
             _ = machine.pauseEnded(now: now)
             id += 1
         }
+        return (failure, now, id)
+    }
+
+    @Test func withoutALeaderARequestFailsAfterTheLimit() {
+        var machine = Self.ready()
+        _ = machine.submit(Self.write(1))
+        let (failure, now, id) = Self.refused(&machine)
         #expect(failure?.code == .notLeader && failure?.message.contains("cluster status") == true)
         #expect(now - Self.start >= .seconds(Int64(Limits.leaderWaitSeconds)))
         #expect(id < 100, "\(id) attempts")
@@ -169,6 +175,16 @@ import Testing
         _ = machine.received(Self.notLeader(nil, id: 1), now: Self.start)
         let failure = Self.failures(machine.abandon(RequestToken(1), isTimeout: true))[RequestToken(1)]
         #expect(failure?.code == .outcomeUnknown)
+    }
+
+    /// Also if no node takes the write at all, and the client gives up before its caller does.
+    @Test func aWriteThatMayBeExecutedIsNotReportedAsRefused() {
+        var machine = Self.ready(.leader)
+        _ = machine.submit(Self.write(1))
+        _ = machine.channelClosed(nil, now: Self.start)
+        _ = machine.backoffEnded()
+        #expect(Self.welcome(&machine, .follower) == [.transaction])
+        #expect(Self.refused(&machine).0?.code == .outcomeUnknown)
     }
 
     @Test func aClientThatMustNotFollowGetsTheError() {
