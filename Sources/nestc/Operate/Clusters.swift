@@ -93,7 +93,8 @@ struct ShowCluster: NestCommand {
 
             Any node answers. 'position' is the number of the newest record that a node has applied; nodes write \
             theirs to the log every few seconds, so a node in use seems to be behind by what was written since. \
-            'clients' is shown for the node that answers. A node that is 'gone' has not renewed its lease: it is stopped, frozen or cut off. nestc exits with 75 if no node leads, or the log does not answer.
+            'clients' is shown for the node that answers. A node that is 'gone' has not renewed its lease: it is \
+            stopped, frozen or cut off. nestc exits with 75 if no node leads, or the log does not answer.
             """
     )
 
