@@ -7,7 +7,7 @@ LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-d
 # log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux
 
-.PHONY: consumer setup tools build build-release test test-unit test-one build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture documentation clean
+.PHONY: consumer setup tools build build-release test test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture documentation clean
 
 build: setup
 	swift build $(CHECKED)
@@ -24,8 +24,10 @@ build-tests: setup
 	swift build --build-tests $(CHECKED)
 
 RUN = swift test $(CHECKED) --skip-build --disable-xctest
-# Suites with sockets or processes, whose tests run one after the other.
+# Suites with sockets or processes, whose tests run one after the other: those of commands beside all others, since both
+# wait for processes most of the time.
 APART = SocketTests|ProcessTests
+COMMANDS = ProcessTests/[A-Za-z]*Commands?/|ProcessTests/(Browser|BrowserSections|Completions|EntityOutlines|ExamplePages|Hints|Pages|PrintLimits|ShownTexts)/
 # Pure suites that take many seconds or much memory: long random histories, great depths, every fault at every step.
 # Two of them run at a time, and all others in parallel.
 LONG = SimulationTests|ResultsSimulationTests|UndoSimulationTests|LossHistoryTests|ModelHistoryTests|ScopeHistoryTests \
@@ -39,7 +41,14 @@ suites = \.($(subst $(space),,$(1)))/
 test: build-tests tools test-report
 	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
 	$(RUN) --experimental-maximum-parallelization-width 2 --filter '$(call suites,$(LONG))'
-	$(RUN) --no-parallel --filter '$(call suites,$(APART))'
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-commands test-apart
+
+# The two halves of APART.
+test-commands: build-tests
+	$(RUN) --ignore-lock --no-parallel --filter '$(COMMANDS)'
+
+test-apart: build-tests
+	$(RUN) --ignore-lock --no-parallel --filter '$(call suites,$(APART))' --skip '$(COMMANDS)'
 
 # All tests except those of APART and LONG, in parallel.
 test-unit: build-tests
