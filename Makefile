@@ -41,7 +41,7 @@ suites = \.($(subst $(space),,$(1)))/
 test: build-tests tools test-report
 	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
 	$(RUN) --experimental-maximum-parallelization-width 2 --filter '$(call suites,$(LONG))'
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-commands test-apart
+	$(MAKE) --no-print-directory --jobs 3 --output-sync=line test-commands test-apart $(BESIDE)
 
 # The two halves of APART.
 test-commands: build-tests
@@ -161,7 +161,10 @@ lint:
 format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests bench Examples Fuzz
 
-check: lint test documentation consumer
+# The package that uses the library is built while the tests wait for their processes.
+check: lint
+	$(MAKE) --no-print-directory test BESIDE=consumer
+	$(MAKE) --no-print-directory documentation
 
 # The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.
 GRAPHS = .build/documentation/graphs
