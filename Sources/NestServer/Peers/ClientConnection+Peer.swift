@@ -42,7 +42,7 @@ extension ClientConnection {
         let connection = self.loop.makeConnectionID()
         guard let access = self.server.access.access(ofToken: message.token) else {
             var port = PeerPorts.Port(connection: connection, access: Access(), refusal: Self.unauthenticated)
-            port.refused = message
+            port.pendingOpen = message
             self.peer?.ports.add(port, number: message.port)
             return
         }
@@ -145,11 +145,11 @@ extension ClientConnection {
     /// Takes a request of a client of the other node.
     private func take(_ message: PeerRequest, id: UInt32) throws(NestError) {
         // The follower may have known the client's token first.
-        if let refused = self.peer?.ports[message.port]?.refused,
-            self.server.access.access(ofToken: refused.token) != nil
+        if let open = self.peer?.ports[message.port]?.pendingOpen,
+            self.server.access.access(ofToken: open.token) != nil
         {
             _ = self.peer?.ports.remove(message.port)
-            self.open(refused)
+            self.open(open)
         }
         guard let access = self.peer?.ports[message.port]?.access else {
             throw NestError(.invalid, "the port \(message.port) is not open: send PEER_OPEN first")

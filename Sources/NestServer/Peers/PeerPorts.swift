@@ -11,8 +11,8 @@ struct PeerPorts {
         let access: Access
         /// Why the port takes no requests; the engine does not know it then.
         var refusal: NestError?
-        /// The PEER_OPEN of a port whose token was not known.
-        var refused: PeerOpen?
+        /// The PEER_OPEN of a port whose token is not known yet.
+        var pendingOpen: PeerOpen?
         /// Requests that the engine has, and imports that are arriving.
         var requests: Set<UInt32> = []
     }
