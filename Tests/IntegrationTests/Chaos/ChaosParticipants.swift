@@ -54,7 +54,7 @@ extension ChaosRun {
             let sightings = await self.ledger.sightings("s\(number) parts", of: client)
             for kind in ChaosSubscriber.kinds {
                 let query = WatchedQuery(kind, of: self.ledger.list, window: .range(offset: number, limit: 6))
-                let changer = ChaosRequestChanger(self.fork())
+                let changer = ChaosRequestChanger(query, self.fork())
                 participants.append(self.watcher("s\(number) part of \(kind)", query, client, sightings, changer))
             }
         }

@@ -14,26 +14,29 @@ final class ChaosRequestChanger: Sendable {
         var queries: [ObjectFetchRequest: WatchedQuery] = [:]
     }
 
+    /// The query of the first request.
+    private let first: WatchedQuery
     private let state: NIOLockedValueBox<State>
 
-    init(_ random: SeededRandom) {
-        self.state = NIOLockedValueBox(State(random: random))
+    init(_ first: WatchedQuery, _ random: SeededRandom) {
+        self.first = first
+        self.state = NIOLockedValueBox(State(random: random, queries: [Self.unnamed(first.request): first]))
     }
 
-    /// Returns the query of a request. The anchor of the window is ignored, because the server may have replaced it.
+    /// Returns the query of a request; `nil` if the subscription was never asked for it. The anchor of the window is
+    /// ignored, because the server may have replaced it.
     func query(of request: ObjectFetchRequest) -> WatchedQuery? {
         self.state.withLockedValue { $0.queries[Self.unnamed(request)] }
     }
 
     /// Changes the request until the task is cancelled.
-    func run(_ first: WatchedQuery, _ results: ResultsSubscription, _ ledger: ChaosLedger) async {
-        self.state.withLockedValue { $0.queries[Self.unnamed(first.request)] = first }
+    func run(_ results: ResultsSubscription, _ ledger: ChaosLedger) async {
         while !Task.isCancelled {
             let (pause, seed) = self.state.withLockedValue { (50 + $0.random.below(1_500), $0.random.next()) }
             // The moment does not matter.
             try? await Task.sleep(for: .milliseconds(pause))
             let ids = await ledger.someIDs(1, seed: seed).ids
-            let query = self.state.withLockedValue { Self.next(after: first, ids.first, &$0) }
+            let query = self.state.withLockedValue { Self.next(after: self.first, ids.first, &$0) }
             // If the change is refused because the object is deleted, or fails without a connection, the old request
             // stays.
             _ = try? await results.change(to: query.request)

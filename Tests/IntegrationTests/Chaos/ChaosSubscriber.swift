@@ -2,6 +2,7 @@ import NIOConcurrencyHelpers
 import NestClient
 import NestHistory
 import NestModel
+import NestTestSupport
 
 /// Subscribes to a query and records all events.
 enum ChaosSubscriber {
@@ -28,11 +29,11 @@ enum ChaosSubscriber {
         do {
             try await client.withFetchedResults(query.request, verifyDigest: true) { results in
                 observer?.add(name, results)
-                let changing = requestChanger.map { changer in Task { await changer.run(query, results, ledger) } }
+                let changing = requestChanger.map { changer in Task { await changer.run(results, ledger) } }
                 defer { changing?.cancel() }
                 var current = query
                 for try await change in results {
-                    let now = requestChanger?.query(of: results.request) ?? query
+                    let now = try requestChanger.map { try Self.query($0, of: results.request, name) } ?? query
                     if now != current { recorder.append(.changed(now)) }
                     current = now
                     let state = results.state
@@ -64,6 +65,18 @@ enum ChaosSubscriber {
             )
         }
         await ledger.end(recorder, isComplete: isComplete)
+    }
+
+    /// Returns the query of the visible state.
+    private static func query(
+        _ requestChanger: ChaosRequestChanger,
+        of request: ObjectFetchRequest,
+        _ name: String
+    ) throws -> WatchedQuery {
+        guard let query = requestChanger.query(of: request) else {
+            throw ProcessFailure("subscription \(name) shows a request that it was never asked for: \(request)")
+        }
+        return query
     }
 
     private static func event(
