@@ -85,6 +85,7 @@ extension ClientStateMachine {
         guard let subscription = self.subscriptions[id] else { return }
         self.subscriptions[id]?.phase = .subscribing
         let resume = self.welcome?.features.contains(.resume) == true ? subscription.head : nil
+        self.subscriptions[id]?.isResuming = resume != nil
         let message = Subscribe(subscription.request, resume: resume, atLeast: self.atLeast())
         _ = self.requests.submit(OutgoingRequest(owner: .subscription(id), kind: .connection, message))
     }
@@ -112,18 +113,27 @@ extension ClientStateMachine {
             return adopted + [.deliver(.reset(reset), to: subscription.subscribers, byteCount: 0)]
         case .difference:
             guard let head = subscription.head else {
-                return self.violation("a difference for a subscription without a state")
+                return self.dropped(id, view: view, "a difference for a subscription without a state")
             }
             return [.deliver(.resumed(head.revision), to: subscription.subscribers, byteCount: 0)] + self.settle(id)
         case .current(let revision):
             guard subscription.head != nil else {
-                return self.violation("'current' for a subscription without a state")
+                return self.dropped(id, view: view, "'current' for a subscription without a state")
             }
             self.subscriptions[id]?.head?.revision = revision
             return [.deliver(.resumed(revision), to: subscription.subscribers, byteCount: 0)] + self.settle(id)
         case .alreadySubscribed:
             return []
         }
+    }
+
+    /// Handles the answer to a resume whose state was found to be wrong in the meantime: the subscription starts again.
+    /// If the client named no state, the answer is wrong.
+    private mutating func dropped(_ id: SubscriptionID, view: UInt32, _ fault: String) -> [ClientAction] {
+        guard self.subscriptions[id]?.isResuming == true else { return self.violation(fault) }
+        self.leave(view: view)
+        self.subscribe(id)
+        return self.flush()
     }
 
     /// Handles a request that is written differently but has the view of another subscription: that view's frames serve

@@ -40,6 +40,8 @@ package struct Subscription: Sendable {
     package var phase = Phase.detached
     /// The state that the subscribers reach by the delivered elements; `nil` before the first snapshot.
     package var head: ResumePoint?
+    /// Whether the last SUBSCRIBE named the head of that time.
+    var isResuming = false
     package var projection: [PropertyNumber] = []
     package var assembler: SnapshotAssembler?
     /// The change that is under way.

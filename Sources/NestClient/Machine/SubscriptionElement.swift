@@ -4,6 +4,8 @@ import NestModel
 package enum SubscriptionElement: Equatable, Sendable {
     /// `of`: the request of the state from now on; `nil`: unchanged.
     case snapshot(SectionedSnapshot, SnapshotReason, digest: UInt64, of: ObjectFetchRequest? = nil)
+    /// The state of another subscriber of the same view. Queues make this element, not the connection.
+    case held(ArrivingState)
     case diff(ResultsDiff, of: ObjectFetchRequest? = nil)
     /// The state is also the result of this request.
     case request(ObjectFetchRequest)
@@ -21,14 +23,23 @@ package enum SubscriptionElement: Equatable, Sendable {
     var isAway: Bool {
         switch self {
         case .disconnected, .paused: true
-        case .snapshot, .diff, .request, .progress, .position, .reset, .otherHistory, .resumed: false
+        case .snapshot, .held, .diff, .request, .progress, .position, .reset, .otherHistory, .resumed: false
+        }
+    }
+
+    /// Whether it changes the request of the state that it applies to.
+    var changesRequest: Bool {
+        switch self {
+        case .diff(_, let request): request != nil
+        case .request: true
+        case .snapshot, .held, .progress, .position, .reset, .otherHistory, .disconnected, .resumed, .paused: false
         }
     }
 
     /// The number of bytes that it uses beyond those received; 0 for events that queues merge.
     var ownBytes: Int {
         switch self {
-        case .snapshot, .diff, .request: 128
+        case .snapshot, .held, .diff, .request: 128
         case .progress, .position, .reset, .otherHistory, .disconnected, .resumed, .paused: 0
         }
     }
@@ -37,6 +48,7 @@ package enum SubscriptionElement: Equatable, Sendable {
     func revision(after revision: Revision?) -> Revision? {
         switch self {
         case .snapshot(let snapshot, _, _, _): snapshot.revision
+        case .held(let held): held.state.revision
         case .diff(let diff, _): diff.to
         case .progress(let reached): reached
         case .position, .request: revision

@@ -1,8 +1,8 @@
 import NestModel
 
-/// A received state that is not shown yet. It is shown when it is not older than the visible state. Until then, the
-/// elements after it change it.
-struct ArrivingState: Sendable {
+/// A received state that is not shown yet. It is shown when it is not older than the visible state, and of the right
+/// request. Until then, the elements after it change it.
+package struct ArrivingState: Equatable, Sendable {
     var state: SectionedSnapshot
     var reason: SnapshotReason
     var digest: UInt64
@@ -11,6 +11,9 @@ struct ArrivingState: Sendable {
     /// The newest revision at which the position of the state's window is known. The rows are those of that revision
     /// too.
     var positionRevision: Revision
+    /// The number of later elements that change its request, if it was taken from another subscriber: before them, it
+    /// is of a request that this subscriber never had.
+    var requestChanges = 0
 
     /// The newest revision at which all of the state is exact.
     var exactRevision: Revision { self.state.window == nil ? self.state.revision : self.positionRevision }
@@ -19,8 +22,33 @@ struct ArrivingState: Sendable {
     func isChanged(by element: SubscriptionElement) -> Bool {
         switch element {
         case .diff, .request, .progress, .position, .resumed: true
-        case .snapshot, .reset, .otherHistory, .disconnected, .paused: false
+        case .snapshot, .held, .reset, .otherHistory, .disconnected, .paused: false
         }
+    }
+
+    init(
+        state: SectionedSnapshot,
+        reason: SnapshotReason,
+        digest: UInt64,
+        request: ObjectFetchRequest,
+        positionRevision: Revision
+    ) {
+        self.state = state
+        self.reason = reason
+        self.digest = digest
+        self.request = request
+        self.positionRevision = positionRevision
+    }
+
+    /// A snapshot.
+    init(_ snapshot: SectionedSnapshot, digest: UInt64, request: ObjectFetchRequest) {
+        self.init(
+            state: snapshot,
+            reason: .first,
+            digest: digest,
+            request: request,
+            positionRevision: snapshot.revision
+        )
     }
 
     mutating func apply(_ element: SubscriptionElement) throws(DiffMismatch) {
@@ -36,12 +64,13 @@ struct ArrivingState: Sendable {
         case .position(let position, let revision):
             self.state.window = position
             self.positionRevision = revision
-        case .snapshot, .reset, .otherHistory, .disconnected, .paused: break
+        case .snapshot, .held, .reset, .otherHistory, .disconnected, .paused: break
         }
     }
 
     private mutating func become(_ request: ObjectFetchRequest) {
         self.request = request
+        self.requestChanges = max(0, self.requestChanges - 1)
         if request.window == nil { self.state.window = nil }
     }
 }

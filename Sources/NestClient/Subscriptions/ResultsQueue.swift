@@ -21,8 +21,9 @@ final class ResultsQueue: Sendable {
         var arriving: ArrivingState?
         /// Whether the visible state belongs to a history that the store no longer has. Revisions then start anew.
         var isOtherHistory = false
-        /// Whether the state did not fit a change. Changes are then skipped until the next snapshot.
-        var isBroken = false
+        /// Whether the next changes belong to a state that has not arrived: there is none yet, a reset announced
+        /// another one, or a change did not fit. Changes are then skipped until the next snapshot.
+        var needsSnapshot = true
         var takenBytes = 0
         /// The revision after all appended elements; `nil` if the state is not exact then.
         var arrivedRevision: Revision?
@@ -33,17 +34,10 @@ final class ResultsQueue: Sendable {
             self.request = request
         }
 
-        /// The state after all applied elements, with the revision at which rows and counts are exact; and the
-        /// revision `reached`, at which the rows are exact.
-        var newest: (state: ArrivingState, reached: Revision)? {
-            guard var newest = self.arriving ?? self.shown else { return nil }
-            let reached = newest.state.revision
-            newest.state.revision = newest.exactRevision
-            return (newest, reached)
-        }
-
-        private var shown: ArrivingState? {
-            guard self.hasSnapshot else { return nil }
+        /// The state to which the waiting elements apply; `nil` if they begin with a snapshot.
+        private var newest: ArrivingState? {
+            if let arriving = self.arriving { return arriving }
+            guard self.hasSnapshot, !self.needsSnapshot, !self.isOtherHistory else { return nil }
             return ArrivingState(
                 state: self.state,
                 reason: .first,
@@ -51,6 +45,24 @@ final class ResultsQueue: Sendable {
                 request: self.request,
                 positionRevision: self.positionRevision
             )
+        }
+
+        /// The newest complete state that leads to the end of the queue, and the elements that apply to it. `nil` if a
+        /// snapshot has to arrive first.
+        var foundation: (state: ArrivingState, rest: Deque<QueuedElement>.SubSequence)? {
+            var start = self.elements.endIndex
+            while start > self.elements.startIndex {
+                let rest = self.elements[start...]
+                start = self.elements.index(before: start)
+                switch self.elements[start].element {
+                case .snapshot(let snapshot, _, let digest, let request):
+                    return (ArrivingState(snapshot, digest: digest, request: request ?? self.request), rest)
+                case .held(let state): return (state, rest)
+                case .reset, .otherHistory: return nil
+                case .diff, .request, .progress, .position, .disconnected, .resumed, .paused: continue
+                }
+            }
+            return self.newest.map { ($0, self.elements[...]) }
         }
 
         /// Sets the request of the state.
@@ -125,26 +137,21 @@ final class ResultsQueue: Sendable {
         }
     }
 
-    /// Starts with the state and the waiting elements of another subscriber of the same view. Returns the number of
-    /// bytes added.
+    /// Continues with the state and the waiting elements of another subscriber of the same view. If that one waits for
+    /// a snapshot, this queue does too. Returns the number of bytes added.
     func seed(from other: ResultsQueue) -> Int {
-        let (held, waiting, isBroken, arrived) = other.contents.withLockedValue { donor in
-            (donor.newest, donor.elements, donor.isBroken, donor.arrivedRevision)
-        }
+        let (foundation, arrived) = other.contents.withLockedValue { ($0.foundation, $0.arrivedRevision) }
         return self.contents.withLockedValue { contents in
-            if let (held, reached) = held {
-                let digest = held.state.digest
-                let snapshot = SubscriptionElement.snapshot(held.state, .first, digest: digest, of: held.request)
-                contents.elements.append(QueuedElement(element: snapshot, byteCount: 0))
-                if reached > held.state.revision {
-                    contents.elements.append(QueuedElement(element: .progress(reached), byteCount: 0))
-                }
-            }
-            contents.elements.append(contentsOf: waiting)
-            contents.isBroken = isBroken
-            contents.arrivedRevision = arrived
+            contents.arrivedRevision = foundation == nil ? nil : arrived
+            guard let (base, rest) = foundation else { return 0 }
+            var state = base
+            state.reason = .first
+            // The other subscriber's state may still be of an older request, which this one never had.
+            state.requestChanges = rest.count { $0.element.changesRequest }
+            contents.elements.append(QueuedElement(element: .held(state), byteCount: 0))
+            contents.elements.append(contentsOf: rest)
             self.wake(&contents)
-            return waiting.reduce(0) { $0 + $1.byteCount }
+            return rest.reduce(0) { $0 + $1.byteCount }
         }
     }
 
@@ -199,7 +206,7 @@ final class ResultsQueue: Sendable {
                 do throws(DiffMismatch) {
                     return try diff.events(before: state)
                 } catch {
-                    self.contents.withLockedValue { $0.isBroken = true }
+                    self.contents.withLockedValue { $0.needsSnapshot = true }
                     self.onMismatch("the diff to revision \(diff.to) does not fit: \(error)")
                 }
             case .other: return []
@@ -234,7 +241,8 @@ final class ResultsQueue: Sendable {
     private func look() -> Look {
         self.contents.withLockedValue { contents in
             guard let first = contents.elements.first else { return contents.end.map { .end($0) } ?? .nothing }
-            guard case .diff(let diff, let request) = first.element, !contents.isBroken, contents.arriving == nil else {
+            guard case .diff(let diff, let request) = first.element, !contents.needsSnapshot, contents.arriving == nil
+            else {
                 return .other
             }
             return .diff(diff.fitted(to: contents.state, of: request), contents.state)
@@ -281,28 +289,26 @@ final class ResultsQueue: Sendable {
                 try arriving.apply(element)
             } catch {
                 contents.arriving = nil
-                contents.isBroken = true
+                contents.needsSnapshot = true
                 return .mismatch("a change of an older state does not fit it: \(error)", applied: nil)
             }
             return self.show(arriving, &contents)
         }
         switch element {
         case .snapshot(let snapshot, let reason, let digest, let request):
-            contents.isBroken = false
-            let arriving = ArrivingState(
-                state: snapshot,
-                reason: reason,
-                digest: digest,
-                request: request ?? contents.request,
-                positionRevision: snapshot.revision
-            )
+            contents.needsSnapshot = false
+            var arriving = ArrivingState(snapshot, digest: digest, request: request ?? contents.request)
+            arriving.reason = reason
             return self.show(arriving, &contents)
+        case .held(let state):
+            contents.needsSnapshot = false
+            return self.show(state, &contents)
         case .diff(let diff, let request):
-            guard !contents.isBroken else { return .again }
+            guard !contents.needsSnapshot else { return .again }
             do throws(DiffMismatch) {
                 try contents.state.apply(diff.fitted(to: contents.state, of: request))
             } catch {
-                contents.isBroken = true
+                contents.needsSnapshot = true
                 return .mismatch("the diff to revision \(diff.to) does not fit: \(error)", applied: nil)
             }
             contents.digest = diff.digest
@@ -313,16 +319,17 @@ final class ResultsQueue: Sendable {
             contents.become(request)
             return .again
         case .progress(let revision):
-            guard !contents.isBroken, contents.state.revision < revision else { return .again }
+            guard !contents.needsSnapshot, contents.state.revision < revision else { return .again }
             contents.state.revision = revision
             return .change(.progress(revision))
         case .position(let position, let revision):
-            guard !contents.isBroken else { return .again }
+            guard !contents.needsSnapshot else { return .again }
             contents.state.window = position
             contents.positionRevision = revision
             return .change(.position(position))
         case .reset(let reset):
             contents.arriving = nil
+            contents.needsSnapshot = true
             return .change(.reset(reset))
         case .otherHistory:
             contents.arriving = nil
@@ -331,17 +338,19 @@ final class ResultsQueue: Sendable {
         case .disconnected(let reason): return .change(.disconnected(reason: reason))
         case .paused: return .change(.paused)
         case .resumed(let revision):
-            if !contents.isBroken, contents.state.revision < revision { contents.state.revision = revision }
+            if !contents.needsSnapshot, contents.state.revision < revision { contents.state.revision = revision }
             return .change(.resumed(revision))
         }
     }
 
-    /// Shows a received state. Revisions never decrease, so an older state waits until it has caught up.
+    /// Shows a received state. Revisions never decrease, so an older state waits until it has caught up. So does the
+    /// state of another subscriber's request.
     private func show(_ arriving: ArrivingState, _ contents: inout Contents) -> Step {
         let exact = arriving.exactRevision
         let isOlder = contents.hasSnapshot && !contents.isOtherHistory && exact < contents.state.revision
-        contents.arriving = isOlder ? arriving : nil
-        guard !isOlder else { return .again }
+        let isEarly = isOlder || arriving.requestChanges > 0
+        contents.arriving = isEarly ? arriving : nil
+        guard !isEarly else { return .again }
         contents.state = arriving.state
         contents.state.revision = exact
         if exact < arriving.state.revision {
@@ -359,7 +368,7 @@ final class ResultsQueue: Sendable {
         guard self.verifiesDigest else { return .change(change) }
         let digest = contents.state.digest
         guard digest != contents.digest else { return .change(change) }
-        contents.isBroken = true
+        contents.needsSnapshot = true
         let (own, expected) = (ResultsDigest.text(digest), ResultsDigest.text(contents.digest))
         return .mismatch(
             "at revision \(contents.state.revision) the digest is \(own), the server's is \(expected)",

@@ -141,6 +141,68 @@ import Testing
         }
     }
 
+    private static var reversed: ObjectFetchRequest {
+        var request = Fixtures.request
+        request.sort = [OrderingTerm(PropertyNumber(1), isAscending: false)]
+        return request
+    }
+
+    /// A donor that waits for the snapshot of its new request still holds the rows of the old one. Another subscriber
+    /// that joins now gets the snapshot only, whether the donor has taken the reset or not.
+    @Test(arguments: [false, true]) func aStateThatAResetHasEndedIsNotPassedOn(isTaken: Bool) async throws {
+        let (donor, other) = (Self.queue(), Self.queue())
+        let old = Fixtures.state(3, [Fixtures.row(2, "a")])
+        _ = donor.append(.snapshot(old, .first, digest: old.digest, of: Fixtures.request), byteCount: 10)
+        _ = donor.append(Self.change, byteCount: 0)
+        while isTaken, donor.advance() != nil {}
+        _ = other.seed(from: donor)
+        #expect(other.arrivedRevision == nil && other.advance() == nil)
+        let new = Fixtures.state(3, [Fixtures.row(4, "b")])
+        for queue in [donor, other] {
+            _ = queue.append(.snapshot(new, .first, digest: new.digest, of: Self.reversed), byteCount: 10)
+        }
+        #expect(other.advance() == .snapshot(.first))
+        #expect(other.state == new && other.request == Self.reversed)
+    }
+
+    /// A donor that has not taken the difference to its new request passes on the rows of that request, not the earlier
+    /// ones.
+    @Test func theRequestThatADonorHadBeforeIsNotPassedOn() async throws {
+        let (donor, other) = (Self.queue(verifiesDigest: true), Self.queue(verifiesDigest: true))
+        var state = Fixtures.state(3, [Fixtures.row(2, "a")])
+        _ = donor.append(.snapshot(state, .first, digest: state.digest, of: Fixtures.request), byteCount: 10)
+        _ = donor.append(.diff(Fixtures.append(Fixtures.row(4, "b"), to: &state, at: 4, from: 3)), byteCount: 10)
+        for (id, request) in [(5, Fixtures.requestTwice), (7, Self.reversed)] as [(Int64, ObjectFetchRequest)] {
+            let change = Fixtures.append(Fixtures.row(id, "c"), to: &state, at: 4, from: 4)
+            _ = donor.append(.diff(change, of: request), byteCount: 10)
+        }
+        let changed = state
+        _ = donor.append(.diff(Fixtures.append(Fixtures.row(6, "d"), to: &state, at: 5, from: 4)), byteCount: 10)
+        _ = other.seed(from: donor)
+        #expect(try await other.next() == .snapshot(.first))
+        #expect(other.state == changed && other.request == Self.reversed)
+        guard case .diff = try await other.next() else { return #expect(Bool(false), "no diff") }
+        #expect(other.state == state)
+    }
+
+    /// A donor whose state is wrong is about to get a snapshot.
+    @Test func aStateThatDoesNotFitIsNotPassedOn() async throws {
+        let donor = Self.queue(verifiesDigest: true)
+        let other = ResultsQueue(Fixtures.request, verifiesDigest: true, onTaken: { _ in }) {
+            Issue.record("the other subscriber has no state, but \($0)")
+        }
+        var state = Fixtures.state(3, [])
+        _ = donor.append(.snapshot(state, .first, digest: state.digest), byteCount: 10)
+        var wrong = Fixtures.append(Fixtures.row(4, "b"), to: &state, at: 4, from: 3)
+        wrong.digest ^= 1
+        _ = donor.append(.diff(wrong), byteCount: 10)
+        while donor.advance() != nil {}
+        _ = other.seed(from: donor)
+        let next = Fixtures.append(Fixtures.row(5, "c"), to: &state, at: 5, from: 4)
+        for queue in [donor, other] { _ = queue.append(.diff(next), byteCount: 10) }
+        #expect(other.advance() == nil && other.state.revision == Revision(0))
+    }
+
     @Test func reconnectingDoesNotFillTheQueue() async throws {
         let queue = Self.queue()
         let state = Fixtures.state(1, [])

@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import NIOCore
 import NestModel
 import NestTestSupport
@@ -13,11 +14,29 @@ struct SubscriptionWorld {
     struct Subscriber {
         var queue: ResultsQueue
         var request: ObjectFetchRequest
+        var law: ConsumerLaw
         var isPaused = false
         /// An upper bound of the number of changes in its queue.
         var waitingCount = 0
         /// Its request changes in call order. Each is answered once.
         var changes: [(token: RequestToken, request: ObjectFetchRequest, answer: Answer?)] = []
+    }
+
+    /// How often the cases happened that matter.
+    struct Events {
+        /// Subscribers that continued with another one's state, or with its snapshot.
+        var joins = 0
+        /// Those that had to wait for a snapshot.
+        var waitingJoins = 0
+        var mismatches = 0
+        var restores = 0
+
+        static func += (sum: inout Events, events: Events) {
+            sum.joins += events.joins
+            sum.waitingJoins += events.waitingJoins
+            sum.mismatches += events.mismatches
+            sum.restores += events.restores
+        }
     }
 
     enum Answer: Equatable {
@@ -34,15 +53,21 @@ struct SubscriptionWorld {
     )
     private(set) var server: PlainServer
     private(set) var subscribers: [SubscriberID: Subscriber] = [:]
+    private(set) var events = Events()
     /// Frames on their way to the server.
     private var inbox: [Frame] = []
     private let decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesMax)
     private var isGreeting = false
+    /// The number of the history that the client knows.
+    private var knownHistory: UInt64 = 1
     private var nextNumber: UInt64 = 1
     private let label: String
+    /// The subscribers that have reported a wrong state, oldest first.
+    private let mismatches = NIOLockedValueBox<[SubscriberID]>([])
 
-    init(keepsIDs: Bool, _ label: String) {
+    init(keepsIDs: Bool, isFaulty: Bool = false, _ label: String) {
         self.server = PlainServer(keepsIDs: keepsIDs)
+        self.server.isFaulty = isFaulty
         self.label = label
         self.perform(self.machine.connect())
         self.connect()
@@ -54,14 +79,18 @@ struct SubscriptionWorld {
 
     mutating func subscribe(_ request: ObjectFetchRequest) {
         let id = SubscriberID(self.takeNumber())
-        let label = self.label
+        let mismatches = self.mismatches
         let queue = ResultsQueue(
             request,
             verifiesDigest: true,
             onTaken: { _ in },
-            onMismatch: { Issue.record("\(label): subscriber \(id.rawValue): \($0)") }
+            onMismatch: { _ in mismatches.withLockedValue { $0.append(id) } }
         )
-        self.subscribers[id] = Subscriber(queue: queue, request: request)
+        self.subscribers[id] = Subscriber(
+            queue: queue,
+            request: request,
+            law: ConsumerLaw(request, since: self.knownHistory)
+        )
         self.perform(self.machine.subscribe(id, to: request))
     }
 
@@ -90,23 +119,45 @@ struct SubscriptionWorld {
     }
 
     /// Takes up to `count` changes from the subscriber's queue.
-    func take(_ id: SubscriberID, count: Int) {
+    mutating func take(_ id: SubscriberID, count: Int) {
         guard let queue = self.subscribers[id]?.queue else { return }
         for _ in 0..<count {
-            let before = queue.state.revision
+            let known = self.mismatches.withLockedValue { $0.count }
             let change = queue.advance()
-            let state = queue.state
-            #expect(state.revision >= before, "\(self.label), subscriber \(id.rawValue)")
-            guard case .snapshot? = change else { continue }
-            let expected = self.server.state(queue.request, at: state.revision)
-            #expect(state.sections == expected.sections, "\(self.label), subscriber \(id.rawValue)")
-            #expect(state.window == expected.window, "\(self.label), subscriber \(id.rawValue)")
+            if self.mismatches.withLockedValue({ $0.count }) > known {
+                self.subscribers[id]?.law.mismatched(change)
+                continue
+            }
+            if let fault = self.subscribers[id]?.law.fault(after: change, queue, self.server) {
+                Issue.record("\(self.label), subscriber \(id.rawValue) \(fault)")
+            }
         }
     }
+
+    /// Lets the client handle the oldest report of a wrong state. Returns whether there was one.
+    @discardableResult
+    mutating func handleMismatch() -> Bool {
+        let id = self.mismatches.withLockedValue { $0.isEmpty ? nil : $0.removeFirst() }
+        guard let id else { return false }
+        self.events.mismatches += 1
+        #expect(self.server.isFaulty, "\(self.label): subscriber \(id.rawValue) reports a wrong state")
+        self.perform(self.machine.restart(id, reason: "wrong"))
+        return true
+    }
+
+    /// Lets the client get the state of a subscriber anew.
+    mutating func restart(_ id: SubscriberID) { self.perform(self.machine.restart(id, reason: "restarted")) }
 
     // MARK: The connection
 
     mutating func write(_ random: inout SeededRandom) { self.server.write(&random) }
+
+    /// Replaces the store by a backup.
+    mutating func restore(_ random: inout SeededRandom) {
+        self.events.restores += 1
+        self.server.restore(&random)
+        self.loseConnection()
+    }
 
     mutating func loseConnection() {
         self.inbox = []
@@ -118,12 +169,16 @@ struct SubscriptionWorld {
     mutating func connect() {
         guard self.machine.phase == .connecting else { return }
         self.isGreeting = true
+        if self.knownHistory != self.server.historyNumber {
+            self.knownHistory = self.server.historyNumber
+            for id in self.ids { self.subscribers[id]?.law.historyChanged() }
+        }
         self.perform(self.machine.channelOpened(now: Self.now))
         self.perform(self.machine.received(.server(chosen: 1)))
         let welcome = Welcome(
             serverName: "s",
             features: .all,
-            historyID: PlainServer.historyID,
+            historyID: self.server.historyID,
             revision: self.server.head,
             oldestRevision: Revision(0),
             modelHash: 0,
@@ -149,19 +204,22 @@ struct SubscriptionWorld {
     /// Delivers all frames on their way and lets the subscribers take all changes.
     mutating func settle(_ random: inout SeededRandom) throws {
         self.connect()
-        var frameCount = 0
-        while !self.inbox.isEmpty || !self.server.outbox.isEmpty {
-            frameCount += 1
-            try #require(frameCount < 2_000, "\(self.label): client and server exchange frames without end")
-            try self.deliverToServer(&random)
+        repeat {
+            var frameCount = 0
+            while !self.inbox.isEmpty || !self.server.outbox.isEmpty {
+                frameCount += 1
+                try #require(frameCount < 2_000, "\(self.label): client and server exchange frames without end")
+                try self.deliverToServer(&random)
+                self.deliverToClient()
+            }
+            self.server.sendProgress()
             self.deliverToClient()
-        }
-        self.server.sendProgress()
-        self.deliverToClient()
-        for id in self.ids {
-            self.take(id, count: self.subscribers[id]?.waitingCount ?? 0)
-            self.subscribers[id]?.waitingCount = 0
-        }
+            for id in self.ids {
+                self.take(id, count: self.subscribers[id]?.waitingCount ?? 0)
+                self.subscribers[id]?.waitingCount = 0
+            }
+            guard self.handleMismatch() else { return }
+        } while true
     }
 
     // MARK: Actions
@@ -189,6 +247,8 @@ struct SubscriptionWorld {
             case .seed(let id, let donor):
                 guard let donor = self.subscribers[donor] else { continue }
                 _ = self.subscribers[id]?.queue.seed(from: donor.queue)
+                self.events.joins += 1
+                if self.subscribers[id]?.queue.arrivedRevision == nil { self.events.waitingJoins += 1 }
                 self.subscribers[id]?.waitingCount += donor.waitingCount + 2
             case .succeed(let token, .changed(let isNewest)): self.answer(token, isNewest ? .made : .superseded)
             case .fail(let token, _): self.answer(token, .refused)
@@ -206,7 +266,9 @@ struct SubscriptionWorld {
             else { continue }
             #expect(change.answer == nil, "\(self.label)")
             self.subscribers[id]?.changes[index].answer = answer
-            if answer == .made { self.subscribers[id]?.request = change.request }
+            guard answer == .made else { continue }
+            self.subscribers[id]?.request = change.request
+            self.subscribers[id]?.law.accept(change.request)
         }
     }
 }
