@@ -1,0 +1,56 @@
+/**
+ * Limits of the protocol (protocol.md, section 17) that this client checks, under the names they have there.
+ * Sizes are bytes unless the name says otherwise.
+ */
+export const Limits = Object.freeze({
+  objectIDMax: Number.MAX_SAFE_INTEGER,
+  valueBytesMax: 65536,
+  nameBytesMax: 256,
+  mutationsPerTransactionMax: 10000,
+  preconditionsPerTransactionMax: 10000,
+  relatedPerMutationMax: 100000,
+  sortKeysMax: 8,
+  columnsMax: 64,
+  predicateNodesMax: 256,
+  predicateDepthMax: 32,
+  predicateValuesMax: 10000,
+  predicateTextBytesMax: 65536,
+  pathStepsMax: 4,
+  propertiesPerEntityMax: 256,
+  /** Properties of a projection or a transfer: an entity's, the entity itself, and the columns. */
+  projectionMax: 321,
+  entitiesPerModelMax: 1000,
+  faultsPerErrorMax: 100,
+  depthMax: 1048576,
+  historyPageMax: 1000,
+  statisticsMax: 1000,
+  clientsPageMax: 1000,
+  explanationListMax: 1000,
+  explanationTextBytesMax: 65536,
+  checkProblemsMax: 100,
+  checkProblemBytesMax: 1024,
+  undoConflictsMax: 100,
+  coalesceKeyBytesMax: 64,
+  coalesceMillisecondsMax: 60000,
+  previewObjectsMax: 1000,
+  frameBytesMax: 1048576,
+  frameBytesBeforeWelcomeMax: 4096,
+  frameUnpackedBytesMax: 1048576,
+  chunkBytes: 262144,
+  chunkUnpackedBytesMax: 1048576,
+  chunkRowsMax: 65536,
+  requestIDMax: 2147483647,
+  viewIDMin: 2147483648,
+  requestsInFlightPerConnectionMax: 128,
+  tokensMax: 3000,
+  nodeAddressBytesMax: 255,
+  clusterNodesMax: 256,
+  clusterTextBytesMax: 1024,
+  /** Tagged fields of a message, and of a fetch request. */
+  fieldsMax: 64,
+  fetchFieldsMax: 16,
+  /** Entities that one subscription to changes may name. */
+  changesEntitiesMax: 1000,
+  /** Runs of results of one RECEIPT. */
+  runsMax: 10000,
+});
