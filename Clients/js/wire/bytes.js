@@ -4,17 +4,29 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 const scratch = new DataView(new ArrayBuffer(8));
 const big32 = 32n;
-const hexDigits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+const hexCodes = [...'0123456789abcdef'].map((digit) => digit.charCodeAt(0));
 /** Bytes that become one string, of which short texts are slices: a slice keeps no more than that in memory. */
-const stretch = 4096;
+const stretch = 8192;
+const shortText = 1024;
+
+/** A string with one character for each byte; only those of ASCII are used. Node's Buffer is ten times as fast. */
+const Buffer = /** @type {any} */ (globalThis).Buffer;
+const oneByte = new TextDecoder('latin1');
+const characters = Buffer
+  ? (bytes, from, to) => Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1')
+  : (bytes, from, to) => oneByte.decode(bytes.subarray(from, to));
 
 export const malformed = (what) => new NestError('MALFORMED', `malformed: ${what}`);
 const unencodable = (what) => new NestError('INVALID', `${what} cannot be encoded`);
 
 /** Bytes as hexadecimal digits. */
-export function toHex(bytes) {
+export function toHex(bytes, from = 0, to = bytes.length) {
   let text = '';
-  for (let i = 0; i < bytes.length; i++) text += hexDigits[bytes[i]];
+  for (let i = from; i < to; i += 16) {
+    const codes = [];
+    for (let j = i; j < to && j < i + 16; j++) codes.push(hexCodes[bytes[j] >> 4], hexCodes[bytes[j] & 15]);
+    text += String.fromCharCode.apply(null, codes);
+  }
   return text;
 }
 
@@ -37,6 +49,7 @@ export class Reader {
     this.bytes = bytes;
     this.at = at;
     this.end = end;
+    this.view = null;
     this.text = '';
     this.textAt = 0;
     /** What the reader of rows and diffs must know of their view. */
@@ -75,8 +88,7 @@ export class Reader {
 
   /** A `u64` as 16 hexadecimal digits. */
   u64() {
-    const at = this.skip(8);
-    return toHex(this.bytes.subarray(at, at + 8));
+    return this.hex(8);
   }
 
   /** An `i64`: a number, or a BigInt beyond 2^53-1. */
@@ -88,9 +100,9 @@ export class Reader {
   }
 
   f64() {
-    scratch.setUint32(0, this.u32());
-    scratch.setUint32(4, this.u32());
-    const value = scratch.getFloat64(0);
+    const { buffer, byteOffset, length } = this.bytes;
+    this.view ??= new DataView(buffer, byteOffset, length);
+    const value = this.view.getFloat64(this.skip(8));
     if (value !== value) throw malformed('a double is not a number');
     return value;
   }
@@ -154,7 +166,7 @@ export class Reader {
 
   hex(count) {
     const at = this.skip(count);
-    return toHex(this.bytes.subarray(at, at + count));
+    return toHex(this.bytes, at, at + count);
   }
 
   /** An `id128` as 32 hexadecimal digits. */
@@ -176,11 +188,11 @@ export class Reader {
     const bytes = this.bytes;
     let i = at;
     while (i < end && bytes[i] - 1 >>> 0 < 0x7f) i++;
-    if (i === end && count < stretch / 4) {
+    if (i === end && count <= shortText) {
       // Plain ASCII: a slice of a longer string, which is faster than a decoder for each text.
       let from = at - this.textAt;
       if (from < 0 || from + count > this.text.length) {
-        this.text = String.fromCharCode.apply(null, bytes.subarray(at, Math.min(at + stretch, this.end)));
+        this.text = characters(bytes, at, Math.min(at + stretch, this.end));
         this.textAt = at;
         from = 0;
       }

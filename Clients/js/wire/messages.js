@@ -67,7 +67,7 @@ const welcome = fields({
   15: ['store', name, null],
   16: ['nodeRole', choice(['leader', 'follower'], 1, 'follower'), null],
   17: ['leader', text(Limits.nodeAddressBytesMax), null],
-  18: ['user', name, ''],
+  18: ['user', name, null],
   19: ['tokenExpires', varint, null],
 });
 
@@ -92,11 +92,31 @@ const ping = struct({ payload: hex(8) });
 
 // Writes
 
-const key = optional(id128, 'MALFORMED');
+export const key = optional(id128, 'MALFORMED');
 const policies = choice(['keep', 'force', 'strict']);
 const rehomes = flags(['rehomes'], true);
 const kind = choice(['write', 'undo', 'redo', 'revert']);
 const orNothing = orNull(varint);
+
+/** The label of who wrote or is connected, null for nobody known, and whether it is a claim that no server has checked. */
+export const user = codec((r) => {
+  const label = name.read(r);
+  const userClaimed = r.u8() !== 0;
+  return { user: label || null, userClaimed: userClaimed && label !== '' };
+}, (w, from) => {
+  name.write(w, from.user ?? '');
+  w.u8(from.userClaimed ? 1 : 0);
+});
+const nobody = { user: null, userClaimed: false };
+
+/** Reads what follows a list at the end of a body, one for each item; `absent` if nothing does. Items grow by it. */
+export function eachWith(r, items, of, each, absent) {
+  const all = r.left > 0 ? list(of, each, items.length).read(r) : null;
+  if (all && all.length !== items.length) throw malformed('the users of a list are of another list');
+  items.forEach((item, i) => Object.assign(item, all ? all[i] : absent));
+}
+
+const readUsers = (r, items) => eachWith(r, items, user, 2, nobody);
 
 /** An object, or -k: the object of the k-th insert or find-or-create of the transaction. */
 const reference = codec((r) => {
@@ -121,7 +141,7 @@ const place = codec((r) => {
   w.u8(byte);
   if (byte > 1) (byte === 4 ? varint : reference).write(w, v[found]);
 });
-const placement = struct({ relationship: property, owner: reference, place });
+export const placement = struct({ relationship: property, owner: reference, place });
 
 const assignment = codec((r) => {
   const number = property.read(r);
@@ -217,18 +237,23 @@ const runs = codec((r) => {
   }
 });
 
-const receipt = struct({
+const receiptBody = struct({
   revision: varint, '.flags': flags(['isChanged', 'isReplayed']), results: runs, name,
   '.conflicts': trailing(struct({ conflicts }), { conflicts: null }),
 });
+const receipt = codec((r) => {
+  const from = receiptBody.read(r);
+  readUsers(r, from.conflicts?.listed ?? []);
+  return from;
+}, receiptBody.write);
 
-const entryFlags = ['isMine', 'isNextUndo', 'isNextRedo', 'isBlocked', 'hasEntry', 'hasUser'];
+const entryFlags = ['isMine', 'isNextUndo', 'isNextRedo', 'isBlocked', 'hasEntry', 'hasUser', 'userClaimed'];
 const entry = struct({
   revision: varint, time: i64, sessionNumber: varint, kind, reverted: orNothing,
   '.rest': codec((r) => {
     const { hasEntry, hasUser, ...state } = flags(entryFlags).read(r);
     return {
-      ...state, name: name.read(r), entry: hasEntry ? r.varint() : null, user: hasUser ? name.read(r) : '',
+      ...state, name: name.read(r), entry: hasEntry ? r.varint() : null, user: hasUser ? name.read(r) : null,
     };
   }, (w, v) => {
     const hasEntry = v.entry != null;
@@ -267,13 +292,18 @@ const changedObject = codec((r) => {
   if (v.change === 'updated') properties.write(w, v.properties);
 });
 
-const undoPreview = struct({
+const previewBody = struct({
   name, conflicts, insertedCount: varint, updatedCount: varint, deletedCount: varint,
   changes: list(struct({
     '.object': changedObject, label: name,
     values: list(struct({ property, before: value, after: value }), 3, Limits.propertiesPerEntityMax),
   }), 5, Limits.previewObjectsMax),
 });
+const undoPreview = codec((r) => {
+  const from = previewBody.read(r);
+  readUsers(r, from.conflicts.listed);
+  return from;
+}, previewBody.write);
 
 const undoEntry = codec((r) => {
   const revision = r.varint();
@@ -288,21 +318,38 @@ const undoEntry = codec((r) => {
 const resume = optional(struct({ historyID: id128, revision: varint }));
 const since = optional(struct({ historyID: id128, revision: varint, place: varint }));
 
-const own = codec((r) => {
-  let previous = 0;
-  const revisions = list(varint, 1, Limits.requestsInFlightPerConnectionMax).read(r);
-  if (!revisions.length) throw malformed('it names no revision');
-  for (const revision of revisions) {
-    if (revision <= previous) throw malformed('its revisions do not increase');
-    previous = revision;
+function increasing(revisions) {
+  if (!revisions.length || revisions.some((revision, i) => i > 0 && revision <= revisions[i - 1])) {
+    throw malformed('its revisions do not increase');
   }
+}
+
+const own = codec((r) => {
+  const revisions = list(varint, 1, Limits.requestsInFlightPerConnectionMax).read(r);
+  increasing(revisions);
   return { revisions };
 }, struct({ revisions: list(varint) }).write);
 
 const changeSet = struct({
   revision: varint, time: i64, sessionNumber: varint, kind, reverted: orNothing, name, place: varint,
   objects: list(changedObject, 3),
-  '.user': trailing(struct({ user: name }), { user: '' }),
+  '.user': trailing(user, nobody),
+});
+
+// The users of some authors are claims: their revisions follow.
+const authors = codec((r) => {
+  const all = list(struct({ revision: varint, sessionNumber: varint, user: orNull(name, '') }), 3,
+    Limits.historyPageMax).read(r);
+  const claims = r.left > 0 ? list(varint, 1, all.length).read(r) : [];
+  increasing(all.map(({ revision }) => revision));
+  increasing([0, ...claims]);
+  const known = new Set(all.flatMap(({ revision, user }) => (user ? [revision] : [])));
+  if (claims.some((revision) => !known.has(revision))) throw malformed('a claim is of no author');
+  return { authors: all.map((author) => ({ ...author, userClaimed: claims.includes(author.revision) })) };
+}, (w, v) => {
+  list(struct({ revision: varint, sessionNumber: varint, user: orNull(name, '') })).write(w, v.authors);
+  const claims = v.authors.flatMap(({ revision, userClaimed }) => (userClaimed ? [revision] : []));
+  if (claims.length) list(varint).write(w, claims);
 });
 
 const properties256 = (of) => list(of, 2, Limits.propertiesPerEntityMax);
@@ -369,7 +416,7 @@ export const messages = {
     group: orNothing,
   })],
   own: [0xb0, own],
-  authors: [0xb2, struct({ authors: list(struct({ revision: varint, sessionNumber: varint, user: name }), 3) })],
+  authors: [0xb2, authors],
 };
 
 /** Adds messages, such as those of messages-more.js, to the tables. */

@@ -1,0 +1,162 @@
+// Messages that few programs need. Importing this file adds them to the tables of messages.js.
+import { Limits } from './limits.js';
+import { NestError } from './errors.js';
+import { malformed } from './bytes.js';
+import {
+  bool, bytes, choice, codec, fields, flags, hex, i64, id128, list, number16, object, optional, orNull, rest, string,
+  struct, text, trailing, u64, varint, varintAny,
+} from './codec.js';
+import { addMessages, confinement, eachWith, key, placement, roles, user } from './messages.js';
+import { properties, request } from './request.js';
+
+const empty = struct({});
+const name = text(Limits.nameBytesMax);
+const address = text(Limits.nodeAddressBytesMax);
+const number = struct({ number: varint });
+
+// Statistics, explanations
+
+const long = text(Limits.explanationTextBytesMax);
+const some = (of, each) => list(of, each, Limits.explanationListMax);
+const explanation = struct({
+  revision: varint,
+  request: some(struct({ name: long, text: long }), 2),
+  routing: choice(['value', 'pair', 'table'], 1), route: long,
+  reading: choice(['ordered', 'sorted', 'examined'], 1), candidates: long,
+  paths: some(struct({ text: long, tables: some(long, 1) }), 2),
+  subtrees: some(struct({
+    text: long,
+    objects: codec((r) => (r.varint() || null), (w, v) => w.varint(v ?? 0)),
+  }), 2),
+  '.flags': flags(['isInJournal']),
+  live: optional(struct({
+    rows: varint, sections: varint, bytes: varint, views: varint, subscriptions: varint, evaluations: varint,
+    changes: varint,
+  })),
+});
+
+// Tokens and connections
+
+const role = codec((r) => {
+  const found = roles[r.u8() - 1];
+  if (!found) throw malformed('a role is not known');
+  return found;
+}, (w, v) => {
+  if (!roles.includes(v)) throw new NestError('INVALID', `${String(v)} is none of ${roles.join(', ')}`);
+  w.u8(roles.indexOf(v) + 1);
+});
+
+const within = codec((r) => {
+  const at = r.at;
+  if (r.varint() === 0) return null;
+  r.at = at;
+  const from = confinement.read(r);
+  if (!from.entity || !from.relationship) throw malformed('a root has no entity or relationship');
+  return from;
+}, (w, v) => (v ? confinement.write(w, v) : w.varint(0)));
+
+const grant = struct({
+  name, role, confinement: within, connections: varint, requestsInFlight: varint, subscriptions: varint,
+  outputBytes: varint,
+});
+// The user label of a token (null: its name), and when it expires in microseconds (0: never).
+const holder = struct({ user: orNull(name, ''), expires: varint });
+const noHolder = { user: null, expires: 0 };
+const createToken = struct({ hash: hex(32), grant: struct({ '.grant': grant, '.holder': trailing(holder, noHolder) }) });
+
+const token = struct({ number: varint, grant, created: i64, lastUsed: i64, connections: varint });
+const tokens = codec((r) => {
+  const all = list(token, 20, Limits.tokensMax).read(r);
+  eachWith(r, all.map((one) => one.grant), holder, 2, noHolder);
+  return { tokens: all };
+}, (w, v) => {
+  list(token).write(w, v.tokens);
+  if (v.tokens.some((one) => one.grant.user || one.grant.expires)) {
+    list(holder).write(w, v.tokens.map((one) => one.grant));
+  }
+});
+
+const connection = struct({
+  number: varint, address: name, name, session: varint, connectedAt: varint, subscriptions: varint, requests: varint,
+  requestsInFlight: varint, bytesIn: varint, bytesOut: varint, bytesQueued: varint,
+});
+const connections = codec((r) => {
+  const clients = list(connection, 11, Limits.clientsPageMax).read(r);
+  eachWith(r, clients, user, 2, { user: null, userClaimed: false });
+  return { clients };
+}, (w, v) => {
+  list(connection).write(w, v.clients);
+  if (v.clients.some((one) => one.user)) list(user).write(w, v.clients);
+});
+
+// Clusters
+
+const nodeRole = choice(['stopped', 'leader', 'follower'], 0, 'stopped');
+const oneMore = codec((r) => {
+  const n = r.varint();
+  return n ? n - 1 : null;
+}, (w, v) => w.varint(v === null ? 0 : v + 1));
+const node = struct({
+  id: id128, name: address, address, version: name, role: nodeRole, position: oneMore, clients: oneMore, drained: bool,
+});
+const clusterText = text(Limits.clusterTextBytesMax);
+const cluster = fields({
+  1: ['store', name, null],
+  2: ['node', address, null],
+  3: ['role', choice(['leader', 'follower'], 1, 'follower'), null],
+  4: ['epoch', varint, null],
+  5: ['position', varint, null],
+  6: ['head', varint, null],
+  7: ['lag', varint, null],
+  8: ['base', varint, 0],
+  9: ['log', clusterText, ''],
+  10: ['logFault', clusterText, null],
+  11: ['snapshot', struct({ position: varint, made: varint, bytes: varint }), null],
+  12: ['nodes', list(node, 16, Limits.clusterNodesMax), []],
+  13: ['verifications', list(struct({ node: id128, digest: id128 }), 32, Limits.clusterNodesMax), []],
+  14: ['drained', bool, false],
+});
+
+// Transfers. A chunk is raw: chunks.js reads and writes its rows.
+
+const packed = struct({ packed: rest });
+const fetchSubtree = struct({
+  atLeast: varint, root: object, relationship: number16,
+  depthLimit: oneMore, properties,
+});
+
+addMessages({
+  fetchSubtree: [0x20, fetchSubtree],
+  importSubtree: [0x21, struct({ key, name: orNull(name, ''), entity: number16, placement, properties })],
+  subtreeStart: [0x22, struct({ revision: varint, entity: number16, rowCount: varint, byteCount: varint, properties })],
+  subtreeChunk: [0x23, packed],
+  subtreeEnd: [0x24, struct({ rowCount: varint, checksum: u64 })],
+  getStatistics: [0x42, empty],
+  statistics: [0x43, struct({ values: list(struct({ name: string, value: varintAny }), 2, Limits.statisticsMax) })],
+  explain: [0x44, struct({ request })],
+  explanation: [0x45, explanation],
+  getCluster: [0x48, struct({ mark: varint })],
+  cluster: [0x49, cluster],
+  verifyCluster: [0x4a, empty],
+  clusterMark: [0x4b, struct({ position: varint })],
+  moveLeader: [0x4c, struct({ node: address })],
+  drainNode: [0x4d, struct({ drains: bool })],
+  backup: [0x60, empty],
+  backupStart: [0x61, struct({ revision: varint, historyID: id128, fileBytes: varint, byteCount: varint })],
+  backupChunk: [0x62, struct({ offset: varint, packed: bytes })],
+  backupEnd: [0x63, struct({ fileBytes: varint, checksum: u64 })],
+  check: [0x64, empty],
+  checkProgress: [0x65, struct({ name: text(Limits.checkProblemBytesMax), number: varint, count: varint })],
+  checked: [0x66, struct({
+    revision: varint, objectCount: varint, problemCount: varint,
+    problems: list(text(Limits.checkProblemBytesMax), 1, Limits.checkProblemsMax),
+  })],
+  createToken: [0x70, createToken],
+  tokenCreated: [0x71, number],
+  listTokens: [0x72, empty],
+  tokenList: [0x73, tokens],
+  revokeToken: [0x74, number],
+  getClients: [0x78, struct({ after: varint, limit: varint })],
+  clients: [0x79, connections],
+  kick: [0x7a, number],
+});
