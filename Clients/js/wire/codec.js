@@ -67,15 +67,45 @@ export function struct(spec) {
   });
 }
 
-/** A number of the enumeration; one that it does not have is `other`, or UNSUPPORTED. */
-export const choice = (names, first = 0, other = undefined) => codec((r) => {
+/** A number of the enumeration; one that it does not have is `other`, or refused with `code`. */
+export const choice = (names, first = 0, /** @type {any} */ other = undefined, code = 'UNSUPPORTED') => codec((r) => {
   const name = names[r.u8() - first] ?? other;
-  if (name === undefined) throw unsupported('a choice');
+  if (name === undefined) throw new NestError(code, 'a choice is not known');
   return name;
-}, (w, name) => {
-  if (!names.includes(name)) throw new NestError('INVALID', `${String(name)} is none of ${names.join(', ')}`);
-  w.u8(names.indexOf(name) + first);
-});
+}, (w, name) => w.u8(oneOf(names, names.indexOf(name), name) + first));
+
+function oneOf(names, index, name) {
+  if (index < 0) throw new NestError('INVALID', `${String(name)} is none of ${names.join(', ')}`);
+  return index;
+}
+
+/**
+ * A byte, and what belongs to it: `{name: operand}`, or the name alone where the table has null. The first is taken for
+ * what is left out.
+ */
+export const variant = (table, first = 0) => {
+  const names = Object.keys(table);
+  const byte = choice(names, first);
+  return codec((r) => {
+    const name = byte.read(r);
+    return table[name] ? { [name]: table[name].read(r) } : name;
+  }, (w, v) => {
+    const isName = typeof v === 'string';
+    const index = v === null ? 0 : names.findIndex((name) => (isName ? v === name : Object.hasOwn(v, name)));
+    const name = names[oneOf(names, index, v)];
+    w.u8(index + first);
+    table[name]?.write(w, isName ? null : v[name]);
+  });
+};
+
+/** A form of which not everything is allowed. */
+export const checked = (of, isRight, what, code = 'MALFORMED') => {
+  const check = (v, mistake) => {
+    if (!isRight(v)) throw new NestError(mistake, what);
+    return v;
+  };
+  return codec((r) => check(of.read(r), code), (w, v) => of.write(w, check(v, code === 'MALFORMED' ? 'INVALID' : code)));
+};
 
 /** A byte of flags, the first name the lowest bit. Flags that it does not know are ignored, or UNSUPPORTED. */
 export const flags = (names, strict = false) => codec((r) => {
@@ -87,7 +117,7 @@ export const flags = (names, strict = false) => codec((r) => {
 export const bool = codec((r) => r.u8() !== 0, (w, v) => w.u8(v ? 1 : 0));
 
 /** null when the form has its zero: 0, or the empty text. */
-export const orNull = (of, zero = 0) => codec((r) => {
+export const orNull = (of, /** @type {any} */ zero = 0) => codec((r) => {
   const read = of.read(r);
   return read === zero ? null : read;
 }, (w, v) => of.write(w, v ?? zero));

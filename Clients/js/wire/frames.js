@@ -9,7 +9,6 @@ export const MORE = 1;
 export const COMPRESSED = 2;
 
 const headerBytes = 12;
-const continuing = new Set([0x33, 0x34, 0x3a, 0x69]);
 const compressible = new Set([0x33, 0x3a, 0x34, 0x15, 0x1b, 0x41, 0x43, 0x45, 0x55, 0x39]);
 
 /** The eight bytes that a client sends first. */
@@ -99,8 +98,7 @@ export class FrameDecoder {
     }
     if (header.u16() !== 0) throw new NestError('PROTOCOL', 'the reserved bytes of a frame are not 0');
     const id = header.u32();
-    const known = (continuing.has(type) || type >= 0x80 ? MORE : 0)
-      | (compressible.has(type) && this.compression ? COMPRESSED : 0);
+    const known = this.compression && compressible.has(type) ? MORE | COMPRESSED : MORE;
     if (flags & 15 & ~known) throw new NestError('UNSUPPORTED_FLAG', `the flags ${flags} of a frame are not known`);
     if (header.left < length) return null;
     const from = header.at;

@@ -1,18 +1,79 @@
-// Messages that few programs need. Importing this file adds them to the tables of messages.js.
+// Messages that a page which shows and edits a list does not need. Importing this file gives messages.js their codecs.
 import { Limits } from './limits.js';
-import { NestError } from './errors.js';
 import { malformed } from './bytes.js';
 import {
-  bool, bytes, choice, codec, fields, flags, hex, i64, id128, list, number16, object, optional, orNull, rest, string,
-  struct, text, trailing, u64, varint, varintAny,
+  bool, bytes, checked, choice, codec, fields, flags, hex, i64, id128, list, number16, object, optional, orNull, rest,
+  string, struct, text, trailing, u64, value, varint, varintAny,
 } from './codec.js';
-import { addMessages, confinement, eachWith, key, placement, roles, user } from './messages.js';
+import {
+  addCodecs, conflicts, confinement, eachWith, key, nobody, orNothing, placement, policies, rehomes, roles, user, withUsers,
+} from './messages.js';
 import { properties, request } from './request.js';
 
 const empty = struct({});
 const name = text(Limits.nameBytesMax);
 const address = text(Limits.nodeAddressBytesMax);
 const number = struct({ number: varint });
+
+// History, undo, changes
+
+const kind = choice(['write', 'undo', 'redo', 'revert']);
+const entryFlags = ['isMine', 'isNextUndo', 'isNextRedo', 'isBlocked', 'hasEntry', 'hasUser', 'userClaimed'];
+const entry = struct({
+  revision: varint, time: i64, sessionNumber: varint, kind, reverted: orNothing,
+  '.rest': codec((r) => {
+    const { hasEntry, hasUser, ...state } = flags(entryFlags).read(r);
+    return {
+      ...state, name: name.read(r), entry: hasEntry ? r.varint() : null, user: hasUser ? name.read(r) : null,
+    };
+  }, (w, v) => {
+    const hasEntry = v.entry != null;
+    flags(entryFlags).write(w, { ...v, hasEntry, hasUser: v.user });
+    name.write(w, v.name);
+    if (hasEntry) w.varint(v.entry);
+    if (v.user) name.write(w, v.user);
+  }),
+});
+
+const ofAny = struct({ revision: varint, ofAnyone: bool });
+const options = struct({ policy: policies, '.flags': rehomes });
+const previewed = codec((r) => {
+  const what = choice(['undo', 'redo', 'revert']).read(r);
+  const from = options.read(r);
+  return { what: what === 'revert' ? ofAny.read(r) : what, ...from };
+}, (w, v) => {
+  const isRevert = typeof v.what === 'object';
+  w.u8(isRevert ? 2 : v.what === 'redo' ? 1 : 0);
+  options.write(w, { ...v, policy: v.policy ?? 'keep' });
+  if (isRevert) ofAny.write(w, v.what);
+});
+
+const changes = choice(['inserted', 'updated', 'deleted'], 1);
+const changedObject = codec((r) => {
+  const from = { change: changes.read(r), entity: number16.read(r), id: object.read(r) };
+  return { ...from, properties: from.change === 'updated' ? properties.read(r) : [] };
+}, (w, v) => {
+  changes.write(w, v.change);
+  w.varint(v.entity);
+  w.varint(v.id);
+  if (v.change === 'updated') properties.write(w, v.properties);
+});
+
+const undoPreview = withUsers(struct({
+  name, conflicts, insertedCount: varint, updatedCount: varint, deletedCount: varint,
+  changes: list(struct({
+    '.object': changedObject, label: name,
+    values: list(struct({ property: number16, before: value, after: value }), 3, Limits.propertiesPerEntityMax),
+  }), 5, Limits.previewObjectsMax),
+}), (from) => from.conflicts.listed);
+
+const revert = struct({ key, policy: policies, '.flags': rehomes, revision: varint, ofAnyone: bool });
+const since = optional(struct({ historyID: id128, revision: varint, place: varint }));
+const changeSet = struct({
+  revision: varint, time: i64, sessionNumber: varint, kind, reverted: orNothing, name, place: varint,
+  objects: list(changedObject, 3),
+  '.user': trailing(user, nobody),
+});
 
 // Statistics, explanations
 
@@ -37,14 +98,7 @@ const explanation = struct({
 
 // Tokens and connections
 
-const role = codec((r) => {
-  const found = roles[r.u8() - 1];
-  if (!found) throw malformed('a role is not known');
-  return found;
-}, (w, v) => {
-  if (!roles.includes(v)) throw new NestError('INVALID', `${String(v)} is none of ${roles.join(', ')}`);
-  w.u8(roles.indexOf(v) + 1);
-});
+const role = choice(roles, 1, undefined, 'MALFORMED');
 
 const within = codec((r) => {
   const at = r.at;
@@ -80,14 +134,7 @@ const connection = struct({
   number: varint, address: name, name, session: varint, connectedAt: varint, subscriptions: varint, requests: varint,
   requestsInFlight: varint, bytesIn: varint, bytesOut: varint, bytesQueued: varint,
 });
-const connections = codec((r) => {
-  const clients = list(connection, 11, Limits.clientsPageMax).read(r);
-  eachWith(r, clients, user, 2, { user: null, userClaimed: false });
-  return { clients };
-}, (w, v) => {
-  list(connection).write(w, v.clients);
-  if (v.clients.some((one) => one.user)) list(user).write(w, v.clients);
-});
+const connections = withUsers(struct({ clients: list(connection, 11, Limits.clientsPageMax) }), (from) => from.clients);
 
 // Clusters
 
@@ -125,38 +172,53 @@ const fetchSubtree = struct({
   depthLimit: oneMore, properties,
 });
 
-addMessages({
-  fetchSubtree: [0x20, fetchSubtree],
-  importSubtree: [0x21, struct({ key, name: orNull(name, ''), entity: number16, placement, properties })],
-  subtreeStart: [0x22, struct({ revision: varint, entity: number16, rowCount: varint, byteCount: varint, properties })],
-  subtreeChunk: [0x23, packed],
-  subtreeEnd: [0x24, struct({ rowCount: varint, checksum: u64 })],
-  getStatistics: [0x42, empty],
-  statistics: [0x43, struct({ values: list(struct({ name: string, value: varintAny }), 2, Limits.statisticsMax) })],
-  explain: [0x44, struct({ request })],
-  explanation: [0x45, explanation],
-  getCluster: [0x48, struct({ mark: varint })],
-  cluster: [0x49, cluster],
-  verifyCluster: [0x4a, empty],
-  clusterMark: [0x4b, struct({ position: varint })],
-  moveLeader: [0x4c, struct({ node: address })],
-  drainNode: [0x4d, struct({ drains: bool })],
-  backup: [0x60, empty],
-  backupStart: [0x61, struct({ revision: varint, historyID: id128, fileBytes: varint, byteCount: varint })],
-  backupChunk: [0x62, struct({ offset: varint, packed: bytes })],
-  backupEnd: [0x63, struct({ fileBytes: varint, checksum: u64 })],
-  check: [0x64, empty],
-  checkProgress: [0x65, struct({ name: text(Limits.checkProblemBytesMax), number: varint, count: varint })],
-  checked: [0x66, struct({
+addCodecs({
+  credit: struct({ bytes: varint }),
+  getHistory: struct({
+    before: varint,
+    limit: checked(varint, (n) => n <= Limits.historyPageMax, 'a page is too long', 'LIMIT_EXCEEDED'),
+    onlyMine: bool,
+  }),
+  history: struct({ entries: list(entry, 14, Limits.historyPageMax) }),
+  subscribeChanges: struct({ since, entities: list(number16, 1, Limits.changesEntitiesMax) }),
+  changeSet,
+  revert,
+  beginGroup: struct({ name: orNull(name, ''), joined: orNothing }),
+  group: number,
+  endGroup: empty,
+  previewUndo: previewed,
+  undoPreview,
+  fetchSubtree: fetchSubtree,
+  importSubtree: struct({ key, name: orNull(name, ''), entity: number16, placement, properties }),
+  subtreeStart: struct({ revision: varint, entity: number16, rowCount: varint, byteCount: varint, properties }),
+  subtreeChunk: packed,
+  subtreeEnd: struct({ rowCount: varint, checksum: u64 }),
+  getStatistics: empty,
+  statistics: struct({ values: list(struct({ name: string, value: varintAny }), 2, Limits.statisticsMax) }),
+  explain: struct({ request }),
+  explanation: explanation,
+  getCluster: struct({ mark: varint }),
+  cluster: cluster,
+  verifyCluster: empty,
+  clusterMark: struct({ position: varint }),
+  moveLeader: struct({ node: address }),
+  drainNode: struct({ drains: bool }),
+  backup: empty,
+  backupStart: struct({ revision: varint, historyID: id128, fileBytes: varint, byteCount: varint }),
+  backupChunk: struct({ offset: varint, packed: bytes }),
+  backupEnd: struct({ fileBytes: varint, checksum: u64 }),
+  check: empty,
+  checkProgress: struct({ name: text(Limits.checkProblemBytesMax), number: varint, count: varint }),
+  checked: struct({
     revision: varint, objectCount: varint, problemCount: varint,
     problems: list(text(Limits.checkProblemBytesMax), 1, Limits.checkProblemsMax),
-  })],
-  createToken: [0x70, createToken],
-  tokenCreated: [0x71, number],
-  listTokens: [0x72, empty],
-  tokenList: [0x73, tokens],
-  revokeToken: [0x74, number],
-  getClients: [0x78, struct({ after: varint, limit: varint })],
-  clients: [0x79, connections],
-  kick: [0x7a, number],
+  }),
+  createToken: createToken,
+  tokenCreated: number,
+  listTokens: empty,
+  tokenList: tokens,
+  revokeToken: number,
+  getClients: struct({ after: varint, limit: varint }),
+  clients: connections,
+  kick: number,
 });
