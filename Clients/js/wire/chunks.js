@@ -5,8 +5,8 @@ import { encodeText, malformed, Reader, Writer } from './bytes.js';
 import { readValue, writeValue } from './values.js';
 
 /**
- * Reads the chunks of one stream, in order: depths go on from one chunk to the next. `unpack(bytes)` makes the content of
- * a compressed chunk; without it one is UNSUPPORTED.
+ * Reads the chunks of one stream, in order: depths go on from one chunk to the next. `unpack(bytes)` makes the content
+ * of a compressed chunk; without it one is UNSUPPORTED.
  */
 export class ChunkReader {
   constructor(width, unpack = undefined) {
@@ -84,17 +84,16 @@ function longCount(reader) {
 export class ChunkWriter {
   constructor(width) {
     this.width = width;
+    /** The depth of the last row; null before the first. */
     this.depth = null;
+    /** Rows of the whole stream. */
     this.rowCount = 0;
-    this.start();
+    this.chunk = emptyChunk(width);
   }
 
-  start() {
-    this.count = 0;
-    this.depths = new Writer();
-    this.heads = Array.from({ length: this.width }, () => new Writer());
-    this.bodies = Array.from({ length: this.width }, () => new Writer());
-    this.size = 0;
+  /** How many bytes the chunk that is not full has so far. */
+  get size() {
+    return this.chunk.size + this.chunk.depths.at;
   }
 
   /** Adds a row `{depth, values}`; the values as `valueFor` of model.js makes them. */
@@ -108,33 +107,43 @@ export class ChunkWriter {
     }
     if (values.length !== this.width) throw new NestError('INVALID', `a row has ${values.length} values`);
     const row = values.map(headAndBody);
-    this.depths.zigzag(step);
+    const { chunk } = this;
+    chunk.depths.zigzag(step);
     row.forEach(({ head, body }, slot) => {
-      this.heads[slot].raw(head);
-      this.bodies[slot].raw(body);
-      this.size += head.length + body.length;
+      chunk.heads[slot].raw(head);
+      chunk.bodies[slot].raw(body);
+      chunk.size += head.length + body.length;
     });
     this.depth = depth;
-    this.count++;
+    chunk.count++;
     this.rowCount++;
-    return this.size + this.depths.at >= Limits.chunkBytes || this.count === Limits.chunkRowsMax ? this.finish() : null;
+    return this.size >= Limits.chunkBytes || chunk.count === Limits.chunkRowsMax ? this.finish() : null;
   }
 
   finish() {
-    if (this.count === 0) return null;
+    const { count, depths, heads, bodies } = this.chunk;
+    if (count === 0) return null;
     const writer = new Writer();
     writer.u8(0);
-    writer.varint(this.count);
+    writer.varint(count);
     writer.u8(0);
-    writer.raw(this.depths.done());
+    writer.raw(depths.done());
     for (let slot = 0; slot < this.width; slot++) {
-      writer.raw(this.heads[slot].done());
-      writer.raw(this.bodies[slot].done());
+      writer.raw(heads[slot].done());
+      writer.raw(bodies[slot].done());
     }
-    this.start();
+    this.chunk = emptyChunk(this.width);
     return writer.done();
   }
 }
+
+const emptyChunk = (width) => ({
+  count: 0,
+  size: 0,
+  depths: new Writer(),
+  heads: Array.from({ length: width }, () => new Writer()),
+  bodies: Array.from({ length: width }, () => new Writer()),
+});
 
 const none = new Uint8Array(0);
 

@@ -104,7 +104,8 @@ export const checked = (of, isRight, what, code = 'MALFORMED') => {
     if (!isRight(v)) throw new NestError(mistake, what);
     return v;
   };
-  return codec((r) => check(of.read(r), code), (w, v) => of.write(w, check(v, code === 'MALFORMED' ? 'INVALID' : code)));
+  const own = code === 'MALFORMED' ? 'INVALID' : code;
+  return codec((r) => check(of.read(r), code), (w, v) => of.write(w, check(v, own)));
 };
 
 /** A byte of flags, the first name the lowest bit. Flags that it does not know are ignored, or UNSUPPORTED. */

@@ -54,7 +54,7 @@ export class NestError extends Error {
     this.column = details?.column ?? null;
   }
 
-  /** The class of the code: its high byte. 1 the protocol, 2 access, 3 the request, 4 the state, 5 now, 6 the server. */
+  /** The high byte of the number: 1 the protocol, 2 access, 3 the request, 4 the state, 5 now, 6 the server, 7 here. */
   get class() {
     return this.number >> 8;
   }

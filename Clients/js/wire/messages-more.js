@@ -6,7 +6,8 @@ import {
   string, struct, text, trailing, u64, value, varint, varintAny,
 } from './codec.js';
 import {
-  addCodecs, conflicts, confinement, eachWith, key, nobody, orNothing, placement, policies, rehomes, roles, user, withUsers,
+  addCodecs, conflicts, confinement, eachWith, key, nobody, orNothing, placement, policies, rehomes, roles, user,
+  withUsers,
 } from './messages.js';
 import { properties, request } from './request.js';
 
@@ -116,7 +117,9 @@ const grant = struct({
 // The user label of a token (null: its name), and when it expires in microseconds (0: never).
 const holder = struct({ user: orNull(name, ''), expires: varint });
 const noHolder = { user: null, expires: 0 };
-const createToken = struct({ hash: hex(32), grant: struct({ '.grant': grant, '.holder': trailing(holder, noHolder) }) });
+const createToken = struct({
+  hash: hex(32), grant: struct({ '.grant': grant, '.holder': trailing(holder, noHolder) }),
+});
 
 const token = struct({ number: varint, grant, created: i64, lastUsed: i64, connections: varint });
 const tokens = codec((r) => {

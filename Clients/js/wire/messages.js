@@ -3,8 +3,8 @@ import { Limits } from './limits.js';
 import { NestError, errorName } from './errors.js';
 import { malformed } from './bytes.js';
 import {
-  bool, checked, choice, codec, decodeWith, encodeWith, features, fields, flags, hex, i64, id128, list, number16, object,
-  optional, orNull, string, struct, text, trailing, u64, u8, value, variant, varint,
+  bool, checked, choice, codec, decodeWith, encodeWith, features, fields, flags, hex, i64, id128, list, number16,
+  object, optional, orNull, string, struct, text, trailing, u64, u8, value, variant, varint,
 } from './codec.js';
 import { properties, request } from './request.js';
 import { diff, rows, snapshot, snapshotSections, totals } from './rows.js';
@@ -93,7 +93,7 @@ export const policies = choice(['keep', 'force', 'strict']);
 export const rehomes = flags(['rehomes'], true);
 export const orNothing = orNull(varint);
 
-/** The label of who wrote or is connected, null for nobody known, and whether it is a claim that no server has checked. */
+/** The label of a user, null if none is known, and whether it is a claim that no server has checked. */
 export const user = codec((r) => {
   const label = name.read(r);
   const userClaimed = r.u8() !== 0;
@@ -163,8 +163,9 @@ export const conflicts = codec((r) => {
 });
 
 // The objects of a receipt, one for each insert and find-or-create, as runs of ids.
+const isFound = choice([false, true], 0, undefined, 'MALFORMED');
 const runs = checked(
-  list(struct({ first: object, count: varint, isFound: choice([false, true], 0, undefined, 'MALFORMED') }), 3, Limits.runsMax),
+  list(struct({ first: object, count: varint, isFound }), 3, Limits.runsMax),
   (all) => all.every(({ first, count }) => count > 0 && count - 1 <= Limits.objectIDMax - first)
     && all.reduce((sum, { count }) => sum + count, 0) <= Limits.objectIDMax,
   'a run of results is not possible',

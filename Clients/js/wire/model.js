@@ -22,6 +22,7 @@ const unknown = (code, what, name, names) =>
 /** An entity of the model. Names are looked up in maps, so that a property may be called `constructor`. */
 export class Entity {
   constructor(fields) {
+    this.name = fields.name;
     Object.assign(this, frozen(fields));
     this.properties = Object.freeze([...fields.attributes, ...fields.relationships]);
     this.byName = new Map(this.properties.map((property) => [property.name, property]));

@@ -6,7 +6,7 @@ import { codec, decodeWith, encodeWith, fields, list, number16, object, rest, st
 const properties = list(number16, 1, Limits.projectionMax);
 const functions = ['value', 'firstCharacter', 'year', 'month', 'day'];
 
-/** A path: `{steps, leaf, property}`; leaf 0 is the object at the end, 1 its attribute, 2 the count of a relationship. */
+/** A path, `{steps, leaf, property}`. leaf 0: the object at the end, 1: its attribute, 2: a relationship's count. */
 export const path = codec((r) => {
   const count = r.count();
   const steps = [];

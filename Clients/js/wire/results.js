@@ -49,10 +49,13 @@ export class SnapshotAssembler {
     this.hasRows ||= rows.length > 0;
     let from = 0;
     while (from < rows.length) {
-      while (this.next < this.counts.length && this.sections[this.next].rows.length === this.counts[this.next]) this.next++;
-      if (this.next === this.counts.length) throw malformed('it has more rows than its sections');
       const section = this.sections[this.next];
+      if (!section) throw malformed('it has more rows than its sections');
       const missing = this.counts[this.next] - section.rows.length;
+      if (missing === 0) {
+        this.next++;
+        continue;
+      }
       if (section.rows.length === 0 && from === 0 && rows.length <= missing) section.rows = rows;
       else for (let i = from; i < rows.length && i < from + missing; i++) section.rows.push(rows[i]);
       from += missing;
@@ -69,9 +72,13 @@ export class SnapshotAssembler {
     if (sections.length !== head.sectionCount || sections.some(({ rows }, i) => rows.length !== this.counts[i])) {
       throw malformed('a snapshot is not complete');
     }
-    if (checks && digest(sections) !== head.digest) throw new DiffMismatch('digest', 'the digest of a snapshot differs');
+    if (checks) checkDigest(sections, head.digest);
     return { revision: head.revision, projection: this.projection, sections, position: head.position };
   }
+}
+
+function checkDigest(sections, expected) {
+  if (digest(sections) !== expected) throw new DiffMismatch('digest', `the digest of the rows is not ${expected}`);
 }
 
 const compare = (a, b) => a[0] - b[0] || a[1] - b[1];
@@ -126,7 +133,8 @@ export function applyDiff(state, diff, checks = true) {
   ].sort((a, b) => compare(a.at, b.at));
   arriving.forEach(({ at, row }, i) => {
     const part = parts[at[0]];
-    if (!part || at[1] > part.count || i > 0 && compare(arriving[i - 1].at, at) === 0) throw wrong('no place for a row', at);
+    const isTwice = i > 0 && compare(arriving[i - 1].at, at) === 0;
+    if (!(at[1] <= part?.count) || isTwice) throw wrong('no place for a row', at);
     if (row.values.length !== state.projection.length) throw wrong('a row has other values than the view', at);
     part.count++;
   });
@@ -153,7 +161,7 @@ export function applyDiff(state, diff, checks = true) {
     for (const { property, value } of values) row.values[slots.get(property)] = value;
     rows[place] = row;
   }
-  if (checks && digest(sections) !== diff.digest) throw new DiffMismatch('digest', 'the digest of a diff differs');
+  if (checks) checkDigest(sections, diff.digest);
   // A diff that answers RESUBSCRIBE may end the window.
   const position = diff.position || from === to ? diff.position : state.position;
   return { ...state, revision: to, sections, position };

@@ -2,7 +2,7 @@
 import { Limits } from './limits.js';
 import { Writer, malformed } from './bytes.js';
 import { readExact, readObject, readValue, writeValue, Double } from './values.js';
-import { choice, codec, list, number16, object, struct, u64, varint } from './codec.js';
+import { choice, codec, list, number16, object, struct, u64, value, varint } from './codec.js';
 import { fnv1a } from './hash.js';
 
 /** Reads a row: `{id, values}`, as many values as the projection has properties. */
@@ -16,7 +16,7 @@ export function readRow(reader, width) {
 // The reader of a message of rows has their `width`, from SUBSCRIBED; of a DIFF also `hasWindow`.
 const row = codec((r) => readRow(r, r.width), (w, { id, values }) => {
   w.varint(id);
-  for (const value of values) writeValue(w, value);
+  for (const v of values) writeValue(w, v);
 });
 
 export const rows = codec((r) => {
@@ -77,9 +77,7 @@ const changes = struct({
   insertedSections: list(struct({ at: varint, '.key': key }), 2),
   moves: list(struct({ from: at, to: at }), 4),
   insertedRows: list(struct({ at, '.row': row }), 3),
-  updates: list(struct({
-    at, values: list(struct({ property: number16, value: { read: readValue, write: writeValue } }), 2, Limits.projectionMax),
-  }), 3),
+  updates: list(struct({ at, values: list(struct({ property: number16, value }), 2, Limits.projectionMax) }), 3),
 });
 
 /** `position` is null for a view without a window. */

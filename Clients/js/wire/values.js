@@ -133,9 +133,9 @@ export function readObject(reader) {
 const fitsZigzag = (value) => BigInt.asIntN(62, BigInt(value)) === BigInt(value);
 
 /**
- * Writes a value in its shortest form. A number is an integer if it is a safe integer and not -0; a number beyond 2^53
- * without a fraction must be a Double or a BigInt (INVALID). INVALID too for what is no value, NaN, and text that is not
- * well-formed (INVALID_TEXT); VALUE_TOO_LARGE above 65,536 bytes.
+ * Writes a value in its shortest form. A number is an integer if it is a safe integer and not -0; one beyond 2^53
+ * without a fraction must be a Double or a BigInt. INVALID for what is no value, and NaN; INVALID_TEXT for text that is
+ * not well-formed; VALUE_TOO_LARGE above 65,536 bytes.
  */
 export function writeValue(writer, value) {
   switch (typeof value) {
@@ -146,7 +146,9 @@ export function writeValue(writer, value) {
       if (!Number.isInteger(value) || Object.is(value, -0)) return writeDouble(writer, value);
       if (value >= 0 && value < 64) return writer.u8(0x40 | value);
       return writeInteger(writer, value, 3, 4);
-    case 'bigint': return value >= 0n && value < 64n ? writer.u8(0x40 | Number(value)) : writeInteger(writer, value, 3, 4);
+    case 'bigint':
+      if (value >= 0n && value < 64n) return writer.u8(0x40 | Number(value));
+      return writeInteger(writer, value, 3, 4);
   }
   if (value === null) return writer.u8(0);
   if (value instanceof Double) return writeDouble(writer, value.value);

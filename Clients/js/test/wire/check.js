@@ -13,7 +13,8 @@ export function shown(thing) {
   if (thing === undefined) return 'undefined';
   if (Object.is(thing, -0)) return '-0';
   if (typeof thing === 'bigint') return `${thing}n`;
-  if (typeof thing !== 'object' || thing === null) return typeof thing === 'number' ? String(thing) : JSON.stringify(thing);
+  if (typeof thing === 'number') return String(thing);
+  if (typeof thing !== 'object' || thing === null) return JSON.stringify(thing) ?? String(thing);
   if (Array.isArray(thing)) return `[${Array.from(thing, shown).join(',')}]`;
   if (thing instanceof Uint8Array) return `data:${toHex(thing)}`;
   if (thing instanceof NestDate) return `date:${thing.microseconds}`;

@@ -28,17 +28,16 @@ export function requestOf({ predicate, columns, section, window, sort, ...rest }
     sort: sort.map(sortOf),
     ...(predicate && { predicate: encodePredicate(predicate.map(nodeOf)).slice() }),
     ...(section && { section: { function: section.function, path: pathOf(section.path) } }),
-    ...(window && { window: 'around' in window ? { anchor: window.around, before: window.before, after: window.after } : window }),
+    ...(window && { window: rename(window, 'around', 'anchor') }),
   };
 }
 
 const valuesIn = (fields) => (Array.isArray(fields) ? fields.map(valuesIn) : {
   ...fields,
   ...(fields.values && { values: fields.values.map((v) => (isAssignment(v) ? valuesIn(v) : rowValue(v))) }),
-  ...(Object.hasOwn(fields, 'value') && { value: exactOr(fields.value) }),
+  ...(Object.hasOwn(fields, 'value') && { value: rowValue(fields.value) }),
 });
 const isAssignment = (v) => typeof v === 'object' && v !== null && 'property' in v;
-const exactOr = (v) => rowValue(v);
 const steps = (mutation) => Object.fromEntries(Object.entries(mutation).map(([name, step]) => [name, {
   ...step,
   ...(step.values && { values: step.values.map(valuesIn) }),
@@ -73,7 +72,8 @@ const forms = {
   snapshotRows: (f) => ({ rows: f.rows.map(valuesIn) }),
   totals: (f) => rename(f, 'window', 'position'),
   diff: (f) => rename({
-    ...f, insertedSections: keyed(f.insertedSections), insertedRows: valuesIn(f.insertedRows), updates: f.updates.map(valuesIn),
+    ...f, insertedSections: keyed(f.insertedSections), insertedRows: valuesIn(f.insertedRows),
+    updates: f.updates.map(valuesIn),
   }, 'window', 'position'),
   object: (f) => ({ ...f, values: f.values.map(valuesIn) }),
   subscribeChanges: ({ since, place, ...f }) => ({ ...f, since: since && { ...since, place } }),
@@ -112,7 +112,8 @@ export function matches(actual, expected, what) {
   } else if (isPlain(expected) && isPlain(actual)) {
     for (const [key, v] of Object.entries(expected)) matches(actual[key], v, `${what}.${key}`);
     for (const [key, v] of Object.entries(actual)) {
-      if (!(key in expected) && key !== 'hash' && !isAbsent(v)) fail(`${what}.${key} is ${shown(v)}, and should be absent`);
+      if (key in expected || key === 'hash' || isAbsent(v)) continue;
+      fail(`${what}.${key} is ${shown(v)}, and should be absent`);
     }
   } else same(actual, expected, what);
 }

@@ -54,7 +54,7 @@ function attempt(what, body) {
   }
 }
 
-/** Runs the fuzz test. `vectors.seed`: of the random numbers, 1 if left out; `vectors.rounds`: changes of each vector. */
+/** Runs the fuzz tests. `vectors.seed`: of the random numbers, default 1; `vectors.rounds`: changes of each vector. */
 export function run(vectors, test) {
   const seed = vectors.seed ?? 1;
   const rounds = vectors.rounds ?? 40;
