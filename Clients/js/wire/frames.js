@@ -52,7 +52,6 @@ export class FrameDecoder {
     this.bytes = new Uint8Array(0);
     this.at = 0;
     this.end = 0;
-    this.owned = false;
   }
 
   /** How many bytes wait for the rest of their frame. */
@@ -67,17 +66,15 @@ export class FrameDecoder {
       this.bytes = bytes;
       this.at = 0;
       this.end = bytes.length;
-      this.owned = false;
       return;
     }
-    if (!this.owned || this.end + bytes.length > this.bytes.length) {
+    if (this.end + bytes.length > this.bytes.length) {
       // A new buffer: bodies that were handed out are parts of the old one.
       const grown = new Uint8Array(2 * (left + bytes.length));
       grown.set(this.bytes.subarray(this.at, this.end));
       this.bytes = grown;
       this.at = 0;
       this.end = left;
-      this.owned = true;
     }
     this.bytes.set(bytes, this.end);
     this.end += bytes.length;

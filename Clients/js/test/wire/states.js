@@ -2,6 +2,7 @@
 // that share their rows, streams of several chunks.
 import { fromHex, toHex } from '../../wire/bytes.js';
 import { ChunkReader, ChunkWriter } from '../../wire/chunks.js';
+import { Digest } from '../../wire/hash.js';
 import { decode, encode } from '../../wire/messages.js';
 import { decodeModel, Model, objectID, valueFor } from '../../wire/model.js';
 import { decodePredicate, encodePredicate } from '../../wire/predicate.js';
@@ -185,6 +186,68 @@ function randomDiff(random, none) {
   same(ids(got), ids(next));
 }
 
+// The digest as protocol.md defines it, in BigInt; and the hash of a key with which a row has a given number z.
+const [word, M, B] = [(1n << 64n) - 1n, (1n << 61n) - 1n, 0x0c9b1d3f5a276e85n];
+const factors = [0x9e3779b97f4a7c15n, 0xbf58476d1ce4e5b9n, 0x94d049bb133111ebn];
+const expectedDigest = (rows) => rows.reduce((sum, [hash, id]) => {
+  let z = hash ^ BigInt(id) * factors[0] & word;
+  z = (z ^ z >> 30n) * factors[1] & word;
+  z = (z ^ z >> 27n) * factors[2] & word;
+  z ^= z >> 31n;
+  return (sum * B + z % (M - 1n) + 1n) % M;
+}, 0n);
+const inverse = (factor) => {
+  let x = factor;
+  for (let i = 0; i < 6; i++) x = x * (2n - factor * x) & word;
+  return x;
+};
+const unshifted = (z, by) => {
+  let x = z;
+  for (let i = 0; i < 3; i++) x = z ^ x >> by;
+  return x;
+};
+const hashFor = (z, id) => {
+  let x = unshifted(z, 31n);
+  x = unshifted(x * inverse(factors[2]) & word, 27n);
+  x = unshifted(x * inverse(factors[1]) & word, 30n);
+  return x ^ BigInt(id) * factors[0] & word;
+};
+
+function digests(test) {
+  const check = (rows) => {
+    const sum = new Digest();
+    for (const [hash, id] of rows) sum.add({ high: Number(hash >> 32n), low: Number(hash & 0xffffffffn) }, id);
+    same(String(sum), expectedDigest(rows).toString(16).padStart(16, '0'), `the digest of ${rows}`);
+  };
+  const random = randomOf(3);
+
+  test('digests are those of protocol.md for any ids and keys', () => {
+    for (let round = 0; round < 200; round++) {
+      check(Array.from({ length: random(20) }, () => {
+        const half = () => BigInt(random(4294967296));
+        return [half() << 32n | half(), 1 + random(2 ** 21) * 2 ** random(33)];
+      }));
+    }
+  });
+
+  test('digests are right where numbers wrap around', () => {
+    const edges = [0n, 1n, M - 2n, M - 1n, M, M + 1n, 2n * M, 2n * M + 1n, 7n * (M + 1n) + M, word, word - 1n, word - 14n,
+      word - 15n, word - 16n];
+    for (const z of edges) {
+      same(expectedDigest([[hashFor(z, 7), 7]]), (z % (M - 1n) + 1n) % M, 'what the test itself makes');
+      for (const next of edges) check([[hashFor(z, 7), 7], [hashFor(next, 8), 8], [hashFor(z, 9), 9]]);
+    }
+    // What the next row must be for the digest to come out at an edge of the modulus.
+    for (const target of [0n, 1n, 1n << 21n, 1n << 22n, M - 1n, M - 2n]) {
+      for (let round = 0; round < 50; round++) {
+        const first = [BigInt(random(4294967296)), 1 + random(1000)];
+        const r = ((target - expectedDigest([first]) * B) % M + M) % M;
+        for (const more of r > 0n ? [[], [[3n, 4]]] : []) check([first, [hashFor(r - 1n, 5), 5], ...more]);
+      }
+    }
+  });
+}
+
 function chunks(test) {
   test('an upload of many rows is cut into chunks, which go on where the one before ended', () => {
     const writer = new ChunkWriter(3);
@@ -226,5 +289,5 @@ function predicates(test) {
 
 /** Runs the tests; `vectors` is not needed. */
 export function run(vectors, test) {
-  for (const suite of [model, results, chunks, predicates]) suite(test);
+  for (const suite of [model, results, digests, chunks, predicates]) suite(test);
 }
