@@ -101,12 +101,9 @@ export class Digest {
     s1 &= bits21;
     s2 += carry;
     if (s2 > bits19) {
+      // Here s1 is 0, so that s0 may become 2^21: the sums and the text below stay right.
       s2 = 0;
       s0 += 1;
-      if (s0 > bits21) {
-        s0 = 0;
-        s1 += 1;
-      }
     }
     if (s2 === bits19 && s1 === bits21 && s0 === bits21) s0 = s1 = s2 = 0;
     this.d0 = s0;

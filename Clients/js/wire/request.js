@@ -1,10 +1,12 @@
 import { Limits } from './limits.js';
 import { NestError } from './errors.js';
 import { malformed } from './bytes.js';
-import { codec, decodeWith, encodeWith, fields, list, number16, object, rest, struct, u8, varint } from './codec.js';
+import {
+  choice, codec, decodeWith, encodeWith, fields, list, number16, object, rest, struct, varint,
+} from './codec.js';
 
-const properties = list(number16, 1, Limits.projectionMax);
-const functions = ['value', 'firstCharacter', 'year', 'month', 'day'];
+/** The properties of a projection or transfer. */
+export const properties = list(number16, 1, Limits.projectionMax);
 
 /** A path, `{steps, leaf, property}`. leaf 0: the object at the end, 1: its attribute, 2: a relationship's count. */
 export const path = codec((r) => {
@@ -28,22 +30,14 @@ export const path = codec((r) => {
 const sortKey = codec((r) => {
   const bits = r.u8();
   if (bits > 15) throw new NestError('UNSUPPORTED', 'a flag of a sort key is not known');
-  const key = { descending: (bits & 1) === 1, folding: bits >> 1 & 3 };
-  return bits & 8 ? { order: true, ...key } : { path: path.read(r), ...key };
+  const key = bits & 8 ? { order: true } : { path: path.read(r) };
+  return { ...key, descending: (bits & 1) === 1, folding: bits >> 1 & 3 };
 }, (w, key) => {
   w.u8((key.descending ? 1 : 0) | (key.folding ?? 0) << 1 | (key.order ? 8 : 0));
   if (!key.order) path.write(w, key.path);
 });
 
-const section = codec((r) => {
-  const name = functions[r.u8() - 1];
-  if (!name) throw new NestError('UNSUPPORTED', 'a function of sections is not known');
-  return { function: name, path: path.read(r) };
-}, (w, key) => {
-  if (!functions.includes(key.function)) throw new NestError('INVALID', `${key.function} is no function of sections`);
-  u8.write(w, functions.indexOf(key.function) + 1);
-  path.write(w, key.path);
-});
+const section = struct({ function: choice(['value', 'firstCharacter', 'year', 'month', 'day'], 1), path });
 
 const tagged = fields({
   1: ['source', struct({ object, relationship: number16 }), null],
@@ -77,5 +71,3 @@ export const encodeFetchRequest = (from) => encodeWith(request, from);
 /** A fetch request from its bytes. Bytes after it are ignored; the predicate is not looked into. */
 export const decodeFetchRequest = (body) => decodeWith(request, body);
 
-/** A revision, a list of properties: forms that messages share with requests. */
-export { properties };

@@ -32,6 +32,22 @@ export function requestOf({ predicate, columns, section, window, sort, ...rest }
   };
 }
 
+const functions = ['value', 'firstCharacter', 'year', 'month', 'day'];
+
+/** A request of requests.json, in numbers. */
+export const numberedRequest = ({ predicate, section, ...rest }) => ({
+  ...rest, predicate: predicate && exactValue({ data: predicate }),
+  section: section && { ...section, function: functions[section.function - 1] },
+});
+
+const reasons = ['other', 'required', 'type', 'tooLarge', 'text', 'range', 'notUnique', 'destination',
+  'unknownProperty', 'setTwice'];
+
+/** A fault of refusals.json. */
+export const faultOf = ({ text, reason, object, property, entity }) => ({
+  entity, message: text, reason: reasons[reason], object: object || null, property: property || null,
+});
+
 const valuesIn = (fields) => (Array.isArray(fields) ? fields.map(valuesIn) : {
   ...fields,
   ...(fields.values && { values: fields.values.map((v) => (isAssignment(v) ? valuesIn(v) : rowValue(v))) }),

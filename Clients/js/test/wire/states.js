@@ -231,8 +231,8 @@ function digests(test) {
   });
 
   test('digests are right where numbers wrap around', () => {
-    const edges = [0n, 1n, M - 2n, M - 1n, M, M + 1n, 2n * M, 2n * M + 1n, 7n * (M + 1n) + M, word, word - 1n, word - 14n,
-      word - 15n, word - 16n];
+    const edges = [0n, 1n, M - 2n, M - 1n, M, M + 1n, 2n * M, 2n * M + 1n, 7n * (M + 1n) + M, word, word - 1n,
+      word - 14n, word - 15n, word - 16n];
     for (const z of edges) {
       same(expectedDigest([[hashFor(z, 7), 7]]), (z % (M - 1n) + 1n) % M, 'what the test itself makes');
       for (const next of edges) check([[hashFor(z, 7), 7], [hashFor(next, 8), 8], [hashFor(z, 9), 9]]);

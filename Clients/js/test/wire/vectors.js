@@ -3,16 +3,18 @@ import '../../wire/messages-more.js';
 import { Reader, Writer, toHex } from '../../wire/bytes.js';
 import { ChunkReader, ChunkWriter } from '../../wire/chunks.js';
 import { contentSize } from '../../wire/compression.js';
+import { errorCodes, NestError } from '../../wire/errors.js';
 import { encodeFrame, FrameDecoder, readPreface } from '../../wire/frames.js';
 import { Digest, fnv1a, hashText } from '../../wire/hash.js';
-import { decode, encode, messageNames, typeOf } from '../../wire/messages.js';
+import { decode, encode, errorOf, messageNames, typeOf } from '../../wire/messages.js';
 import { decodeModel } from '../../wire/model.js';
-import { decodePredicate } from '../../wire/predicate.js';
+import { decodePredicate, encodePredicate } from '../../wire/predicate.js';
+import { decodeFetchRequest, encodeFetchRequest } from '../../wire/request.js';
 import { applyDiff, digest } from '../../wire/results.js';
 import { sectionKey } from '../../wire/rows.js';
 import { readExact, readValue, writeValue } from '../../wire/values.js';
 import { bytesOf, exactValue, fail, refused, rowValue, same } from './check.js';
-import { fieldsOf, matches, ofNodes } from './fields.js';
+import { faultOf, fieldsOf, matches, numberedRequest, ofNodes } from './fields.js';
 
 const written = (write) => {
   const writer = new Writer();
@@ -183,7 +185,45 @@ function model({ frames: vectors, digests: hashes }, test) {
   });
 }
 
-/** Runs all vectors. `vectors`: {values, frames, digests, diffs, negative}, the parsed files. */
+function refusals({ cases }, test) {
+  for (const vector of cases) {
+    test(`the refusal ${vector.name}`, () => {
+      const error = errorOf(decode('error', bytesOf(vector.hex)));
+      const { code, retry, retryAfter, text, object = null, faults = [], leader = null, column = null } = vector;
+      same([error.number, error.retry], [code, retry > 4 ? 3 : retry]);
+      same([error.retryAfter, error.message], [retryAfter, text]);
+      same([error.object, error.leader, error.column, error.faults.length], [object, leader, column, faults.length]);
+      matches(error.faults, faults.map(faultOf), 'faults');
+      if (errorCodes.includes(vector.name)) same(error.code, vector.name);
+      same(new NestError(error.code, '').number, code);
+    });
+  }
+}
+
+function requests({ cases, refused: others, malformed }, test) {
+  for (const { name, hex, numbers } of cases) {
+    test(`the request ${name}`, () => {
+      const request = numberedRequest(numbers);
+      same(toHex(encodeFetchRequest(request)), hex);
+      matches(decodeFetchRequest(bytesOf(hex)), request, 'the request');
+      if (request.predicate) same(toHex(encodePredicate(decodePredicate(request.predicate))), numbers.predicate);
+    });
+  }
+  // What a server refuses by its model is encoded nevertheless.
+  for (const { name, hex } of others) {
+    test(`the request ${name}`, () => same(toHex(encodeFetchRequest(decodeFetchRequest(bytesOf(hex)))), hex));
+  }
+  for (const { name, hex, code } of malformed) {
+    test(`refuses the request ${name}`, () => {
+      refused(code, () => {
+        const { predicate } = decodeFetchRequest(bytesOf(hex));
+        return predicate && decodePredicate(predicate);
+      });
+    });
+  }
+}
+
+/** Runs all vectors. `vectors`: name → parsed file; suites whose file is missing are left out. */
 export function run(vectors, test) {
   values(vectors.values, test);
   frames(vectors.frames, test);
@@ -191,4 +231,6 @@ export function run(vectors, test) {
   diffs(vectors.diffs, test);
   negative(vectors.negative, test);
   model(vectors, test);
+  if (vectors.refusals) refusals(vectors.refusals, test);
+  if (vectors.requests) requests(vectors.requests, test);
 }
