@@ -109,7 +109,10 @@ const forms = {
   }),
   cluster: (f) => ({ ...f, nodes: f.nodes?.map((node) => ({ ...node, role: node.role ?? 'stopped' })) ?? [] }),
   backupChunk: (f) => ({ ...f, packed: exactValue({ data: f.packed }) }),
-  predicate: (f) => ({ predicate: exactValue({ data: f.predicate }) }),
+  predicate: (f) => ({
+    predicate: Array.isArray(f.predicate)
+      ? encodePredicate(f.predicate.map(nodeOf)).slice() : exactValue({ data: f.predicate }),
+  }),
 };
 
 /** The fields of a vector as messages.js has them. */
