@@ -1,7 +1,7 @@
 // Whether a predicate fits a model (protocol.md, section 9). The server checks again: this keeps a local answer right.
 
 import { Limits } from '../wire/limits.js';
-import { operands } from './predicates.js';
+import { comparisonOf, operands } from './predicates.js';
 
 /** @typedef {import('./predicates.js').Node} Node */
 /** @typedef {import('./predicates.js').Comparison} Comparison */
@@ -72,15 +72,16 @@ export function check(nodes, entity, model) {
   /** @type {PathType[]} */
   const types = [];
   nodes.forEach((node, index) => {
-    if (node.kind !== 'comparison') return;
-    const type = pathType(node.path, entity, model);
+    const comparison = comparisonOf(node);
+    if (!comparison) return;
+    const type = pathType(comparison.path, entity, model);
     if (typeof type === 'string') {
       faults.push(type);
       return;
     }
     types[index] = type;
-    const fault = comparisonFault(node, type) ?? subtreeFault(node, type, entity, model);
-    if (fault) faults.push(`${node.operator}: ${fault}`);
+    const fault = comparisonFault(comparison, type) ?? subtreeFault(comparison, type, entity, model);
+    if (fault) faults.push(`${comparison.operator}: ${fault}`);
   });
   return { faults, types };
 }
@@ -91,7 +92,7 @@ function programFaults(nodes) {
   const depths = [];
   for (const node of nodes) {
     const count = operands(node);
-    const least = node.kind === 'and' || node.kind === 'or' ? 2 : 0;
+    const least = 'and' in node || 'or' in node ? 2 : 0;
     if (count > depths.length || !(count >= least)) return ['the program is not well-formed'];
     depths.push(Math.max(0, ...count ? depths.splice(-count) : []) + 1);
     if (depths[depths.length - 1] > Limits.predicateDepthMax) {
@@ -107,8 +108,8 @@ function programFaults(nodes) {
  * @returns {string | undefined}
  */
 function comparisonFault({ operator, quantifier, folding, values }, type) {
-  if ((quantifier === 'one') !== (type.many === undefined)) {
-    return quantifier === 'one' ? 'a path that leads to many needs ANY, ALL or NONE' : 'ANY, ALL and NONE need a '
+  if ((quantifier === 0) !== (type.many === undefined)) {
+    return quantifier === 0 ? 'a path that leads to many needs ANY, ALL or NONE' : 'ANY, ALL and NONE need a '
       + 'to-many relationship';
   }
   const isText = type.type === 'string' || type.type === 'uri';

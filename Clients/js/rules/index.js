@@ -5,6 +5,6 @@ export { fold, compareText, likePattern } from './text.js';
 export { comparable, compare, isEqual } from './values.js';
 export { decimalKey } from './decimals.js';
 export { dateText, readDate, periodText } from './dates.js';
-export { readPredicate, writePredicate } from './predicates.js';
+export { decodePredicate, encodePredicate } from '../wire/predicate.js';
 export { Filter, truth, valueAt } from './truth.js';
 export { Order } from './order.js';

@@ -3,9 +3,11 @@
 import { NestError } from '../wire/errors.js';
 import { test } from './comparisons.js';
 import { check } from './faults.js';
+import { comparisonOf } from './predicates.js';
 
 /** @typedef {import('./values.js').Value} Value */
 /** @typedef {import('./predicates.js').Node} Node */
+/** @typedef {import('./predicates.js').Comparison} Comparison */
 /** @typedef {import('./predicates.js').Path} Path */
 /** @typedef {import('./comparisons.js').Truth} Truth */
 
@@ -43,8 +45,10 @@ export class Filter {
     /** @type {readonly import('./faults.js').PathType[]} Of each node that is a comparison. */
     this.types = types;
     /** @type {readonly (ReturnType<typeof test> | undefined)[]} */
-    this.tests = nodes.map((node, index) => node.kind === 'comparison' && node.operator !== 'IN SUBTREE'
-      ? test(node, types[index].isDecimal) : undefined);
+    this.tests = nodes.map((node, index) => {
+      const comparison = comparisonOf(node);
+      return comparison && comparison.operator !== 'IN SUBTREE' ? test(comparison, types[index].isDecimal) : undefined;
+    });
     Object.freeze(this);
   }
 
@@ -59,19 +63,17 @@ export class Filter {
     /** @type {Truth[]} */
     const stack = [];
     this.nodes.forEach((node, index) => {
-      switch (node.kind) {
-        case 'constant': stack.push(node.value); break;
-        case 'comparison': stack.push(this.#compared(node, index, object, lookup)); break;
-        case 'not': stack.push(not(stack.pop())); break;
-        case 'and': stack.push(combined(stack.splice(-node.count), false)); break;
-        default: stack.push(combined(stack.splice(-node.count), true));
-      }
+      if ('operator' in node) stack.push(this.#compared(node, index, object, lookup));
+      else if ('constant' in node) stack.push(node.constant);
+      else if ('not' in node) stack.push(not(stack.pop()));
+      else if ('and' in node) stack.push(combined(stack.splice(-node.and), false));
+      else stack.push(combined(stack.splice(-node.or), true));
     });
     return stack.length ? stack[0] : true;
   }
 
   /**
-   * @param {Extract<Node, { kind: 'comparison' }>} comparison
+   * @param {Comparison} comparison
    * @param {number} index Of the node.
    * @param {number} object
    * @param {Lookup} lookup
@@ -86,7 +88,7 @@ export class Filter {
       const value = valueAt(start, path, from, lookup);
       return value === undefined ? undefined : isTrue(value, lookup.matches);
     };
-    if (quantifier === 'one') return truthAt(object, 0);
+    if (quantifier === 0) return truthAt(object, 0);
     // The step to many; behind a null reference there are no objects.
     const many = /** @type {number} */ (type.many);
     const owner = followed(object, path.steps.slice(0, many), lookup);
@@ -94,8 +96,8 @@ export class Filter {
     const objects = owner === null ? [] : lookup.related(owner, path.steps[many]);
     if (objects === undefined) return undefined;
     const truths = Array.from(objects, (one) => truthAt(one, many + 1));
-    if (quantifier === 'all') return combined(truths, false);
-    return quantifier === 'any' ? combined(truths, true) : not(combined(truths, true));
+    if (quantifier === 2) return combined(truths, false);
+    return quantifier === 1 ? combined(truths, true) : not(combined(truths, true));
   }
 }
 
@@ -158,7 +160,7 @@ function followed(object, steps, lookup) {
 /**
  * Whether an object is below another: the way up, by the inverse of the relationship, meets it. Not the object itself.
  * @param {number} object
- * @param {Extract<Node, { kind: 'comparison' }>} comparison
+ * @param {Comparison} comparison
  * @param {import('./faults.js').PathType} type
  * @param {Lookup} lookup
  * @returns {Truth}
