@@ -180,7 +180,7 @@ function isBelow(object, comparison, type, lookup) {
 
 /**
  * Whether a predicate is true of an object: `new Filter(…).truth(…)`. Keep a Filter to ask often.
- * @param {Filter} predicate
+ * @param {{ truth(object: number, lookup: Lookup): Truth }} predicate
  * @param {number} object
  * @param {Lookup} lookup
  * @returns {Truth}

@@ -1,0 +1,247 @@
+// Requests of an operator: tokens, connections, statistics, plans, checks, backups, the cluster. A program that needs
+// none of them does not load this module: `await nest.operations()` does.
+
+import { Limits } from '../wire/limits.js';
+import { NestError } from '../wire/errors.js';
+import { toHex } from '../wire/bytes.js';
+import { decode, encode, typeOf } from '../wire/messages.js';
+import '../wire/messages-more.js';
+import { NestDate } from '../wire/values.js';
+import { fnv1a, hashText } from '../wire/hash.js';
+import { objectID } from '../wire/model.js';
+import { Download, unpacked } from './streams.js';
+
+/** Microseconds that a token's expiry can have; above, a number is not exact. */
+const expiryMax = Number.MAX_SAFE_INTEGER;
+
+/** The date of microseconds; null for 0. */
+const dateOf = (microseconds) => (microseconds ? Object.freeze(new NestDate(microseconds)) : null);
+
+/**
+ * The expiry of a token as it is sent: 0 for never.
+ * @param {Date | NestDate | null | undefined} expires
+ * @param {number} now Milliseconds since 1970.
+ * @throws {NestError} INVALID: a date that has passed would make a token that nobody can use, or one that never ends.
+ */
+export function expiryOf(expires, now) {
+  if (expires === null || expires === undefined) return 0;
+  if (!(expires instanceof Date) && !(expires instanceof NestDate)) {
+    throw new NestError('INVALID', 'expires is a Date or a NestDate; leave it out for a token that does not expire');
+  }
+  const { microseconds } = expires instanceof Date ? NestDate.from(expires) : expires;
+  if (microseconds <= now * 1000) throw new NestError('INVALID', `the token would have expired at ${expires}`);
+  if (microseconds > expiryMax) throw new NestError('INVALID', 'a token can expire in the year 2255 at the latest');
+  return Number(microseconds);
+}
+
+/** Random bytes and SHA-256: of the platform, which in Node 18 is a module. */
+async function platformCrypto() {
+  const crypto = globalThis.crypto ?? (await import('node:crypto')).webcrypto;
+  // A page that did not come over TLS or from its own machine has no SHA-256.
+  if (!crypto.subtle) throw new NestError('UNSUPPORTED', 'tokens are created in a page that was loaded over TLS');
+  return crypto;
+}
+
+/** What an operator may ask of a server. Most of it needs a token with the role admin (NOT_PERMITTED). */
+export class Operations {
+  #nest;
+
+  /** @param nest The client. */
+  constructor(nest) {
+    this.#nest = nest;
+  }
+
+  /** Sends a request, and returns the fields of the reply. */
+  #ask(name, fields, answer, options) {
+    return this.#nest.request(typeOf(name), encode(name, fields), { answer, ...options });
+  }
+
+  // Tokens
+
+  /**
+   * Creates a token. Its secret is made here and only the hash is sent: the text is available only now.
+   * @param {object} grant
+   * @param {string} grant.name For people, at most 256 bytes.
+   * @param {'read' | 'write' | 'admin'} [grant.role]
+   * @param {string} [grant.user] The label of the user whose token it is, which history and lists show; the name if
+   *   left out.
+   * @param {Date | NestDate | null} [grant.expires] Left out: never.
+   * @param {{ root: number, entity: string, relationship: string } | null} [grant.confinement] The object that the
+   *   token is confined to, and the to-many relationship that leads down.
+   * @param {number} [grant.connections] At the same time; this and what follows: 0 is the server's default.
+   * @param {number} [grant.requestsInFlight]
+   * @param {number} [grant.subscriptions]
+   * @param {number} [grant.outputBytes]
+   * @returns {Promise<{ number: number, text: string }>} The text is what `connect({ token })` takes.
+   */
+  async createToken({ name, role = 'write', user = '', expires = null, confinement = null, ...limits }) {
+    if (typeof name !== 'string' || !name) throw new NestError('INVALID', 'a token needs a name');
+    const grant = {
+      name, role, user, expires: expiryOf(expires, Date.now()),
+      connections: limits.connections ?? 0, requestsInFlight: limits.requestsInFlight ?? 0,
+      subscriptions: limits.subscriptions ?? 0, outputBytes: limits.outputBytes ?? 0,
+      confinement: /** @type {any} */ (null),
+    };
+    let model;
+    if (confinement) {
+      model = await this.#nest.model();
+      const entity = model.entity(confinement.entity);
+      const relationship = entity.property(confinement.relationship).number;
+      grant.confinement = { root: objectID(confinement.root), entity: entity.number, relationship };
+    }
+    const crypto = await platformCrypto();
+    const secret = crypto.getRandomValues(new Uint8Array(32));
+    const hash = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', secret)));
+    // The same hash returns the same number: it may be sent again after a lost connection.
+    const { number } = await this.#ask('createToken', { hash, grant }, 'tokenCreated', { model: model?.hash });
+    return Object.freeze({ number, text: `nest_${number}_${toHex(secret)}` });
+  }
+
+  /** All tokens, without their secrets. Dates are NestDate; `expires` and `lastUsed` are null for never. */
+  async tokens() {
+    const { tokens } = await this.#ask('listTokens', {}, 'tokenList');
+    const shown = ({ number, grant, created, lastUsed, connections, user, expires }) => Object.freeze({
+      number, ...grant, user: grant.user ?? user ?? '', expires: dateOf(grant.expires ?? expires),
+      created: dateOf(created), lastUsed: dateOf(lastUsed), connectionsMax: grant.connections, connections,
+    });
+    return Object.freeze(tokens.map(shown));
+  }
+
+  /** Revokes a token. Its connections end at once. */
+  async revokeToken(number) {
+    await this.#ask('revokeToken', { number }, 'done', { kind: 'connection' });
+  }
+
+  // Connections
+
+  /** All connected clients, this one too, ascending by number. */
+  async clients() {
+    const clients = [];
+    for (;;) {
+      const after = clients.length ? clients[clients.length - 1].number : 0;
+      const page = (await this.#ask('getClients', { after, limit: Limits.clientsPageMax }, 'clients')).clients;
+      for (const client of page) {
+        // A page that does not go on would be asked for without an end.
+        if (client.number <= (clients[clients.length - 1]?.number ?? -1)) {
+          throw new NestError('PROTOCOL', 'the server lists its clients out of order');
+        }
+        clients.push(Object.freeze({ ...client, connectedAt: dateOf(client.connectedAt) }));
+      }
+      if (page.length < Limits.clientsPageMax) return Object.freeze(clients);
+    }
+  }
+
+  /** Ends the connection of another client. A nest client connects again after a moment. */
+  async kick(number) {
+    await this.#ask('kick', { number }, 'done');
+  }
+
+  // The server
+
+  /** The counters and gauges of the server: name to value. The names may change from version to version. */
+  async statistics() {
+    const { values } = await this.#ask('getStatistics', {}, 'statistics');
+    return new Map(values.map(({ name, value }) => [name, value]));
+  }
+
+  /** How the server finds the rows of a request, and what it costs to keep them live. Its texts are for people. */
+  async explain(request) {
+    const { bytes, model } = await this.#nest.resolve(request);
+    const explanation = await this.#nest.request(typeOf('explain'), bytes, { answer: 'explanation', model });
+    return Object.freeze(explanation);
+  }
+
+  /**
+   * Makes the server check its whole store, while it goes on serving.
+   * @param {object} [options] `progress` is called when a step begins.
+   * @returns The report: `revision`, `objectCount`, `problemCount`, and at most 100 `problems` for people.
+   */
+  async check(options) {
+    const { progress, signal } = /** @type {any} */ (options ?? {});
+    const download = new Download(this.#nest, 'check', {}, { signal });
+    try {
+      for (;;) {
+        const { name, body } = await download.next();
+        if (name === 'checkProgress') progress?.(Object.freeze(decode(name, body)));
+        else if (name === 'checked') {
+          download.finish();
+          return Object.freeze(decode(name, body));
+        }
+      }
+    } finally {
+      download.cancel();
+    }
+  }
+
+  /**
+   * A copy of the whole store at one revision: its bytes, in order, as an async iterable. The server sends as fast as
+   * they are consumed. The loop throws if the copy is not complete: discard what it gave. Leaving the loop cancels it.
+   * @param {{ signal?: AbortSignal }} [options]
+   */
+  async backup(options) {
+    const { signal } = options ?? {};
+    const nest = this.#nest;
+    const download = new Download(nest, 'backup', {}, { signal });
+    const { revision, historyID, fileBytes } = await download.expect('backupStart');
+    return Object.freeze({
+      revision, historyID, byteCount: fileBytes,
+      cancel: () => download.cancel(),
+      [Symbol.asyncIterator]: () => backupBytes(nest, download, fileBytes),
+    });
+  }
+
+  // The cluster
+
+  /**
+   * The state of the cluster; null if the server is not a node of one.
+   * @param {number} [mark] The position of a mark of `verifyCluster`: then with what the nodes found there.
+   */
+  async cluster(mark = 0) {
+    const status = await this.#ask('getCluster', { mark }, 'cluster');
+    return status.store === null || status.store === undefined ? null : Object.freeze(status);
+  }
+
+  /** Lets every node compute the digest of its store at one position, and returns that position. */
+  async verifyCluster() {
+    return (await this.#ask('verifyCluster', {}, 'clusterMark')).position;
+  }
+
+  /** Lets another node lead, by its name. TIMED_OUT if it does not in time; it may still take the lead then. */
+  async moveLeader(node) {
+    await this.#ask('moveLeader', { node }, 'done');
+  }
+
+  /** Lets the node of this connection send its clients to other nodes, and not lead; or ends that. */
+  async drain(drains = true) {
+    // Another node must not get the request.
+    await this.#ask('drainNode', { drains }, 'done', { kind: 'connection' });
+  }
+}
+
+async function* backupBytes(nest, download, fileBytes) {
+  let hash = fnv1a([]);
+  let received = 0;
+  try {
+    for (;;) {
+      const { name, body } = await download.next();
+      if (name === 'backupEnd') {
+        const end = decode(name, body);
+        if (end.fileBytes !== received || fileBytes !== received || end.checksum !== hashText(hash)) {
+          throw new NestError('CHECKSUM', 'the backup was damaged on the way: request it again');
+        }
+        download.finish();
+        return;
+      }
+      if (name !== 'backupChunk') throw new NestError('PROTOCOL', `the server sent ${name} in a backup`);
+      const { offset, packed } = decode(name, body);
+      if (offset !== received) throw new NestError('MALFORMED', 'a part of the backup is missing');
+      const bytes = await unpacked(nest, packed);
+      hash = fnv1a(bytes, hash);
+      received += bytes.length;
+      download.consumed(body.length);
+      yield bytes;
+    }
+  } finally {
+    download.cancel();
+  }
+}

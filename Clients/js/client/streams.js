@@ -1,0 +1,213 @@
+// The two directions of a transfer: what arrives waits until the program asks for it, and what leaves waits for credit.
+
+import { Limits } from '../wire/limits.js';
+import { NestError } from '../wire/errors.js';
+import { decode, encode, messageNames, typeOf } from '../wire/messages.js';
+import '../wire/messages-more.js';
+
+/** Consumed bytes are granted again in steps of this part of the initial credit: fewer frames than chunks. */
+const grantParts = 4;
+
+/**
+ * A download: SUBTREE_*, BACKUP_* or CHECK_*. The server sends no more bytes of chunks than it was granted, so what
+ * waits here is bounded.
+ */
+export class Download {
+  /** @type {{ name: string, body: Uint8Array }[]} */
+  #queue = [];
+  /** @type {(() => void) | null} */
+  #waiter = null;
+  /** @type {any} */
+  #failure = null;
+  #isOver = false;
+  #credit;
+  #consumed = 0;
+  #grantStep;
+  #abort = new AbortController();
+  #call;
+
+  /**
+   * @param nest The client.
+   * @param {string} name The request.
+   * @param {object} fields Of its body.
+   * @param {{ signal?: AbortSignal, model?: string }} options
+   */
+  constructor(nest, name, fields, { signal, model } = {}) {
+    this.#credit = nest.initialCredit;
+    this.#grantStep = nest.initialCredit / grantParts;
+    const forget = follow(signal, () => this.cancel());
+    const stream = { part: (type, body) => this.#received(messageNames.get(type), body), credit: () => {} };
+    this.#call = nest.request(typeOf(name), encode(name, fields), {
+      kind: 'download', answer: 0, model, stream, signal: this.#abort.signal, timeout: 0,
+    });
+    this.#call.then(() => this.#wake(), (error) => this.#fail(error))
+      .finally(forget);
+  }
+
+  /** Ends it early. Has no effect after the end. */
+  cancel() {
+    if (this.#isOver) return;
+    this.#fail(new NestError('CANCELLED', 'the program has left the transfer'));
+    this.#abort.abort();
+  }
+
+  #received(name, body) {
+    if (this.#failure) return;
+    if (name === 'subtreeChunk' || name === 'backupChunk') {
+      this.#credit -= body.length;
+      if (this.#credit < 0) {
+        this.#fail(new NestError('FLOW_CONTROL', 'the server sent more than it was granted'));
+        this.#abort.abort();
+        return;
+      }
+    }
+    this.#queue.push({ name, body });
+    this.#wake();
+  }
+
+  #fail(error) {
+    this.#failure ??= error;
+    this.#wake();
+  }
+
+  #wake() {
+    this.#waiter?.();
+    this.#waiter = null;
+  }
+
+  /** @returns {Promise<void>} */
+  #event() {
+    return new Promise((resolve) => { this.#waiter = resolve; });
+  }
+
+  /**
+   * The next message: its name, and its body. One caller at a time.
+   * @returns {Promise<{ name: string, body: Uint8Array }>}
+   * @throws {NestError} Why the transfer ended before its last message.
+   */
+  async next() {
+    for (;;) {
+      const next = this.#queue.shift();
+      if (next) return next;
+      if (this.#failure) throw this.#failure;
+      if (this.#waiter) throw new NestError('INVALID', 'a transfer is read by one loop');
+      await this.#event();
+    }
+  }
+
+  /** The fields of the next message, which must have this name. */
+  async expect(name) {
+    const found = await this.next();
+    if (found.name !== name) {
+      this.cancel();
+      throw new NestError('PROTOCOL', `the server sent ${found.name} in place of ${name}`);
+    }
+    return decode(name, found.body);
+  }
+
+  /** Notes that the last message was read, and that it was right. */
+  finish() {
+    this.#isOver = true;
+  }
+
+  /** Lets the server send as many bytes more as the program has consumed. */
+  consumed(count) {
+    this.#consumed += count;
+    if (this.#consumed < this.#grantStep) return;
+    this.#credit += this.#consumed;
+    this.#call.grant(this.#consumed);
+    this.#consumed = 0;
+  }
+}
+
+/**
+ * The bytes of a chunk: a byte for the packing, then the bytes, or one Zstandard frame.
+ * @param nest The client.
+ * @param {Uint8Array} packed
+ * @returns {Promise<Uint8Array>}
+ */
+export async function unpacked(nest, packed) {
+  if (packed[0] === 0) return packed.subarray(1);
+  if (packed[0] !== 1) throw new NestError('MALFORMED', 'the packing of a chunk is not known');
+  const bytes = await nest.unzstd(packed.subarray(1), Limits.chunkUnpackedBytesMax);
+  if (!bytes) throw new NestError('UNSUPPORTED', 'the server sent a compressed chunk, which was not asked for');
+  return bytes;
+}
+
+/** An upload: it sends a chunk when the server has granted its bytes, and the socket has room. */
+export class Upload {
+  // The client adds the initial credit when it has sent the request.
+  #credit = 0;
+  /** @type {(() => void) | null} */
+  #waiter = null;
+  /** @type {any} */
+  #failure = null;
+  #abort = new AbortController();
+  #call;
+
+  /**
+   * @param nest The client.
+   * @param {string} name The request.
+   * @param {object} fields Of its body.
+   * @param {{ signal?: AbortSignal, model?: string }} options
+   */
+  constructor(nest, name, fields, { signal, model } = {}) {
+    const forget = follow(signal, () => this.cancel());
+    /** The longest chunk: more could never be sent. */
+    this.chunkBytesMax = Math.min(Limits.frameBytesMax, nest.initialCredit);
+    const stream = {
+      part: () => {},
+      credit: (bytes) => {
+        this.#credit += bytes;
+        this.#wake();
+      },
+    };
+    this.#call = nest.request(typeOf(name), encode(name, fields), {
+      kind: 'upload', answer: 'receipt', model, stream, signal: this.#abort.signal, timeout: 0,
+    });
+    this.#call.catch((error) => {
+      this.#failure = error;
+      this.#wake();
+    }).finally(forget);
+  }
+
+  #wake() {
+    this.#waiter?.();
+    this.#waiter = null;
+  }
+
+  /** @returns {Promise<void>} */
+  #event() {
+    return new Promise((resolve) => { this.#waiter = resolve; });
+  }
+
+  /** Ends it early: nothing is stored. Has no effect after the end. */
+  cancel() {
+    this.#abort.abort();
+  }
+
+  /** Sends the body of a chunk when it may. Throws the error of a server that has refused the upload. */
+  async send(body) {
+    while (!this.#failure && this.#credit < body.length) {
+      await this.#event();
+    }
+    await this.#call.drained();
+    if (this.#failure) throw this.#failure;
+    this.#credit -= body.length;
+    // False once the request is over: then its promise has the reason.
+    if (!this.#call.chunk(body)) await this.#call;
+  }
+
+  /** Ends the upload. Returns the server's reply. */
+  end(fields) {
+    if (!this.#failure) this.#call.end(encode('subtreeEnd', fields));
+    return this.#call;
+  }
+}
+
+/** Calls `cancel` when the signal of a program is aborted; returns what ends that. */
+function follow(signal, cancel) {
+  if (signal?.aborted) throw new NestError('CANCELLED', 'cancelled before it began');
+  signal?.addEventListener('abort', cancel, { once: true });
+  return () => signal?.removeEventListener('abort', cancel);
+}

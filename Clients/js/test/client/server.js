@@ -1,0 +1,73 @@
+// A client without a connection, for tests of what is built on `request`: the test plays the server.
+
+import { decode, encode, messageNames, typeOf } from '../../wire/messages.js';
+import '../../wire/messages-more.js';
+import { NestError } from '../../wire/errors.js';
+import { Model } from '../../wire/model.js';
+
+const property = (number, name, type) => ({ number, name, type, isOptional: true });
+
+/** Items in lists; properties have names that are traps in JavaScript. */
+export const model = new Model('00000000000000aa', [{
+  number: 1,
+  name: 'Item',
+  attributes: [property(1, 'title', 'string'), property(2, 'constructor', 'string'), property(3, 'then', 'double')],
+  relationships: [
+    { number: 5, name: 'parent', destination: 1, inverse: 6, isToMany: false },
+    { number: 6, name: 'children', destination: 1, inverse: 5, isToMany: true },
+  ],
+}]);
+
+/** What `nest.request` gives, and what a test does with it in the place of a server. */
+class Call {
+  constructor(type, body, options) {
+    this.name = messageNames.get(type);
+    this.options = options;
+    this.fields = decode(this.name, body);
+    /** What the client has sent after the request: `{name, body}`. */
+    this.sent = [];
+    this.isOver = false;
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = (value) => { this.isOver = true; resolve(value); };
+      this.reject = (error) => { this.isOver = true; reject(error); };
+    });
+    const send = (name) => (body) => {
+      if (this.isOver) return false;
+      this.sent.push({ name, body });
+      return true;
+    };
+    Object.assign(this.promise, {
+      chunk: send('subtreeChunk'), end: send('subtreeEnd'), grant: send('credit'), drained: async () => {},
+    });
+    options.signal?.addEventListener('abort', () => this.reject(new NestError('CANCELLED', 'cancelled')));
+  }
+
+  /** Sends a part of a stream. */
+  part(name, fields) {
+    this.options.stream.part(typeOf(name), encode(name, fields));
+  }
+
+  /** Answers with a message, as the client gets it decoded. */
+  answer(name, fields) {
+    this.resolve(decode(name, encode(name, fields)));
+  }
+}
+
+/** The client; `respond(call)` plays the server. */
+export function client(respond, more = {}) {
+  const calls = [];
+  return {
+    calls,
+    initialCredit: 1000,
+    model: async () => model,
+    newKey: () => 'a0a1a2a3a4a5a6a7a8a9aaabacadaeaf',
+    unzstd: async () => null,
+    request(type, body, options) {
+      const call = new Call(type, body, options);
+      calls.push(call);
+      queueMicrotask(() => respond?.(call));
+      return call.promise;
+    },
+    ...more,
+  };
+}

@@ -1,0 +1,125 @@
+// Runs the programs of README.md: its js blocks, from top to bottom, are one program against a new server. A comment
+// `// → text` is a line that the program must print. The html block is a page: its script runs with a small document.
+
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { missing, Server } from './live/nestd.js';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+/** The lines of the blocks of a language, at the same line numbers as in the page; all other lines are empty. */
+export function program(page, language) {
+  let block = null;
+  return page.split('\n').map((line) => {
+    const fence = /^ *```(\w*)/.exec(line);
+    if (fence) block = block === null ? fence[1] : null;
+    return !fence && block === language ? line : '';
+  }).join('\n');
+}
+
+/** The lines that a program says it prints. */
+export const expected = (source) => Array.from(source.matchAll(/\/\/ → (.*)$/gm), (match) => match[1]);
+
+/** What React does of which the hook of the page makes use: it reads the store now, and after each change. */
+const react = `
+export const seen = [];
+export const useMemo = (make) => make();
+export const useEffect = (run) => { run(); };
+export function useSyncExternalStore(subscribe, getSnapshot) {
+  const check = () => { if (getSnapshot() !== getSnapshot()) throw new Error('a snapshot is not stable'); };
+  check();
+  subscribe(check);
+  return getSnapshot();
+}
+`;
+
+/** As much of a document as the page needs. */
+const documents = `
+class Element {
+  children = [];
+  textContent = '';
+  replaceChildren(...children) { this.children = children; }
+  append(...children) { this.children.push(...children); }
+  addEventListener() {}
+}
+const elements = new Map();
+globalThis.document = {
+  createElement: () => new Element(),
+  querySelector: (name) => elements.get(name) ?? elements.set(name, new Element()).get(name),
+};
+`;
+
+/** Runs a module in a directory where \`nest-client\` is installed; returns what it printed. */
+async function run(name, source) {
+  const directory = mkdtempSync(join(tmpdir(), 'nest-readme-'));
+  try {
+    mkdirSync(join(directory, 'node_modules', 'react'), { recursive: true });
+    symlinkSync(root, join(directory, 'node_modules', 'nest-client'), 'dir');
+    writeFileSync(join(directory, 'node_modules', 'react', 'package.json'), '{"type":"module","exports":"./index.js"}');
+    writeFileSync(join(directory, 'node_modules', 'react', 'index.js'), react);
+    writeFileSync(join(directory, 'document.js'), documents);
+    writeFileSync(join(directory, name), source);
+    return await new Promise((resolve, reject) => {
+      const options = { cwd: directory, timeout: 60_000 };
+      execFile(process.execPath, [join(directory, name)], options, (error, output, words) => {
+        if (error) reject(new Error(`${words}\n${output}\n${error.message}`));
+        else resolve(output.split('\n').filter(Boolean));
+      });
+    });
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+async function withServer(body) {
+  const server = await Server.start();
+  try {
+    await body(server);
+  } finally {
+    await server.close();
+  }
+}
+
+test('the programs of README.md do what it says', { skip: missing }, () => withServer(async (server) => {
+  const source = program(readme, 'js');
+  const lines = expected(source);
+  assert.ok(lines.length > 10, 'README.md says what its programs print');
+  const output = await run('README.mjs', source.replaceAll('127.0.0.1:7000', server.address));
+  assert.deepEqual(output, lines);
+}));
+
+test('the page of README.md shows the list, and follows it', { skip: missing }, () => withServer(async (server) => {
+  const page = program(readme, 'html');
+  const script = /<script type="module">([^]*)<\/script>/.exec(page)?.[1] ?? '';
+  assert.match(script, /from '\/nest-client\/index\.js'/);
+  await server.nestc(['add', 'Milk', 'Bread']);
+  const source = script.replace('/nest-client/index.js', 'nest-client/node')
+    .replace(/url: [^,}]+/, `url: 'tcp://${server.address}'`);
+  const probe = `
+    import './document.js';
+    const shown = () => document.querySelector('#list').children.map((child) => child.textContent).join(' ');
+    const until = async (text) => {
+      for (let turn = 0; shown() !== text; turn += 1) {
+        if (turn > 1000) throw new Error('the page shows ' + shown());
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    };
+    await until('Milk Bread');
+    console.log(shown());
+    process.exit(0);`;
+  const imports = source.match(/^\s*import .*$/gm).join('\n');
+  const rest = source.replace(/^\s*import .*$/gm, '');
+  assert.deepEqual(await run('page.mjs', `import './document.js';\n${imports}\n${rest}\n${probe}`), ['Milk Bread']);
+}));
+
+test('blocks keep their line numbers, and only those of the language run', () => {
+  const page = 'text\n```js\none();   // → 1\n```\n```sh\nls\n```\n  ```js\n  two();\n  ```\n';
+  assert.equal(program(page, 'js'), '\n\none();   // → 1\n\n\n\n\n\n  two();\n\n');
+  assert.deepEqual(expected(program(page, 'js')), ['1']);
+});
