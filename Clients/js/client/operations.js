@@ -1,10 +1,10 @@
-// Requests of an operator: tokens, connections, statistics, plans, checks, backups, the cluster. A program that needs
-// none of them does not load this module: `await nest.operations()` does.
+// Requests of an operator: tokens, connections, checks, backups, the cluster. A program that needs none of them does not
+// load this module: `await nest.operations()` does.
 
 import { Limits } from '../wire/limits.js';
 import { NestError } from '../wire/errors.js';
-import { toHex } from '../wire/bytes.js';
-import { decode, encode, typeOf } from '../wire/messages.js';
+import { fromHex, toHex } from '../wire/bytes.js';
+import { decode } from '../wire/messages.js';
 import '../wire/messages-more.js';
 import { NestDate } from '../wire/values.js';
 import { fnv1a, hashText } from '../wire/hash.js';
@@ -34,12 +34,12 @@ export function expiryOf(expires, now) {
   return Number(microseconds);
 }
 
-/** Random bytes and SHA-256: of the platform, which in Node 18 is a module. */
-async function platformCrypto() {
-  const crypto = globalThis.crypto ?? (await import('node:crypto')).webcrypto;
+/** @param {string} secret In hexadecimal digits. */
+async function sha256(secret) {
+  const { subtle } = globalThis.crypto ?? (await import('node:crypto')).webcrypto;
   // A page that did not come over TLS or from its own machine has no SHA-256.
-  if (!crypto.subtle) throw new NestError('UNSUPPORTED', 'tokens are created in a page that was loaded over TLS');
-  return crypto;
+  if (!subtle) throw new NestError('UNSUPPORTED', 'tokens are created in a page that was loaded over TLS');
+  return toHex(new Uint8Array(await subtle.digest('SHA-256', fromHex(secret))));
 }
 
 /** What an operator may ask of a server. Most of it needs a token with the role admin (NOT_PERMITTED). */
@@ -53,7 +53,7 @@ export class Operations {
 
   /** Sends a request, and returns the fields of the reply. */
   #ask(name, fields, answer, options) {
-    return this.#nest.request(typeOf(name), encode(name, fields), { answer, ...options });
+    return this.#nest.request(name, fields, { answer, ...options });
   }
 
   // Tokens
@@ -89,12 +89,11 @@ export class Operations {
       const relationship = entity.property(confinement.relationship).number;
       grant.confinement = { root: objectID(confinement.root), entity: entity.number, relationship };
     }
-    const crypto = await platformCrypto();
-    const secret = crypto.getRandomValues(new Uint8Array(32));
-    const hash = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', secret)));
+    const secret = this.#nest.newKey() + this.#nest.newKey();
+    const hash = await sha256(secret);
     // The same hash returns the same number: it may be sent again after a lost connection.
     const { number } = await this.#ask('createToken', { hash, grant }, 'tokenCreated', { model: model?.hash });
-    return Object.freeze({ number, text: `nest_${number}_${toHex(secret)}` });
+    return Object.freeze({ number, text: `nest_${number}_${secret}` });
   }
 
   /** All tokens, without their secrets. Dates are NestDate; `expires` and `lastUsed` are null for never. */
@@ -137,19 +136,6 @@ export class Operations {
   }
 
   // The server
-
-  /** The counters and gauges of the server: name to value. The names may change from version to version. */
-  async statistics() {
-    const { values } = await this.#ask('getStatistics', {}, 'statistics');
-    return new Map(values.map(({ name, value }) => [name, value]));
-  }
-
-  /** How the server finds the rows of a request, and what it costs to keep them live. Its texts are for people. */
-  async explain(request) {
-    const { bytes, model } = await this.#nest.resolve(request);
-    const explanation = await this.#nest.request(typeOf('explain'), bytes, { answer: 'explanation', model });
-    return Object.freeze(explanation);
-  }
 
   /**
    * Makes the server check its whole store, while it goes on serving.

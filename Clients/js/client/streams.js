@@ -2,7 +2,7 @@
 
 import { Limits } from '../wire/limits.js';
 import { NestError } from '../wire/errors.js';
-import { decode, encode, messageNames, typeOf } from '../wire/messages.js';
+import { decode, encode, messageNames } from '../wire/messages.js';
 import '../wire/messages-more.js';
 
 /** Consumed bytes are granted again in steps of this part of the initial credit: fewer frames than chunks. */
@@ -29,17 +29,15 @@ export class Download {
   /**
    * @param nest The client.
    * @param {string} name The request.
-   * @param {object} fields Of its body.
-   * @param {{ signal?: AbortSignal, model?: string }} options
+   * @param {object} fields Of its body, or its bytes.
+   * @param {{ signal?: AbortSignal, model?: string, atLeast?: number }} options As of `nest.request`.
    */
-  constructor(nest, name, fields, { signal, model } = {}) {
+  constructor(nest, name, fields, { signal, model, atLeast } = {}) {
     this.#credit = nest.initialCredit;
     this.#grantStep = nest.initialCredit / grantParts;
     const forget = follow(signal, () => this.cancel());
     const stream = { part: (type, body) => this.#received(messageNames.get(type), body), credit: () => {} };
-    this.#call = nest.request(typeOf(name), encode(name, fields), {
-      kind: 'download', answer: 0, model, stream, signal: this.#abort.signal, timeout: 0,
-    });
+    this.#call = nest.request(name, fields, { kind: 'download', atLeast, model, stream, signal: this.#abort.signal });
     this.#call.then(() => this.#wake(), (error) => this.#fail(error))
       .finally(forget);
   }
@@ -162,8 +160,8 @@ export class Upload {
         this.#wake();
       },
     };
-    this.#call = nest.request(typeOf(name), encode(name, fields), {
-      kind: 'upload', answer: 'receipt', model, stream, signal: this.#abort.signal, timeout: 0,
+    this.#call = nest.request(name, fields, {
+      kind: 'upload', answer: 'receipt', model, stream, signal: this.#abort.signal,
     });
     this.#call.catch((error) => {
       this.#failure = error;

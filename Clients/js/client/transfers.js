@@ -2,18 +2,22 @@
 
 import { Limits } from '../wire/limits.js';
 import { NestError } from '../wire/errors.js';
-import { decode } from '../wire/messages.js';
+import { decode, encode } from '../wire/messages.js';
 import { Reader } from '../wire/bytes.js';
 import { objectID, valueFor } from '../wire/model.js';
 import { fnv1a, hashText } from '../wire/hash.js';
 import { ChunkReader, ChunkWriter } from '../wire/chunks.js';
 import { Download, unpacked, Upload } from './streams.js';
+import { Receipt, Transaction } from './transaction.js';
 
 /**
  * A row of a sub-tree, in preorder: `depth` is 0 for the first row (of an import: for each that goes to its place), and
  * at most one more than that of the row before.
  * @typedef {{ id?: number, depth: number, values: readonly any[] }} Row
  */
+
+/** @returns {Promise<any>} an entity, by its name or as it was given */
+const entityOf = async (nest, entity) => (typeof entity === 'string' ? nest.entity(entity) : entity);
 
 /**
  * Reads a sub-tree at one revision.
@@ -25,8 +29,8 @@ import { Download, unpacked, Upload } from './streams.js';
  *
  * @param nest The client.
  * @param {object} request
- * @param {string} request.entity The entity of the root.
- * @param {number} request.root
+ * @param {string | import('./requests.js').Entity} request.entity The entity of the root.
+ * @param {number | { id: number }} request.root
  * @param {string} request.relationship The to-many relationship to follow down, such as `children`.
  * @param {readonly string[]} [request.properties] Left out: all attributes.
  * @param {number} [request.levels] At most so many levels below the root. Left out: all.
@@ -35,16 +39,17 @@ import { Download, unpacked, Upload } from './streams.js';
  */
 export async function exportSubtree(nest, request) {
   const { entity, root, relationship, properties = [], levels, atLeast = 0, signal } = request;
-  const model = await nest.model();
-  const described = model.entity(entity);
+  const { model, description: described } = await entityOf(nest, entity);
   const numbers = properties.map((name) => described.property(name).number);
   if (levels !== undefined && !(Number.isSafeInteger(levels) && levels >= 0)) {
     throw new NestError('INVALID', `levels is a count, not ${levels}`);
   }
-  const download = new Download(nest, 'fetchSubtree', {
-    atLeast, root: objectID(root), relationship: described.property(relationship).number, depthLimit: levels ?? null,
-    properties: numbers,
-  }, { signal, model: model.hash });
+  // The client writes the revision itself: not before what it has seen.
+  const body = encode('fetchSubtree', {
+    atLeast: 0, root: objectID(root), relationship: described.property(relationship).number,
+    depthLimit: levels ?? null, properties: numbers,
+  }).subarray(1);
+  const download = new Download(nest, 'fetchSubtree', body, { atLeast, signal, model: model.hash });
   const start = await download.expect('subtreeStart');
   const kind = model.entity(start.entity);
   let isRead = false;
@@ -99,25 +104,22 @@ async function* chunksOf(nest, download, start) {
  *
  * @param nest The client.
  * @param {object} request
- * @param {string} request.entity The entity of all rows.
+ * @param {string | import('./requests.js').Entity} request.entity The entity of all rows.
  * @param {readonly string[]} request.properties What the values of a row are, in their order.
- * @param {number} request.under The object under which the rows of depth 0 go, one after the other.
- * @param {string} request.relationship The to-one relationship that leads up to it, such as `parent`.
- * @param {'first' | 'last' | { before: number } | { after: number } | { at: number }} [request.place]
+ * @param {any} request.place Where the rows of depth 0 go, one after the other, as in `move`: `{ of: 1 }`.
  * @param {string} [request.name] Of the undo entry. Left out: made from the first row.
  * @param {string} [request.key] 32 hexadecimal digits: an import that is repeated with its key is stored once.
  * @param {AbortSignal} [request.signal]
  * @param {Iterable<Row> | AsyncIterable<Row>} rows In preorder. The values are an array, or an object of names.
  */
 export async function importSubtree(nest, request, rows) {
-  const { entity, properties, under, relationship, place = 'last', name, key, signal } = request;
-  const model = await nest.model();
-  const described = model.entity(entity);
+  const { entity, properties, place, name, key, signal } = request;
+  const into = await entityOf(nest, entity);
+  const { model, description: described } = into;
   const columns = properties.map((property) => described.property(property));
-  const placement = { relationship: described.property(relationship).number, owner: objectID(under), place };
   const upload = new Upload(nest, 'importSubtree', {
-    key: key ?? nest.newKey(), name: name ?? null, entity: described.number, placement,
-    properties: columns.map(({ number }) => number),
+    key: key ?? nest.newKey(), name: name || null, entity: described.number,
+    placement: new Transaction().placement(into, place), properties: columns.map(({ number }) => number),
   }, { signal, model: model.hash });
   const writer = new ChunkWriter(columns.length);
   let hash = fnv1a([]);
@@ -136,7 +138,7 @@ export async function importSubtree(nest, request, rows) {
     upload.cancel();
     throw error;
   }
-  return upload.end({ rowCount: writer.rowCount, checksum: hashText(hash) });
+  return new Receipt(await upload.end({ rowCount: writer.rowCount, checksum: hashText(hash) }));
 }
 
 /** Adds a row of a program; an error names it by its number. Returns a full chunk, or null. */
@@ -155,6 +157,7 @@ function added(writer, row, columns) {
   try {
     return writer.add({ depth, values: columns.map((column, index) => valueFor(column, valueOf(column, index))) });
   } catch (error) {
-    throw error instanceof NestError ? new NestError(error.code, `row ${number}: ${error.message}`) : error;
+    if (!(error instanceof NestError) || error.message.startsWith('row ')) throw error;
+    throw new NestError(error.code, `row ${number}: ${error.message}`);
   }
 }

@@ -37,7 +37,6 @@ test('a token is created with its user and expiry; only the hash of its secret i
   assert.equal(hash, createHash('sha256').update(Buffer.from(secret, 'hex')).digest('hex'));
   assert.deepEqual([grant.name, grant.role, grant.user, grant.connections], ['laptop', 'read', 'Ann', 2]);
   assert.equal(grant.expires, expires.getTime() * 1000, 'the expiry is sent');
-  assert.notEqual((await admin.createToken({ name: 'laptop' })).text, token.text);
 });
 
 test('a confined token names its root by the model', async () => {
@@ -94,20 +93,6 @@ test('clients are read page by page, and a server that goes in circles is left',
   assert.deepEqual([clients.length, asked.map(({ fields }) => fields.after)], [1003, [0, 1000]]);
   assert.equal(clients[0].connectedAt.microseconds, 1_800_000_000_123_456);
   await assert.rejects(operations(answers('clients', page(1, 1000))).operations.clients(), { code: 'PROTOCOL' });
-});
-
-test('statistics are a map, and a request is explained by its bytes', async () => {
-  const values = [{ name: 'revision', value: 9 }, { name: '__proto__', value: 2n ** 60n }];
-  const statistics = await operations(answers('statistics', { values })).operations.statistics();
-  assert.deepEqual([...statistics], [['revision', 9], ['__proto__', 2n ** 60n]]);
-  const explanation = {
-    revision: 13, request: [{ name: 'entity', text: 'Item' }], routing: 'value', route: 'r', reading: 'ordered',
-    candidates: 'c', paths: [], subtrees: [], isInJournal: true, live: null,
-  };
-  const { nest, asked, operations: admin } = operations(answers('explanation', explanation));
-  nest.resolve = async (request) => ({ bytes: request, model: 'aa' });
-  assert.deepEqual(await admin.explain(Uint8Array.of(1, 0)), explanation);
-  assert.deepEqual([asked[0].name, asked[0].fields.request.entity, asked[0].options.model], ['explain', 1, 'aa']);
 });
 
 test('a check reports its steps, then what it found', async () => {

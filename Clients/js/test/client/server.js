@@ -1,9 +1,10 @@
 // A client without a connection, for tests of what is built on `request`: the test plays the server.
 
-import { decode, encode, messageNames, typeOf } from '../../wire/messages.js';
+import { decode, encode, typeOf } from '../../wire/messages.js';
 import '../../wire/messages-more.js';
 import { NestError } from '../../wire/errors.js';
 import { Model } from '../../wire/model.js';
+import { Entity } from '../../client/requests.js';
 
 const property = (number, name, type) => ({ number, name, type, isOptional: true });
 
@@ -14,16 +15,19 @@ export const model = new Model('00000000000000aa', [{
   attributes: [property(1, 'title', 'string'), property(2, 'constructor', 'string'), property(3, 'then', 'double')],
   relationships: [
     { number: 5, name: 'parent', destination: 1, inverse: 6, isToMany: false },
-    { number: 6, name: 'children', destination: 1, inverse: 5, isToMany: true },
+    { number: 6, name: 'children', destination: 1, inverse: 5, isToMany: true, isOrdered: true },
   ],
 }]);
 
 /** What `nest.request` gives, and what a test does with it in the place of a server. */
 class Call {
-  constructor(type, body, options) {
-    this.name = messageNames.get(type);
+  constructor(name, fields, options) {
+    this.name = name;
     this.options = options;
-    this.fields = decode(this.name, body);
+    // As they arrive. The client writes `atLeast` before the body of FETCH_SUBTREE.
+    const { atLeast } = options;
+    const body = fields instanceof Uint8Array ? fields : encode(name, fields);
+    this.fields = decode(name, atLeast === undefined ? body : Uint8Array.of(atLeast, ...body));
     /** What the client has sent after the request: `{name, body}`. */
     this.sent = [];
     this.isOver = false;
@@ -60,10 +64,11 @@ export function client(respond, more = {}) {
     calls,
     initialCredit: 1000,
     model: async () => model,
+    entity: async (name) => new Entity(model, model.entity(name)),
     newKey: () => 'a0a1a2a3a4a5a6a7a8a9aaabacadaeaf',
     unzstd: async () => null,
-    request(type, body, options) {
-      const call = new Call(type, body, options);
+    request(name, fields, options) {
+      const call = new Call(name, fields, options);
       calls.push(call);
       queueMicrotask(() => respond?.(call));
       return call.promise;

@@ -10,7 +10,7 @@ import { fnv1a, hashText } from '../../wire/hash.js';
 import { client } from './server.js';
 
 const request = { entity: 'Item', root: 1, relationship: 'children', properties: ['title'] };
-const into = { entity: 'Item', properties: ['title', 'constructor', 'then'], under: 1, relationship: 'parent' };
+const into = { entity: 'Item', properties: ['title', 'constructor', 'then'], place: { of: 1 } };
 const receipt = { revision: 8, isChanged: true, isReplayed: false, results: [], name: 'import', conflicts: null };
 
 /** The bodies of chunks of so many rows each, with ids as a server sends them. */
@@ -157,7 +157,7 @@ test('rows go out in chunks, and the receipt comes back', async () => {
     for (let row = 0; row < 3000; row += 1) yield { depth: 1, values: ['x'.repeat(200), null, null] };
     yield { values: ['last', null, 0.5] };
   }
-  const found = await importSubtree(nest, { ...into, name: 'shopping', place: { after: 7 } }, given());
+  const found = await importSubtree(nest, { ...into, name: 'shopping', place: { of: 1, after: 7 } }, given());
   assert.equal(found.revision, 8);
   const [call] = nest.calls;
   assert.deepEqual(call.fields, {
