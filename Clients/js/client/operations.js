@@ -1,5 +1,5 @@
-// Requests of an operator: tokens, connections, checks, backups, the cluster. A program that needs none of them does not
-// load this module: `await nest.operations()` does.
+// Requests of an operator: tokens, connections, checks, backups, the cluster. `await nest.operations()` loads this
+// module: a program that needs none of it does not.
 
 import { Limits } from '../wire/limits.js';
 import { NestError } from '../wire/errors.js';
