@@ -82,6 +82,10 @@ export class Operations {
       subscriptions: limits.subscriptions ?? 0, outputBytes: limits.outputBytes ?? 0,
       confinement: /** @type {any} */ (null),
     };
+    if ((grant.user || grant.expires) && this.#nest.server?.user === null) {
+      // It would skip them: a token that never expires.
+      throw new NestError('UNSUPPORTED', 'the server is of a version without users and expiry of tokens');
+    }
     let model;
     if (confinement) {
       model = await this.#nest.model();

@@ -5,6 +5,7 @@ import { NestError } from '../wire/errors.js';
 import { decode, encode } from '../wire/messages.js';
 import { Reader } from '../wire/bytes.js';
 import { objectID, valueFor } from '../wire/model.js';
+import { NestDate } from '../wire/values.js';
 import { fnv1a, hashText } from '../wire/hash.js';
 import { ChunkReader, ChunkWriter } from '../wire/chunks.js';
 import { Download, unpacked, Upload } from './streams.js';
@@ -110,7 +111,8 @@ async function* chunksOf(nest, download, start) {
  * @param {string} [request.name] Of the undo entry. Left out: made from the first row.
  * @param {string} [request.key] 32 hexadecimal digits: an import that is repeated with its key is stored once.
  * @param {AbortSignal} [request.signal]
- * @param {Iterable<Row> | AsyncIterable<Row>} rows In preorder. The values are an array, or an object of names.
+ * @param {Iterable<Row> | AsyncIterable<Row>} rows In preorder. The values are an array, or an object of names; what an
+ *   object leaves out has the default of the model.
  */
 export async function importSubtree(nest, request, rows) {
   const { entity, properties, place, name, key, signal } = request;
@@ -141,6 +143,9 @@ export async function importSubtree(nest, request, rows) {
   return new Receipt(await upload.end({ rowCount: writer.rowCount, checksum: hashText(hash) }));
 }
 
+/** What an object has of a property that is left out. */
+const defaultOf = (column) => (column.defaultsToNow ? NestDate.from(new Date()) : column.default ?? null);
+
 /** Adds a row of a program; an error names it by its number. Returns a full chunk, or null. */
 function added(writer, row, columns) {
   const number = writer.rowCount + 1;
@@ -153,7 +158,7 @@ function added(writer, row, columns) {
   }
   // By own names: a property may be called `constructor`.
   const valueOf = (column, index) => Array.isArray(values) ? values[index]
-    : Object.hasOwn(values, column.name) ? values[column.name] : null;
+    : Object.hasOwn(values, column.name) ? values[column.name] : defaultOf(column);
   try {
     return writer.add({ depth, values: columns.map((column, index) => valueFor(column, valueOf(column, index))) });
   } catch (error) {

@@ -39,6 +39,16 @@ test('a token is created with its user and expiry; only the hash of its secret i
   assert.equal(grant.expires, expires.getTime() * 1000, 'the expiry is sent');
 });
 
+test('a server that knows no expiry is not asked for one: its token would never expire', async () => {
+  const { nest, asked, operations: admin } = operations(answers('tokenCreated', { number: 7 }));
+  nest.server.user = null;
+  const expires = new Date(Date.now() + 86_400_000);
+  await assert.rejects(admin.createToken({ name: 'laptop', expires }), { code: 'UNSUPPORTED' });
+  await assert.rejects(admin.createToken({ name: 'laptop', user: 'Ann' }), { code: 'UNSUPPORTED' });
+  assert.equal(asked.length, 0);
+  assert.equal((await admin.createToken({ name: 'laptop' })).number, 7);
+});
+
 test('a confined token names its root by the model', async () => {
   const { asked, operations: admin } = operations(answers('tokenCreated', { number: 8 }));
   await admin.createToken({ name: 'guest', confinement: { root: 90_210, entity: 'Item', relationship: 'children' } });

@@ -6,13 +6,15 @@ import { NestError } from '../../wire/errors.js';
 import { Model } from '../../wire/model.js';
 import { Entity } from '../../client/requests.js';
 
-const property = (number, name, type) => ({ number, name, type, isOptional: true });
+const property = (number, name, type, more) => ({ number, name, type, isOptional: true, default: null, ...more });
 
 /** Items in lists; properties have names that are traps in JavaScript. */
 export const model = new Model('00000000000000aa', [{
   number: 1,
   name: 'Item',
-  attributes: [property(1, 'title', 'string'), property(2, 'constructor', 'string'), property(3, 'then', 'double')],
+  attributes: [
+    property(1, 'title', 'string'), property(2, 'constructor', 'string'), property(3, 'then', 'double', { default: 1.5 }),
+  ],
   relationships: [
     { number: 5, name: 'parent', destination: 1, inverse: 6, isToMany: false },
     { number: 6, name: 'children', destination: 1, inverse: 5, isToMany: true, isOrdered: true },
@@ -63,6 +65,8 @@ export function client(respond, more = {}) {
   return {
     calls,
     initialCredit: 1000,
+    // Of WELCOME: no user, from a server that knows them.
+    server: { user: '' },
     model: async () => model,
     entity: async (name) => new Entity(model, model.entity(name)),
     newKey: () => 'a0a1a2a3a4a5a6a7a8a9aaabacadaeaf',

@@ -166,7 +166,7 @@ test('rows go out in chunks, and the receipt comes back', async () => {
   });
   assert.ok(call.sent.length >= 3, `${call.sent.length} chunks`);
   assert.deepEqual(rows.slice(0, 2), [
-    { depth: 0, id: null, values: ['Shopping', null, 1] }, { depth: 1, id: null, values: ['Milk', 'C', null] },
+    { depth: 0, id: null, values: ['Shopping', null, 1] }, { depth: 1, id: null, values: ['Milk', 'C', 1.5] },
   ]);
   assert.deepEqual([rows.length, rows.at(-1).values[0]], [3003, 'last']);
   assert.deepEqual(call.end, { rowCount: 3003, checksum: checksum(call.sent.map(({ body }) => body)) });

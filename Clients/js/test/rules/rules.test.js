@@ -1,12 +1,13 @@
 // Runs the suites of this directory in Node. A page runs the same modules: they import nothing of Node.
 
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { readFileSync } from 'node:fs';
-import { run as text } from './text.js';
-import { run as truth } from './truth.js';
+import * as text from './text.js';
+import * as truth from './truth.js';
+import * as vectors from './vectors.js';
 
-/** Reads a file of Tests/Vectors. */
 const directory = new URL('../../../../Tests/Vectors/', import.meta.url);
-const vectors = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, directory), 'utf8'));
+const read = (name) => [name, JSON.parse(readFileSync(new URL(`${name}.json`, directory), 'utf8'))];
+const files = Object.fromEntries(['folding', 'sortkeys', 'predicates'].map(read));
 
-for (const run of [text, truth]) run(vectors, test);
+for (const [name, suite] of Object.entries({ text, truth, vectors })) describe(name, () => suite.run(files, test));
