@@ -20,9 +20,10 @@ export class Download {
   /** @type {any} */
   #failure = null;
   #isOver = false;
-  #credit;
+  /** What the server may still send; null before the first chunk. @type {any} */
+  #credit = null;
   #consumed = 0;
-  #grantStep;
+  #nest;
   #abort = new AbortController();
   #call;
 
@@ -33,8 +34,7 @@ export class Download {
    * @param {{ signal?: AbortSignal, model?: string, atLeast?: number }} options As of `nest.request`.
    */
   constructor(nest, name, fields, { signal, model, atLeast } = {}) {
-    this.#credit = nest.initialCredit;
-    this.#grantStep = nest.initialCredit / grantParts;
+    this.#nest = nest;
     const forget = follow(signal, () => this.cancel());
     const stream = { part: (type, body) => this.#received(messageNames.get(type), body), credit: () => {} };
     this.#call = nest.request(name, fields, { kind: 'download', atLeast, model, stream, signal: this.#abort.signal });
@@ -52,7 +52,8 @@ export class Download {
   #received(name, body) {
     if (this.#failure) return;
     if (name === 'subtreeChunk' || name === 'backupChunk') {
-      this.#credit -= body.length;
+      // Of the connection that the request was sent on.
+      this.#credit = (this.#credit ?? this.#nest.initialCredit) - body.length;
       if (this.#credit < 0) {
         this.#fail(new NestError('FLOW_CONTROL', 'the server sent more than it was granted'));
         this.#abort.abort();
@@ -111,8 +112,8 @@ export class Download {
   /** Lets the server send as many bytes more as the program has consumed. */
   consumed(count) {
     this.#consumed += count;
-    if (this.#consumed < this.#grantStep) return;
-    this.#credit += this.#consumed;
+    if (this.#consumed < this.#nest.initialCredit / grantParts) return;
+    this.#credit = (this.#credit ?? 0) + this.#consumed;
     this.#call.grant(this.#consumed);
     this.#consumed = 0;
   }
@@ -141,6 +142,7 @@ export class Upload {
   /** @type {any} */
   #failure = null;
   #abort = new AbortController();
+  #nest;
   #call;
 
   /**
@@ -151,8 +153,7 @@ export class Upload {
    */
   constructor(nest, name, fields, { signal, model } = {}) {
     const forget = follow(signal, () => this.cancel());
-    /** The longest chunk: more could never be sent. */
-    this.chunkBytesMax = Math.min(Limits.frameBytesMax, nest.initialCredit);
+    this.#nest = nest;
     const stream = {
       part: () => {},
       credit: (bytes) => {
@@ -177,6 +178,11 @@ export class Upload {
   /** @returns {Promise<void>} */
   #event() {
     return new Promise((resolve) => { this.#waiter = resolve; });
+  }
+
+  /** The longest chunk: more could never be sent. */
+  get chunkBytesMax() {
+    return Math.min(this.#nest.server?.frameBytesMax ?? Limits.frameBytesMax, this.#nest.initialCredit);
   }
 
   /** Ends it early: nothing is stored. Has no effect after the end. */

@@ -52,7 +52,7 @@ export async function exportSubtree(nest, request) {
   }).subarray(1);
   const download = new Download(nest, 'fetchSubtree', body, { atLeast, signal, model: model.hash });
   const start = await download.expect('subtreeStart');
-  const kind = model.entity(start.entity);
+  const kind = model.find(start.entity);
   let isRead = false;
   const chunks = () => {
     if (isRead) throw new NestError('INVALID', 'a sub-tree is read once: export it again');
@@ -60,8 +60,9 @@ export async function exportSubtree(nest, request) {
     return chunksOf(nest, download, start);
   };
   return Object.freeze({
-    revision: start.revision, entity: kind.name, rowCount: start.rowCount, byteCount: start.byteCount,
-    properties: Object.freeze(start.properties.map((number) => kind.property(number).name)),
+    revision: start.revision, entity: kind?.name ?? String(start.entity),
+    rowCount: start.rowCount, byteCount: start.byteCount,
+    properties: Object.freeze(start.properties.map((number) => kind?.find(number)?.name ?? String(number))),
     cancel: () => download.cancel(),
     chunks,
     [Symbol.asyncIterator]: () => rowsOf(chunks()),

@@ -13,7 +13,8 @@ export const model = new Model('00000000000000aa', [{
   number: 1,
   name: 'Item',
   attributes: [
-    property(1, 'title', 'string'), property(2, 'constructor', 'string'), property(3, 'then', 'double', { default: 1.5 }),
+    property(1, 'title', 'string'), property(2, 'constructor', 'string'),
+    property(3, 'then', 'double', { default: 1.5 }),
   ],
   relationships: [
     { number: 5, name: 'parent', destination: 1, inverse: 6, isToMany: false },
