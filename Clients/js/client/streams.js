@@ -20,7 +20,10 @@ export class Download {
   /** @type {any} */
   #failure = null;
   #isOver = false;
-  /** What the server may still send; null before the first chunk. @type {any} */
+  /**
+   * What the server may still send; null before the first chunk.
+   * @type {any}
+   */
   #credit = null;
   #consumed = 0;
   #nest;
