@@ -141,6 +141,8 @@ export interface Term {
   readonly descending?: boolean;
   /** Of text. */
   readonly folding?: number;
+  /** Where the value is, for `keyOf`. */
+  readonly path?: Path;
 }
 
 /** The sort key of a row, prepared for many comparisons. */
@@ -152,6 +154,10 @@ export interface RowKey {
 /** An order of rows; ids complete it, ascending. Null is below every value. */
 export class Order {
   constructor(terms: readonly Term[]);
+  /** The order of a request: `(await nest.resolve(request)).wire.sort`. UNSUPPORTED: that of a relationship. */
+  static of(sort: readonly any[], entity: RulesEntity, model: RulesModel): Order;
+  /** The sort key of an object; the terms have paths, as those of `Order.of`. Undefined if a value is not known. */
+  keyOf(id: number, lookup: Lookup): RowKey | undefined;
   readonly terms: readonly Term[];
   /** The sort key of a row by the values of the terms; undefined if one is not known. */
   key(values: readonly (Value | undefined)[], id: number): RowKey | undefined;

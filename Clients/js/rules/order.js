@@ -4,6 +4,8 @@ import { NestError } from '../wire/errors.js';
 import { CASE, firstScalar, fold } from './text.js';
 import { comparable, compareSame } from './values.js';
 import { periodText } from './dates.js';
+import { pathType } from './faults.js';
+import { valueAt } from './truth.js';
 
 /** @typedef {import('./values.js').Value} Value */
 
@@ -13,6 +15,7 @@ import { periodText } from './dates.js';
  * @property {string} type The type of the attribute, such as `decimal`; `integer` for a count.
  * @property {boolean} [descending]
  * @property {number} [folding] Of text: 1: case, 2: diacritics, 3: both.
+ * @property {import('./predicates.js').Path} [path] Where the value is, for `keyOf`.
  */
 
 /**
@@ -39,6 +42,39 @@ export class Order {
     /** @type {readonly Term[]} */
     this.terms = terms;
     Object.freeze(this);
+  }
+
+  /**
+   * The order of a request.
+   * @param {readonly any[]} sort As in `(await nest.resolve(request)).wire.sort`.
+   * @param {any} entity The entity of the rows.
+   * @param {any} model
+   * @throws {NestError} UNSUPPORTED: the order of a relationship, which is not one by values. UNKNOWN_PROPERTY: the
+   *   model does not have a path.
+   */
+  static of(sort, entity, model) {
+    return new Order(sort.map((key) => {
+      if (key.order) throw new NestError('UNSUPPORTED', 'the order of a relationship is not one by values');
+      const type = pathType(key.path, entity, model);
+      if (typeof type === 'string') throw new NestError('UNKNOWN_PROPERTY', type);
+      if (type.many !== undefined) throw new NestError('UNKNOWN_PROPERTY', 'a path of an order leads to one object');
+      if (type.kind === 'object') throw new NestError('UNSUPPORTED', 'an object has no order');
+      return Object.freeze({ ...key, type: type.kind === 'count' ? 'integer' : type.type });
+    }));
+  }
+
+  /**
+   * The sort key of an object. The terms must have paths, as those of `Order.of` do.
+   * @param {number} id
+   * @param {import('./truth.js').Lookup} lookup
+   * @returns {RowKey | undefined} Undefined if a value is not known.
+   */
+  keyOf(id, lookup) {
+    const values = this.terms.map(({ path }) => {
+      if (!path) throw new NestError('INVALID', 'a term of the order has no path');
+      return valueAt(id, path, 0, lookup);
+    });
+    return this.key(values, id);
   }
 
   /**

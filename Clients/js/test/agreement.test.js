@@ -163,10 +163,11 @@ async function lookupOf(nest, people, ids) {
 /** The sections of a result by the rules: [[key, [id, …]], …]. */
 function expected(ids, { nodes, sort, section }, { description, model }, lookup) {
   const filter = new Filter(nodes, description, model);
-  const order = new Order(sort);
+  const order = Order.of(sort, description, model);
   const keys = ids.filter((id) => filter.truth(id, lookup)).map((id) => {
-    const values = sort.map(({ path }) => valueAt(id, path, 0, lookup));
-    return { key: order.key(values, id), section: section ? order.sectionKey(section.function, values[0]) : '' };
+    const key = order.keyOf(id, lookup);
+    if (!section) return { key, section: '' };
+    return { key, section: order.sectionKey(section.function, valueAt(id, sort[0].path, 0, lookup)) };
   }).sort((a, b) => order.compare(a.key, b.key));
   const sections = [];
   for (const { key, section: name } of keys) {

@@ -175,6 +175,24 @@ export function run(_vectors, test) {
     refuses('INVALID', () => new Order([{ type: 'integer', folding: 2 }]));
   });
 
+  test('the order of a request has the types of its paths, and keys by what they lead to', () => {
+    const sort = [{ path: path(1, 3, 5), descending: true }, { path: path(2, 6), descending: false }];
+    const order = Order.of(sort, item, model);
+    same(order.terms.map(({ type }) => type), ['decimal', 'integer']);
+    const objects = {
+      1: { 5: null, 6: [2] }, 2: { 3: '9', 5: new Reference(4), 6: [] }, 3: { 5: new Reference(2), 6: [] },
+      4: { 3: '10', 5: null },
+    };
+    const keys = [1, 2, 3].map((id) => order.keyOf(id, lookup(objects)));
+    same(keys.sort((a, b) => order.compare(a, b)).map(({ id }) => id), [2, 3, 1]);
+    same(order.keyOf(4, lookup(objects)), undefined, 'the children of 4 are not known');
+    refuses('UNSUPPORTED', () => Order.of([{ order: true }], item, model));
+    refuses('UNSUPPORTED', () => Order.of([{ path: path(0, 0, 5) }], item, model));
+    refuses('UNKNOWN_PROPERTY', () => Order.of([{ path: path(1, 99) }], item, model));
+    refuses('UNKNOWN_PROPERTY', () => Order.of([{ path: path(1, 1, 6) }], item, model));
+    refuses('INVALID', () => new Order([{ type: 'string' }]).keyOf(1, lookup(objects)));
+  });
+
   test('sections are named by what the order compares', () => {
     const key = (type, section, value, folding = 0) => new Order([{ type, folding }]).sectionKey(section, value);
     same(key('string', 'value', 'Straße', 1), 'strasse');
