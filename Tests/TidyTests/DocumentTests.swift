@@ -16,7 +16,8 @@ import Testing
 
     private static func pages() throws -> [Page] {
         let top = try FileManager.default.contentsOfDirectory(atPath: Repository.root.path())
-        let below = try ["docs", "deploy", "bench", "Examples", "Tests/Fixtures"].flatMap(Repository.files(under:))
+        let directories = ["docs", "deploy", "bench", "Clients", "Examples", "Tests/Fixtures"]
+        let below = try directories.flatMap(Repository.files(under:))
         return try (top + below).filter { $0.hasSuffix(".md") }.sorted().map {
             Page(path: $0, text: try Repository.text($0))
         }
@@ -93,8 +94,7 @@ import Testing
     @Test func blocksHaveAKnownKind() throws {
         let kinds: Set = [
             "", "console", "screen", "sh", "swift", "json", "xml", "text", "python", "ebnf", "hex", "vector", "diff",
-            "make",
-            "sql", "toml", "yaml",
+            "make", "sql", "toml", "yaml", "html", "js",
         ]
         for page in try Self.pages() {
             for block in MarkdownDocument(page.text).blocks {

@@ -9,22 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { missing, Server } from './live/nestd.js';
+import { expected, program } from './blocks.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-
-/** The lines of the blocks of a language, at the same line numbers as in the page; all other lines are empty. */
-export function program(page, language) {
-  let block = null;
-  return page.split('\n').map((line) => {
-    const fence = /^ *```(.*)$/.exec(line);
-    if (fence) block = block === null ? fence[1] : null;
-    return !fence && block === language ? line : '';
-  }).join('\n');
-}
-
-/** The lines that a program says it prints. */
-export const expected = (source) => Array.from(source.matchAll(/\/\/ → (.*)$/gm), (match) => match[1]);
 
 /** What React does of which the hook of the page makes use: it reads the store now, and after each change. */
 const react = `

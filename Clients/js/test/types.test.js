@@ -7,6 +7,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { program } from './blocks.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const skip = spawnSync('tsc', ['--version']).error ? 'there is no tsc (Debian: node-typescript)' : false;
@@ -63,6 +64,21 @@ export const check${index}: typeof declared${index} = actual${index};`);
   writeFileSync(join(directory, 'conform.ts'), imports.join('\n'));
   const { compilerOptions } = JSON.parse(readFileSync(join(directory, 'tsconfig.json'), 'utf8'));
   const files = ['conform.ts', 'node-modules.d.ts'];
+  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+  check(directory);
+}));
+
+test('the programs of README.md fit the declarations', { skip }, () => copied((directory) => {
+  for (const { types } of exported) {
+    if (existsSync(join(root, types))) cpSync(join(root, types), join(directory, types));
+  }
+  const page = readFileSync(join(root, 'README.md'), 'utf8');
+  writeFileSync(join(directory, 'README.js'), program(page, 'js'));
+  writeFileSync(join(directory, 'react.d.ts'), "declare module 'react';\n");
+  const { compilerOptions } = JSON.parse(readFileSync(join(directory, 'tsconfig.json'), 'utf8'));
+  compilerOptions.baseUrl = '.';
+  compilerOptions.paths = { 'nest-client/node': ['./node'], 'nest-client/rules': ['./rules/index'] };
+  const files = ['README.js', 'react.d.ts', 'node-modules.d.ts'];
   writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
   check(directory);
 }));

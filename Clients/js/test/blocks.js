@@ -1,0 +1,14 @@
+// The code blocks of a page.
+
+/** The lines of the blocks of a language, at the same line numbers as in the page; all other lines are empty. */
+export function program(page, language) {
+  let block = null;
+  return page.split('\n').map((line) => {
+    const fence = /^ *```(.*)$/.exec(line);
+    if (fence) block = block === null ? fence[1] : null;
+    return !fence && block === language ? line : '';
+  }).join('\n');
+}
+
+/** The lines that a program says it prints. */
+export const expected = (source) => Array.from(source.matchAll(/\/\/ → (.*)$/gm), (match) => match[1]);
