@@ -1,0 +1,285 @@
+/**
+ * What every part of a client uses: the connection, requests, and the end of everything.
+ * @module
+ */
+
+import { toHex } from '../wire/bytes.js';
+import { NestError } from '../wire/errors.js';
+import { Limits } from '../wire/limits.js';
+import { encode, typeOf } from '../wire/messages.js';
+import { abandon, sendPart, submit } from '../machine/calls.js';
+import { ping } from '../machine/keepalive.js';
+import { REQUEST_TIMEOUT_MS } from '../machine/limits.js';
+import { FEATURE_CHUNKS, T } from '../machine/types.js';
+import { Driver, report } from './driver.js';
+
+/** @typedef {import('./driver.js').Platform} Platform */
+/** @typedef {import('../machine/machine.js').Machine} Machine */
+
+/**
+ * How `request` handles a request.
+ * @typedef {object} RequestOptions
+ * @property {import('../machine/table.js').Kind} [kind] what happens when the connection is lost: `read`
+ * @property {string} [answer] the name of the reply
+ * @property {any} [model] the hash of the model whose numbers the request or its answer has
+ * @property {AbortSignal} [signal] abandons the request
+ * @property {number} [timeout] milliseconds from the call to the answer
+ * @property {{ part?: (type: number, body: Uint8Array) => void, credit?: (bytes: number) => void }} [stream]
+ * @property {any} [atLeast] for FETCH and FETCH_SUBTREE: the revision that the answer has reached, or 'newest'
+ * @property {number[]} [projection] for FETCH
+ * @property {boolean} [isRaw] whether the answer is `{type, body}`
+ */
+
+/** The pause before a transfer looks again whether its bytes were sent, in milliseconds. */
+const DRAIN_MS = 5;
+
+/** @typedef {{ phase: string, address: string | null, error: any, pause: number }} ClientState */
+
+export class Core {
+  #driver;
+  #random;
+  /** Lists and feeds, for the end of the client and for hidden pages. @type {Set<any>} */
+  #open = new Set();
+  /** @type {Set<(state: ClientState) => void>} */
+  #listeners = new Set();
+  /** @type {{ resolve: (nest: any) => void, reject: (error: any) => void } | null} */
+  #connecting = null;
+  #isHidden = false;
+
+  /**
+   * @param {Platform} platform
+   * @param {any} settings
+   */
+  constructor(platform, settings) {
+    this.#random = platform.randomBytes;
+    const seed = new DataView(platform.randomBytes(4).buffer).getUint32(0);
+    const { followsLeader = true } = settings;
+    /** What `connect` was given, with its defaults. */
+    this.settings = settings;
+    this.#driver = new Driver(platform, settings, {
+      ...settings,
+      seed,
+      unpacks: platform.unzstd !== null && settings.compression !== false,
+      followsLeader: followsLeader && platform.followsLeader,
+      readAddress: platform.readAddress,
+      canPause: platform.canPause,
+    }, (event) => this.handle(event));
+    /**
+     * `{phase, address, error, pause}`, frozen. `phase` is connecting, ready, reconnecting or closed; `error` says why
+     * there is no connection; `pause` is the time before the next attempt, in milliseconds.
+     * @type {ClientState}
+     */
+    this.state = Object.freeze({ phase: 'connecting', address: null, error: null, pause: 0 });
+    /** Unpacks a Zstandard frame; null where the platform cannot. */
+    this.unzstd = platform.unzstd;
+    if (settings.onState) this.onState(settings.onState);
+  }
+
+  // MARK: The connection
+
+  /**
+   * Connects. `connect` calls it.
+   * @returns {Promise<this>} rejects if no server can be used; the client is closed then
+   */
+  connect() {
+    return new Promise((resolve, reject) => {
+      this.#connecting = { resolve, reject };
+      this.run((m, now) => m.connect(now));
+    });
+  }
+
+  /** Closes the client. Lists end; requests fail with CLOSED, or OUTCOME_UNKNOWN if a write was sent. */
+  close() {
+    this.run((m, now) => m.close(now));
+  }
+
+  /**
+   * Calls a function after each change of `state`.
+   * @param {(state: any) => void} listener
+   * @returns {() => void} ends it
+   */
+  onState(listener) {
+    const own = (/** @type {any} */ state) => listener(state);
+    this.#listeners.add(own);
+    return () => {
+      this.#listeners.delete(own);
+    };
+  }
+
+  /** What the server has said of itself and of this client: WELCOME, frozen; null before the first connection. */
+  get server() {
+    return this.#driver.machine.welcome;
+  }
+
+  /** The secret that owns the undo stacks of this client: 32 hexadecimal digits. Keep it to undo in a later run. */
+  get session() {
+    return this.settings.session;
+  }
+
+  /** The milliseconds that a message takes to the server and back. */
+  async ping() {
+    const start = performance.now();
+    await this.call((m, call) => ping(m, call));
+    return performance.now() - start;
+  }
+
+  // MARK: For the other parts of the library
+
+  /** A new idempotency key. */
+  newKey() {
+    return toHex(this.#random(16));
+  }
+
+  /** Bytes of a stream that the server may send before it is granted more. */
+  get initialCredit() {
+    return this.server?.creditBytesInitial ?? 0;
+  }
+
+  /** Whether both sides may compress the chunks of sub-trees. */
+  get packsChunks() {
+    return ((this.server?.features ?? 0) & FEATURE_CHUNKS) !== 0 && this.unzstd !== null;
+  }
+
+  /**
+   * Sends a request.
+   * @param {string} name of the message
+   * @param {any} fields of the message, or its body as Uint8Array
+   * @param {RequestOptions} [options]
+   * @returns {any} a promise of the fields of the reply. With `stream` it also has `chunk(body)`, `end(body)` and
+   *   `grant(bytes)`, which return false when the request is over, and `drained()`.
+   */
+  request(name, fields, options = {}) {
+    const { kind = 'read', answer, model, signal, timeout, stream, atLeast, projection, isRaw } = options;
+    const type = T[name] ?? typeOf(name);
+    /** @type {any} */
+    let call;
+    const promise = this.call((m, own) => {
+      call = own;
+      const body = fields instanceof Uint8Array ? fields : encode(name, fields);
+      const owner = { on: 'call', call: own };
+      const of = answer && typeOf(answer);
+      submit(m, { owner, kind, type, body, answer: of, model, atLeast, projection, isRaw });
+    }, { signal, timeout, stream });
+    if (!stream) return promise;
+    /** @param {number} of @param {Uint8Array} body */
+    const part = (of, body) => this.run((m) => sendPart(m, call, of, body));
+    return Object.assign(promise, {
+      chunk: (/** @type {Uint8Array} */ body) => part(T.subtreeChunk, body),
+      end: (/** @type {Uint8Array} */ body) => part(T.subtreeEnd, body),
+      grant: (/** @type {number} */ bytes) => part(T.credit, encode('credit', { bytes })),
+      drained: () => this.#drained(),
+    });
+  }
+
+  /**
+   * Starts something that the machine answers.
+   * @param {(machine: Machine, call: any) => void} start
+   * @param {{ signal?: AbortSignal, timeout?: number, stream?: any }} options
+   * @returns {Promise<any>}
+   */
+  call(start, { signal, timeout = this.settings.requestTimeout ?? REQUEST_TIMEOUT_MS, stream } = {}) {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(new NestError('CANCELLED', 'cancelled before it was sent'));
+      const abort = () => this.run((m) => abandon(m, call, false));
+      const expire = () => this.run((m) => {
+        // A stream that was sent has no time limit: silence on the connection shows a dead server.
+        if (!stream || m.table.idOf(call) === undefined) abandon(m, call, true);
+      });
+      const timer = setTimeout(expire, timeout);
+      const settled = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', abort);
+      };
+      const call = {
+        stream,
+        resolve: (/** @type {any} */ value) => {
+          settled();
+          resolve(value);
+        },
+        reject: (/** @type {any} */ error) => {
+          settled();
+          reject(error);
+        },
+      };
+      signal?.addEventListener('abort', abort);
+      try {
+        this.run((m) => start(m, call));
+      } catch (error) {
+        call.reject(error);
+      }
+    });
+  }
+
+  /**
+   * Calls the machine, and performs what it decides.
+   * @template T
+   * @param {(machine: Machine, now: number) => T} body
+   * @returns {T}
+   */
+  run(body) {
+    return this.#driver.run(body);
+  }
+
+  /** @param {any} one a list or feed that has ended */
+  forget(one) {
+    this.#open.delete(one);
+  }
+
+  /** @param {any} one a list or feed that ends with the client */
+  remember(one) {
+    if (this.state.phase === 'closed') return one.end(this.state.error);
+    this.#open.add(one);
+    if (this.#isHidden) one.setHidden?.(true);
+  }
+
+  /** Pauses or resumes all lists, because the page is hidden or visible. @param {boolean} isHidden */
+  setHidden(isHidden) {
+    this.#isHidden = isHidden;
+    for (const one of this.#open) one.setHidden?.(isHidden);
+  }
+
+  /** Waits while more than a chunk waits to be sent. */
+  async #drained() {
+    while ((this.#driver.transport?.waiting ?? 0) > Limits.frameBytesMax) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  /** @param {any} event of the machine @returns {void} */
+  handle(event) {
+    switch (event.type) {
+      case 'answer': return event.call.resolve(event.reply);
+      case 'fail': return event.call.reject(event.error);
+      case 'part': return event.call.stream?.part?.(event.part, event.body);
+      case 'credit': return event.call.stream?.credit?.(event.bytes);
+      case 'change': return event.to.receive(event);
+      case 'end': return event.to.end(event.error);
+      case 'ready':
+        this.#connecting?.resolve(this);
+        this.#connecting = null;
+        return this.#setState({ phase: 'ready', address: event.address, error: null, pause: 0 });
+      case 'lost':
+        return this.#setState({
+          phase: event.wasReady || this.server ? 'reconnecting' : 'connecting', address: event.address,
+          error: event.error, pause: event.pause,
+        });
+      case 'closed':
+        this.#connecting?.reject(event.error);
+        this.#connecting = null;
+        for (const one of [...this.#open]) one.end(event.error);
+        return this.#setState({ phase: 'closed', address: null, error: event.error, pause: 0 });
+    }
+  }
+
+  /** @param {any} state */
+  #setState(state) {
+    this.state = Object.freeze(state);
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(this.state);
+      } catch (error) {
+        report(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Performs what the machine decides: opens and closes connections, sends, keeps time, and passes events on.
+ * @module
+ */
+
+import { Machine } from '../machine/machine.js';
+
+/**
+ * A connection that a transport makes. Only `opened` and `closed` of the newest connection count.
+ * @typedef {object} Transport
+ * @property {(bytes: Uint8Array[]) => void} send
+ * @property {() => void} close
+ * @property {(reads: boolean) => void} [setReading]
+ * @property {number} [waiting] bytes that were not sent yet
+ */
+
+/**
+ * @typedef {object} TransportEvents
+ * @property {() => void} opened
+ * @property {(bytes: Uint8Array) => void} received
+ * @property {(error: any) => void} closed `error` says why, null if there is nothing to say
+ */
+
+/**
+ * What a platform gives to a client.
+ * @typedef {object} Platform
+ * @property {(address: string, settings: any, events: TransportEvents) => Transport} open
+ * @property {(count: number) => Uint8Array} randomBytes cryptographic
+ * @property {((bytes: Uint8Array, sizeMax?: number) => Promise<Uint8Array | null>) | null} unzstd
+ * @property {boolean} canPause whether a transport can stop to receive
+ * @property {boolean} followsLeader whether the client can connect to the addresses that nodes name
+ * @property {(text: string) => string | null} readAddress
+ */
+
+/** Times of a clock that does not go back, in milliseconds. */
+const now = () => performance.now();
+
+/** Reports a mistake of a program's function, without harm to the client. @param {any} error */
+export function report(error) {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
+
+export class Driver {
+  /**
+   * @param {Platform} platform
+   * @param {any} settings
+   * @param {import('../machine/machine.js').MachineOptions} options
+   * @param {(event: any) => void} handle
+   */
+  constructor(platform, settings, options, handle) {
+    this.platform = platform;
+    this.settings = settings;
+    this.handle = handle;
+    this.machine = new Machine(options);
+    /** @type {Transport | null} */
+    this.transport = null;
+    this.reads = true;
+    /** @type {any} */
+    this.timer = null;
+    this.isPerforming = false;
+    this.isAgain = false;
+  }
+
+  /**
+   * Calls the machine, and performs what it decides.
+   * @template T
+   * @param {(machine: Machine, now: number) => T} body
+   * @returns {T}
+   */
+  run(body) {
+    const time = now();
+    this.machine.now = time;
+    const result = body(this.machine, time);
+    this.perform();
+    return result;
+  }
+
+  /** Events may lead to further calls of the machine: these are performed after the events before. */
+  perform() {
+    this.isAgain = true;
+    if (this.isPerforming) return;
+    this.isPerforming = true;
+    try {
+      while (this.isAgain) {
+        this.isAgain = false;
+        this.performOnce();
+      }
+    } finally {
+      this.isPerforming = false;
+    }
+  }
+
+  performOnce() {
+    const output = this.machine.take();
+    if (output.send.length > 0) this.transport?.send(output.send);
+    if (output.close) {
+      const transport = this.transport;
+      this.transport = null;
+      transport?.close();
+    }
+    if (output.connect !== null) this.open(output.connect);
+    if (output.reads !== this.reads) {
+      this.reads = output.reads;
+      this.transport?.setReading?.(output.reads);
+    }
+    if (output.unpack) this.unpack(output.unpack);
+    for (const event of output.events) {
+      try {
+        this.handle(event);
+      } catch (error) {
+        report(error);
+      }
+    }
+    clearTimeout(this.timer);
+    this.timer = null;
+    if (output.deadline !== null) {
+      const expire = () => this.run((machine, time) => machine.time(time));
+      this.timer = setTimeout(expire, Math.max(output.deadline - now(), 0));
+    }
+  }
+
+  /** @param {string} address */
+  open(address) {
+    /** @type {Transport | null} */
+    let transport = null;
+    let isEarly = true;
+    /** @param {() => void} body */
+    const ifCurrent = (body) => {
+      // A transport may fail before `open` returns.
+      if (isEarly) queueMicrotask(() => ifCurrent(body));
+      else if (transport !== null && this.transport === transport) body();
+    };
+    this.reads = true;
+    try {
+      transport = this.platform.open(address, this.settings, {
+        opened: () => ifCurrent(() => this.run((machine, time) => machine.connected(time))),
+        received: (bytes) => ifCurrent(() => this.run((machine, time) => machine.received(bytes, time))),
+        closed: (error) => ifCurrent(() => {
+          this.transport = null;
+          this.run((machine, time) => machine.lost(time, error));
+        }),
+      });
+      this.transport = transport;
+    } catch (error) {
+      this.machine.lost(now(), error);
+      this.isAgain = true;
+    }
+    isEarly = false;
+  }
+
+  /** @param {any} packed */
+  async unpack(packed) {
+    const body = await (this.platform.unzstd?.(packed.body) ?? null);
+    this.run((machine, time) => machine.unpacked(packed, body, time));
+  }
+}

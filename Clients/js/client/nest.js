@@ -1,0 +1,319 @@
+/**
+ * A client: a connection that lasts. It connects again by itself, resumes its lists, and sends unanswered requests
+ * again where that is safe.
+ * @module
+ */
+
+import { NestError } from '../wire/errors.js';
+import { decodeModel } from '../wire/model.js';
+import { endGroup, followUndoState } from '../machine/calls.js';
+import { specOf } from '../machine/states.js';
+import { Core } from './core.js';
+import { Changes, UndoStates } from './feeds.js';
+import { joined, Predicates } from './predicates.js';
+import { Entity, FetchRequest } from './requests.js';
+import { Results } from './results.js';
+import { shown } from './shown.js';
+import { Receipt, Transaction } from './transaction.js';
+import * as views from './views.js';
+
+/** @typedef {import('./core.js').RequestOptions} RequestOptions */
+
+/** The models that a client has read, by their hash; a server has one. */
+const MODELS_MAX = 8;
+
+/** Use `connect`, which returns a connected client. */
+export class Nest extends Core {
+  /** @type {Map<string, any>} */
+  #models = new Map();
+  /** @type {Promise<any> | null} */
+  #reading = null;
+  #predicates = new Predicates();
+  /** @type {Set<UndoStates>} */
+  #undoFollowers = new Set();
+  /** @type {any} */
+  #undoState = null;
+
+  // MARK: The model and requests
+
+  /** The server's model. It is read once, and again when the server has another one. @returns {Promise<any>} */
+  async model() {
+    const known = this.#models.get(this.server?.modelHash);
+    if (known) return known;
+    this.#reading ??= this.request('getModel', {}, { answer: 'model', isRaw: true }).then(({ body }) => {
+      const model = decodeModel(body);
+      if (this.#models.size >= MODELS_MAX) this.#models.clear();
+      this.#models.set(model.hash, model);
+      return model;
+    }).finally(() => {
+      this.#reading = null;
+    });
+    return this.#reading;
+  }
+
+  /** The entity of a name: the request for all its objects. @param {string} name @returns {Promise<Entity>} */
+  async entity(name) {
+    const model = await this.model();
+    return new Entity(model, model.entity(name));
+  }
+
+  /**
+   * What a request is to the server: its predicates are parsed.
+   * @param {FetchRequest} request
+   * @returns {Promise<import('../machine/subscriptions.js').Spec>}
+   */
+  async resolve(request) {
+    if (!(request instanceof FetchRequest)) throw new NestError('INVALID', 'a request is made from entity()');
+    const parsed = await Promise.all(request.predicates.map((text) => this.#parse(request, text)));
+    const { wire } = request.lowered();
+    return specOf({ ...wire, predicate: joined(parsed) }, request.model.hash, request);
+  }
+
+  /** @param {FetchRequest} request @param {string} text @returns {Promise<Uint8Array>} */
+  #parse({ model, description }, text) {
+    const zone = this.settings.zone ?? '';
+    return this.#predicates.get([model.hash, description.number, text, zone], async () => {
+      const fields = { entity: description.number, text, now: 0, zone };
+      const { predicate } = await this.request('parsePredicate', fields, { answer: 'predicate', model: model.hash });
+      return predicate;
+    });
+  }
+
+  // MARK: Reading
+
+  /** A live list. Nothing is sent before the next turn. @param {FetchRequest} request @returns {Results} */
+  results(request) {
+    const list = new Results(this, request);
+    this.remember(list);
+    return list;
+  }
+
+  /**
+   * Reads the result of a request, once.
+   * @param {FetchRequest} request
+   * @param {{ atLeast?: number | 'newest', signal?: AbortSignal, timeout?: number }} options `atLeast`: the revision
+   *   of a receipt, or 'newest': every write that was acknowledged before. The result is never older than what this
+   *   client has seen.
+   * @returns {Promise<import('./shown.js').ListState>}
+   */
+  async fetch(request, { atLeast = 0, signal, timeout } = {}) {
+    const { bytes, wire, model } = await this.resolve(request);
+    const options = { atLeast, signal, timeout, model, projection: wire.projection };
+    const state = await this.request('fetch', bytes, options);
+    return shown(wire.window ? state : { ...state, position: null }, request);
+  }
+
+  /**
+   * How many rows a request finds, whatever its window is.
+   * @param {FetchRequest} request
+   * @param {any} [options] as of `fetch`
+   */
+  async count(request, options) {
+    return (await this.fetch(request.window(0, 0), options)).total;
+  }
+
+  /** Everything that an object holds. NOT_FOUND if there is none. @param {any} id @param {RequestOptions} [options] */
+  async object(id, options) {
+    const model = await this.model();
+    const fields = { id: typeof id === 'object' ? id.id : id };
+    const found = await this.request('getObject', fields, { ...options, answer: 'object', model: model.hash });
+    return views.object(found, model);
+  }
+
+  /** How the server evaluates a request, and what it costs to follow it. @param {FetchRequest} request */
+  async explain(request) {
+    const { bytes, model } = await this.resolve(request);
+    await import('../wire/messages-more.js');
+    return this.request('explain', bytes, { answer: 'explanation', model });
+  }
+
+  /** The counters and gauges of the server, by name. @returns {Promise<Map<string, number | bigint>>} */
+  async statistics() {
+    await import('../wire/messages-more.js');
+    const { values } = await this.request('getStatistics', {}, { answer: 'statistics' });
+    return new Map(values.map((/** @type {any} */ { name, value }) => [name, value]));
+  }
+
+  // MARK: Writing
+
+  /**
+   * Executes steps together or not at all, as one undo entry. Resolves when they are durable.
+   * @param {string | null} name of the undo entry; null or '': the server makes one
+   * @param {(tx: Transaction) => any} body adds the steps; it is called once
+   * @param {{ key?: string, coalescing?: { key: string, milliseconds: number } | null, signal?: AbortSignal,
+   *   timeout?: number }} options `key`: 32 hexadecimal digits that were never used before. To repeat a write whose
+   *   outcome is unknown, send it again with its key. `coalescing`: joins this write and the one before into one entry.
+   * @returns {Promise<Receipt>}
+   */
+  async transaction(name, body, { key = this.newKey(), coalescing = null, ...options } = {}) {
+    const tx = new Transaction();
+    await body(tx);
+    const { preconditions, mutations, model } = tx;
+    const fields = { key, name: name || null, preconditions, mutations, coalescing };
+    return this.#write('transaction', fields, { ...options, model });
+  }
+
+  /**
+   * Takes back the newest entry of the session's undo stack. `receipt.conflicts` lists what was left.
+   * @param {{ policy?: 'keep' | 'force' | 'strict', rehomes?: boolean, expected?: number | null, key?: string,
+   *   signal?: AbortSignal, timeout?: number }} [options] `expected`: the entry that is meant, by its revision
+   */
+  undo(options) {
+    return this.#undo('undo', options);
+  }
+
+  /** Does again what was taken back last. @param {any} [options] as of `undo` */
+  redo(options) {
+    return this.#undo('redo', options);
+  }
+
+  /**
+   * Takes back one past transaction, however old, as a new undo entry.
+   * @param {number} revision
+   * @param {any} options as of `undo`, and `ofAnyone`: whether it may be another session's
+   */
+  revert(revision, { ofAnyone = false, ...options } = {}) {
+    return this.#undo('revert', { ...options, revision, ofAnyone });
+  }
+
+  /**
+   * What an undo would do now.
+   * @param {'undo' | 'redo' | { revision: number, ofAnyone?: boolean }} [what]
+   * @param {{ policy?: string, rehomes?: boolean }} options
+   */
+  async preview(what = 'undo', { policy = 'keep', rehomes = false } = {}) {
+    const model = await this.model();
+    const fields = { what, policy, rehomes };
+    const options = { answer: 'undoPreview', model: model.hash };
+    return views.preview(await this.request('previewUndo', fields, options), model);
+  }
+
+  /** What the session can undo and redo now. */
+  async undoState() {
+    const follows = this.#undoFollowers.size > 0;
+    return Object.freeze(await this.request('getUndoState', { follows }, { answer: 'undoState' }));
+  }
+
+  /** The same, now and after each change: `for await`, or `subscribe`. @returns {UndoStates} */
+  undoStates() {
+    const follower = new UndoStates(this);
+    this.#undoFollowers.add(follower);
+    if (this.#undoState) follower.receive(this.#undoState);
+    this.run((m) => (m.error ? follower.end(m.error) : followUndoState(m, true)));
+    return follower;
+  }
+
+  /**
+   * Committed transactions, newest first. The history has ended when a page is empty.
+   * @param {{ before?: number, limit?: number, onlyMine?: boolean, signal?: AbortSignal }} options
+   */
+  async history({ before = 0, limit = 100, onlyMine = true, ...options } = {}) {
+    const fields = { before, limit, onlyMine };
+    const { entries } = await this.request('getHistory', fields, { ...options, answer: 'history' });
+    return Object.freeze(entries.map(views.historyEntry));
+  }
+
+  // MARK: Groups
+
+  /**
+   * Makes all writes of this client during `body` one undo entry. They stay if `body` fails. A lost connection ends the
+   * group: later writes then fail, and so does this.
+   * @template T
+   * @param {string | null} name
+   * @param {(nest: Nest) => Promise<T>} body
+   * @returns {Promise<T>}
+   */
+  async group(name, body) {
+    await this.beginGroup(name);
+    let result;
+    try {
+      result = await body(this);
+    } catch (error) {
+      this.run((m) => endGroup(m, null));
+      throw error;
+    }
+    await this.endGroup();
+    return result;
+  }
+
+  /** Begins a group. @param {string | null} [name] @returns {Promise<number>} its number, for `joinGroup` */
+  beginGroup(name) {
+    return this.request('beginGroup', { name: name || null, joined: null }, { kind: 'connection', answer: 'group' });
+  }
+
+  /** Joins a group that another client of the session has open. @param {number} number */
+  async joinGroup(number) {
+    await this.request('beginGroup', { name: null, joined: number }, { kind: 'connection', answer: 'group' });
+  }
+
+  /** Ends the group, or leaves it. NOT_FOUND if it has ended: writes since then have entries of their own. */
+  async endGroup() {
+    await this.call((m, call) => endGroup(m, call));
+  }
+
+  // MARK: Changes
+
+  /**
+   * What every transaction changes.
+   * @param {{ since?: any, entities?: any[] }} [options] `since`: an `at` of an earlier feed; left out: from now on.
+   *   `entities`: only objects of these, by name or from `entity()`, and of the entities below them
+   */
+  changes(options = {}) {
+    const feed = new Changes(this, options);
+    this.remember(feed);
+    return feed;
+  }
+
+  // MARK: Less often
+
+  /** Reads a whole sub-tree: client/transfers.js. @param {any[]} args */
+  async export(...args) {
+    return (await import('./transfers.js')).exportSubtree(this, ...args);
+  }
+
+  /** Writes a whole sub-tree: client/transfers.js. @param {any[]} args */
+  async import(...args) {
+    return (await import('./transfers.js')).importSubtree(this, ...args);
+  }
+
+  /** What operators need (clients, backups, checks, the cluster): client/operations.js. */
+  async operations() {
+    return new (await import('./operations.js')).Operations(this);
+  }
+
+  /** Tokens: the same as `operations()`. */
+  tokens() {
+    return this.operations();
+  }
+
+  /** @param {UndoStates} follower */
+  unfollowUndo(follower) {
+    if (!this.#undoFollowers.delete(follower) || this.#undoFollowers.size > 0) return;
+    this.#undoState = null;
+    this.run((m) => followUndoState(m, false));
+  }
+
+  /** @param {string} name @param {any} fields @param {any} options */
+  async #write(name, fields, options) {
+    return new Receipt(await this.request(name, fields, { ...options, kind: 'write', answer: 'receipt' }));
+  }
+
+  /** @param {'undo' | 'redo' | 'revert'} name @param {any} options */
+  #undo(name, { key = this.newKey(), policy = 'keep', rehomes = false, expected = null, ...options } = {}) {
+    const { signal, timeout, ...rest } = options;
+    const fields = { key, policy, rehomes, expected, ...rest };
+    return this.#write(name, fields, { signal, timeout });
+  }
+
+  /** @param {any} event of the machine @returns {void} */
+  handle(event) {
+    if (event.type === 'undoState') {
+      this.#undoState = Object.freeze(event.state);
+      for (const follower of this.#undoFollowers) follower.receive(this.#undoState);
+    } else if (event.type === 'undoStateEnd') {
+      for (const follower of [...this.#undoFollowers]) follower.end(event.error);
+    } else {
+      super.handle(event);
+    }
+  }
+}

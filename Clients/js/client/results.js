@@ -1,0 +1,208 @@
+/**
+ * A live list: its state, and the changes of that state.
+ * @module
+ */
+
+import { NestError } from '../wire/errors.js';
+import { change, pause, resume } from '../machine/changes.js';
+import { subscribeTo, Subscriber, unsubscribe } from '../machine/subscriptions.js';
+import { report } from './driver.js';
+import { Queue } from './queue.js';
+import { emptyState, shown } from './shown.js';
+
+/** @typedef {import('./nest.js').Nest} Nest */
+/** @typedef {import('./requests.js').FetchRequest} FetchRequest */
+
+/** What a row costs in the states that wait for a consumer. */
+const ROW_BYTES = 8;
+
+/** What each change says about the rows that are shown. */
+const STATUS = /** @type {Record<string, string>} */ ({
+  snapshot: 'live', diff: 'live', position: '', progress: '', request: '', reset: 'loading',
+  disconnected: 'disconnected', paused: 'paused',
+});
+
+/**
+ * The live result of a request. Iterate it, or call `subscribe`: both get each change when it has been applied, and
+ * `state` is always the newest state. Call `close` when it is not needed any more.
+ */
+export class Results {
+  #nest;
+  #subscriber;
+  /** @type {Set<Queue<any>>} */
+  #queues = new Set();
+  /** @type {Set<(change: any) => void>} */
+  #listeners = new Set();
+  /** @type {any} the state as it arrived */
+  #arrived = null;
+  /** @type {Promise<void>} */
+  #begun;
+  #changeNumber = 0;
+
+  /** @param {Nest} nest @param {FetchRequest} request */
+  constructor(nest, request) {
+    this.#nest = nest;
+    this.#subscriber = new Subscriber(this);
+    /** The request of `state`. */
+    this.request = request;
+    /** The newest state, frozen. Without rows, at revision 0, before the first. */
+    this.state = emptyState(request);
+    /** The newest revision at which `state` is exact. */
+    this.revision = 0;
+    /**
+     * `connecting`, `live`, `loading` (the rows will be replaced), `disconnected`, `paused`, or `ended`.
+     * @type {string}
+     */
+    this.status = 'connecting';
+    /** Why the list has ended; null if it has not, or was closed. @type {NestError | null} */
+    this.error = null;
+    /** Bound, as React's useSyncExternalStore needs it. */
+    this.subscribe = this.subscribe.bind(this);
+    /** Bound, as React's useSyncExternalStore needs it. */
+    this.getSnapshot = this.getSnapshot.bind(this);
+    this.#begun = this.#begin(request);
+  }
+
+  /** @param {FetchRequest} request */
+  async #begin(request) {
+    try {
+      const spec = await this.#nest.resolve(request);
+      if (this.status !== 'ended') this.#nest.run((m) => subscribeTo(m, this.#subscriber, spec));
+    } catch (error) {
+      this.end(error);
+    }
+  }
+
+  /**
+   * Calls a function after each change of `state`, `status` or `request`; not when only `revision` has grown.
+   * @param {(change: any) => void} listener
+   * @returns {() => void} ends it
+   */
+  subscribe(listener) {
+    // The same function may be subscribed twice.
+    const own = (/** @type {any} */ event) => listener(event);
+    this.#listeners.add(own);
+    return () => {
+      this.#listeners.delete(own);
+    };
+  }
+
+  /** The newest state: the same object until something changes. */
+  getSnapshot() {
+    return this.state;
+  }
+
+  /**
+   * Each change, from the state that the list has now. A change has a `type`, and `state` is the state after it:
+   *
+   * - `snapshot`: a whole state. `diff`: the rows have changed; `diff` says how, by old and new positions, `own` lists
+   *   the revisions that this client wrote, `authors` who wrote which. `position`: a window begins elsewhere.
+   * - `progress`: the state is exact at a newer `revision`. `request`: it is the result of a newer request too.
+   * - `reset`: a snapshot follows; `cause` is server, mismatch or request. `disconnected`: the client connects again.
+   *   `paused`. `resumed`: changes continue; the rows are exact if `isExact`, otherwise a diff follows.
+   *
+   * A loop that is slow pauses this list at the server, and then gets one diff. It ends when the list is closed, and
+   * throws the error with which the server has ended it.
+   */
+  [Symbol.asyncIterator]() {
+    /** @type {Queue<any>} */
+    const queue = new Queue({
+      onBytes: (bytes) => this.#nest.run((m, now) => m.queuesChanged(bytes, now)),
+      onFull: (isFull) => this.#setPause('behind', isFull || [...this.#queues].some((other) => other.isFull)),
+      onReturn: () => this.#queues.delete(queue),
+    });
+    this.#queues.add(queue);
+    if (this.status === 'ended') queue.end(null);
+    else if (this.#arrived) queue.push(Object.freeze({ type: 'snapshot', reason: 'first', state: this.state }));
+    return queue;
+  }
+
+  /**
+   * Changes the request while the list goes on: search as you type, a window that scrolls.
+   * @param {FetchRequest} request
+   * @returns {Promise<boolean>} true when the server has accepted it; false if a later call has replaced it. If the
+   *   server refuses, this rejects and nothing changes.
+   */
+  async change(request) {
+    const number = ++this.#changeNumber;
+    const [spec] = await Promise.all([this.#nest.resolve(request), this.#begun]);
+    if (number !== this.#changeNumber) return false;
+    if (this.status === 'ended') throw this.error ?? new NestError('CANCELLED', 'the list was closed');
+    return this.#nest.call((m, call) => change(m, this.#subscriber, spec, call));
+  }
+
+  /** Ends the subscription at the server and keeps the state, for a part of a page that nobody sees. */
+  pause() {
+    this.#setPause('user', true);
+  }
+
+  /** Continues from the held state: one diff with what has happened meanwhile, or a snapshot. */
+  resume() {
+    this.#setPause('user', false);
+  }
+
+  /** Ends the list. Loops over it end. */
+  close() {
+    this.#nest.run((m) => unsubscribe(m, this.#subscriber));
+    this.end(null);
+  }
+
+  [/** @type {any} */ (Symbol).asyncDispose ?? Symbol('asyncDispose')]() {
+    this.close();
+    return Promise.resolve();
+  }
+
+  // MARK: For the library
+
+  /** @param {string} reason @param {boolean} isPaused */
+  #setPause(reason, isPaused) {
+    if (this.status === 'ended') return;
+    this.#nest.run((m) => (isPaused ? pause : resume)(m, this.#subscriber, reason));
+  }
+
+  /** The page has become hidden or visible. @param {boolean} isHidden */
+  setHidden(isHidden) {
+    this.#setPause('hidden', isHidden);
+  }
+
+  /** @param {any} event of the machine */
+  receive({ change: arrived, state, revision, request, bytes = 0 }) {
+    const { type } = arrived;
+    if (state && (state !== this.#arrived || request !== this.request)) {
+      this.#arrived = state;
+      this.request = request;
+      this.state = shown(state, request);
+    }
+    if (state) this.revision = revision;
+    this.status = (type === 'resumed' ? (arrived.isExact ? 'live' : 'loading') : STATUS[type]) || this.status;
+    const event = Object.freeze({ ...arrived, state: this.state });
+    const held = type === 'snapshot' || type === 'diff' ? ROW_BYTES * this.state.count : 0;
+    for (const queue of this.#queues) queue.push(event, bytes + held);
+    if (type !== 'progress') this.#notify(event);
+  }
+
+  /** @param {any} error null: it was closed */
+  end(error) {
+    if (this.status === 'ended') return;
+    this.status = 'ended';
+    this.error = error;
+    this.#nest.forget(this);
+    for (const queue of this.#queues) {
+      // Nobody takes what waits for a list that its program has closed.
+      if (!error) queue.clear();
+      queue.end(error);
+    }
+    this.#notify(Object.freeze({ type: 'ended', error, state: this.state }));
+  }
+
+  /** @param {any} event */
+  #notify(event) {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(event);
+      } catch (error) {
+        report(error);
+      }
+    }
+  }
+}

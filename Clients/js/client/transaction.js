@@ -1,0 +1,254 @@
+/**
+ * Writes as a program builds them, and what the server answers.
+ * @module
+ */
+
+import { NestError } from '../wire/errors.js';
+import { isRelationship, objectID, valueFor } from '../wire/model.js';
+
+/** @typedef {import('./requests.js').FetchRequest} FetchRequest */
+
+/** An object that a transaction inserts or finds: later steps may use it, and `receipt.id` has its id. */
+export class NewObject {
+  /** @param {object} transaction @param {number} index from 1 */
+  constructor(transaction, index) {
+    this.transaction = transaction;
+    this.index = index;
+    Object.freeze(this);
+  }
+}
+
+/**
+ * Collects the steps of one transaction. They are executed in this order, together or not at all. An object is an id,
+ * anything with an `id`, or what `insert` and `findOrCreate` have returned.
+ */
+export class Transaction {
+  constructor() {
+    /** @type {any[]} */
+    this.mutations = [];
+    /** @type {{ object: number, revision: number }[]} */
+    this.preconditions = [];
+    this.resultCount = 0;
+    /** @type {any} the hash of the model of its entities */
+    this.model = null;
+  }
+
+  /**
+   * Inserts an object.
+   * @param {FetchRequest} entity
+   * @param {Record<string, any>} [values] by name; a to-one relationship is an object
+   * @param {any} [place] see `move`; left out: the last under the root, or under what `values` refer to
+   * @returns {NewObject}
+   */
+  insert(entity, values = {}, place = null) {
+    return this.result({ insert: { ...this.inserted(entity, values, place) } });
+  }
+
+  /**
+   * Finds the first object with these values, or inserts one with them and with `values`.
+   * @param {FetchRequest} entity
+   * @param {Record<string, any>} match
+   * @param {Record<string, any>} [values]
+   * @param {any} [place]
+   * @returns {NewObject}
+   */
+  findOrCreate(entity, match, values = {}, place = null) {
+    const found = this.assignments(entity, match);
+    return this.result({ findOrCreate: { ...this.inserted(entity, values, place), match: found } });
+  }
+
+  /** @param {FetchRequest} entity of the object @param {any} object @param {Record<string, any>} values */
+  update(entity, object, values) {
+    this.step({ update: { object: this.reference(object), values: this.assignments(entity, values) } });
+  }
+
+  /**
+   * Moves an object in a hierarchy or an ordered relationship.
+   * @param {FetchRequest} entity of the object
+   * @param {any} object
+   * @param {any} place `of`: the owner; `as`: the to-one relationship that leads to it, if the entity has several; and
+   *   where: `last: true` (the default), `first: true`, `before: object`, `after: object`, `at: index`, or
+   *   `near: [left, right]`: after the left neighbour, or before the right one if left is null
+   */
+  move(entity, object, place) {
+    this.step({ move: { object: this.reference(object), placement: this.placement(entity, place) } });
+  }
+
+  /** Deletes an object with everything that the delete rules reach. @param {any} object */
+  delete(object) {
+    this.step({ delete: { object: this.reference(object) } });
+  }
+
+  /**
+   * Puts an object into a to-many relationship of another.
+   * @param {FetchRequest} entity of the owner
+   * @param {any} owner
+   * @param {string} name of the relationship
+   * @param {any} object
+   * @param {any} [place] as in `move`, without `of`
+   */
+  relate(entity, owner, name, object, place = {}) {
+    const related = this.related(entity, owner, name);
+    this.step({ relate: { ...related, object: this.reference(object), place: this.place(place) } });
+  }
+
+  /**
+   * Takes an object out of a to-many relationship.
+   * @param {FetchRequest} entity
+   * @param {any} owner
+   * @param {string} name
+   * @param {any} object
+   */
+  unrelate(entity, owner, name, object) {
+    this.step({ unrelate: { ...this.related(entity, owner, name), object: this.reference(object) } });
+  }
+
+  /**
+   * Makes a to-many relationship lead to exactly these objects.
+   * @param {FetchRequest} entity
+   * @param {any} owner
+   * @param {string} name
+   * @param {any[]} objects
+   */
+  setRelated(entity, owner, name, objects) {
+    const references = objects.map((object) => this.reference(object));
+    this.step({ setRelated: { ...this.related(entity, owner, name), objects: references } });
+  }
+
+  /**
+   * The object must not have changed since the revision: otherwise CONFLICT.
+   * @param {any} object
+   * @param {number} [revision]
+   */
+  expect(object, revision = object.revision) {
+    this.preconditions.push({ object: objectID(object), revision });
+  }
+
+  // MARK: For the library
+
+  /** @param {any} mutation */
+  step(mutation) {
+    this.mutations.push(mutation);
+  }
+
+  /** @param {any} mutation @returns {NewObject} */
+  result(mutation) {
+    this.step(mutation);
+    return new NewObject(this, ++this.resultCount);
+  }
+
+  /** @param {FetchRequest} entity */
+  description(entity) {
+    const { model, description } = entity;
+    if (this.model !== null && this.model !== model.hash) {
+      throw new NestError('SCHEMA_CHANGED', 'the entities of a transaction are of two models: call entity() again');
+    }
+    this.model = model.hash;
+    return description;
+  }
+
+  /** @param {any} object @returns {number} an id, or -k for the k-th result */
+  reference(object) {
+    if (!(object instanceof NewObject)) return objectID(object);
+    if (object.transaction !== this) throw new NestError('INVALID', 'a new object belongs to another transaction');
+    return -object.index;
+  }
+
+  /** @param {FetchRequest} entity @param {Record<string, any>} values */
+  assignments(entity, values) {
+    const description = this.description(entity);
+    return Object.entries(values).map(([name, value]) => {
+      const property = description.property(name);
+      if (property.isToMany) {
+        throw new NestError('INVALID', `${description.name}.${name} leads to many objects: use relate or setRelated`);
+      }
+      const isObject = isRelationship(property) && value !== null && value !== undefined;
+      return isObject
+        ? { property: property.number, reference: this.reference(value) }
+        : { property: property.number, value: valueFor(property, value) };
+    });
+  }
+
+  /** @param {FetchRequest} entity @param {Record<string, any>} values @param {any} place */
+  inserted(entity, values, place) {
+    const description = this.description(entity);
+    const placements = place ? [this.placement(entity, place)] : [];
+    return { entity: description.number, values: this.assignments(entity, values), placements };
+  }
+
+  /** @param {FetchRequest} entity @param {any} place */
+  placement(entity, place) {
+    const description = this.description(entity);
+    const owner = this.reference(place.of);
+    const relationship = place.as ? description.property(place.as) : this.ownerOf(entity, description);
+    return { relationship: relationship.number, owner, place: this.place(place) };
+  }
+
+  /**
+   * @param {FetchRequest} entity
+   * @param {any} description
+   * @returns {any} the only to-one relationship with an ordered inverse
+   */
+  ownerOf({ model }, description) {
+    const found = description.relationships.filter((/** @type {any} */ { isToMany, destination, inverse }) =>
+      !isToMany && model.find(destination)?.find(inverse)?.isOrdered);
+    if (found.length === 1) return found[0];
+    const example = "{ of: owner, as: 'parent' }";
+    throw new NestError('INVALID', `name the relationship of ${description.name} to the owner, as in ${example}`);
+  }
+
+  /** @param {any} place */
+  place({ near, before, after, first, at }) {
+    if (near) [before, after] = near[0] == null ? [near[1], undefined] : [undefined, near[0]];
+    if (before != null) return { before: this.reference(before) };
+    if (after != null) return { after: this.reference(after) };
+    if (at !== undefined) return { at };
+    return first ? 'first' : 'last';
+  }
+
+  /** @param {FetchRequest} entity @param {any} owner @param {string} name */
+  related(entity, owner, name) {
+    const property = this.description(entity).property(name);
+    if (!property.isToMany) throw new NestError('INVALID', `${name} leads to one object: use update`);
+    return { owner: this.reference(owner), relationship: property.number };
+  }
+}
+
+/** What the server answers to a write: it is durable. */
+export class Receipt {
+  /** @param {any} fields */
+  constructor({ revision, isChanged, isReplayed, name, results, conflicts }) {
+    /** The revision of the write; if it changed nothing, the one at which it was answered. */
+    this.revision = revision;
+    this.isChanged = isChanged;
+    /** Whether this is the answer to an earlier request with the same key. */
+    this.isReplayed = isReplayed;
+    /** The name of the undo entry. */
+    this.name = name;
+    /** Runs of ids, of the objects that were inserted or found, in order: `{first, count, isFound}`. */
+    this.results = Object.freeze(results.map(Object.freeze));
+    /** How many things an undo left or overwrote; `conflicts` lists the first 100. */
+    this.conflictCount = conflicts?.count ?? 0;
+    /** @type {readonly any[]} */
+    this.conflicts = Object.freeze((conflicts?.listed ?? []).map(Object.freeze));
+    Object.freeze(this);
+  }
+
+  /**
+   * @param {NewObject | number} result what `insert` returned, or its number from 1
+   * @returns {{ id: number, isFound: boolean }} throws NestError INVALID if there is none
+   */
+  result(result) {
+    let left = result instanceof NewObject ? result.index : result;
+    for (const { first, count, isFound } of left > 0 ? this.results : []) {
+      if (left <= count) return { id: first + left - 1, isFound };
+      left -= count;
+    }
+    throw new NestError('INVALID', 'the write has no such result');
+  }
+
+  /** @param {NewObject | number} result @returns {number} the id of the object */
+  id(result) {
+    return this.result(result).id;
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * A client of nest, for browsers and everything else that has WebSocket.
+ * @module
+ */
+
+import { start } from './client/connect.js';
+import { streamUnpacker } from './client/unpack.js';
+import { openWebSocket, readURL } from './transports/websocket.js';
+
+export { NestError } from './wire/errors.js';
+export { Double, NestDate, Reference, UUID } from './wire/values.js';
+export { Nest } from './client/nest.js';
+export { Entity, FetchRequest } from './client/requests.js';
+export { quote } from './client/text.js';
+
+/** Milliseconds for which a page may be hidden before its lists pause. */
+const HIDDEN_MS = 30_000;
+
+/** Where a page finds its own server, if the program names none. */
+const OWN_SERVER = '/nest';
+
+/** @type {import('./client/driver.js').Platform} */
+const platform = {
+  open: openWebSocket,
+  randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+  unzstd: streamUnpacker(),
+  canPause: false,
+  // Nodes name their addresses for TCP.
+  followsLeader: false,
+  readAddress: () => null,
+};
+
+/**
+ * Connects to a server by WebSocket.
+ * @param {any} [options] see index.d.ts
+ * @returns {Promise<import('./client/nest.js').Nest>} rejects with NestError if no server can be used
+ */
+export async function connect(options = {}) {
+  const urls = options.urls ?? [options.url ?? OWN_SERVER];
+  const nest = await start(platform, urls.map(readURL), options);
+  if (options.pausesWhenHidden !== false && typeof document !== 'undefined') pauseWhenHidden(nest);
+  return nest;
+}
+
+/**
+ * Pauses the lists of a page that nobody sees: each resumes with one diff.
+ * @param {import('./client/nest.js').Nest} nest
+ */
+function pauseWhenHidden(nest) {
+  /** @type {any} */
+  let timer = null;
+  const look = () => {
+    clearTimeout(timer);
+    if (!document.hidden) nest.setHidden(false);
+    else timer = setTimeout(() => nest.setHidden(true), HIDDEN_MS);
+  };
+  document.addEventListener('visibilitychange', look);
+  look();
+  nest.onState(({ phase }) => {
+    if (phase !== 'closed') return;
+    clearTimeout(timer);
+    document.removeEventListener('visibilitychange', look);
+  });
+}

@@ -1,0 +1,264 @@
+/**
+ * Requests of callers. They are sent again after a lost connection where that is safe; the others fail.
+ * @module
+ */
+
+import { NestError } from '../wire/errors.js';
+import { Limits } from '../wire/limits.js';
+import { Writer } from '../wire/bytes.js';
+import { encode } from '../wire/messages.js';
+import { refused } from './frames.js';
+import { T } from './types.js';
+import { mayBeExecuted } from './table.js';
+import { atLeast } from './seen.js';
+import { abandonChange } from './changes.js';
+import { leaderError } from './leader.js';
+import { REQUESTS_WAITING_MAX } from './limits.js';
+
+/** @typedef {import('./machine.js').Machine} Machine */
+/** @typedef {import('./table.js').OutgoingRequest} OutgoingRequest */
+/** @typedef {import('./table.js').Entry} Entry */
+
+/** Requests that become part of an open group. Undo, redo and revert end a group instead. */
+const GROUPED = new Set([T.transaction, T.importSubtree]);
+
+const GROUP_LOST = 'the connection was lost, which ended the group: its writes so far are one undo entry; '
+  + 'end the group, then begin another';
+
+const LOST = 'the connection was lost before the answer';
+
+export const MODEL_CHANGED = 'the server has another model now, with other numbers for entities and properties: '
+  + 'call entity() again, then repeat requests and lists';
+
+/**
+ * @param {Machine} m
+ * @param {any} model the hash of the model that a request is made for; null or left out: it depends on none
+ * @returns {NestError | null} why it cannot be sent to this server
+ */
+export function modelError(m, model) {
+  if (model === undefined || model === null || !m.welcome || m.welcome.modelHash === model) return null;
+  return new NestError('SCHEMA_CHANGED', MODEL_CHANGED);
+}
+
+/**
+ * A frame above the server's limit would end the connection, and the client would send it again and again.
+ * @param {Machine} m
+ * @param {number} size the bytes of the body
+ * @returns {NestError | null}
+ */
+export function sizeError(m, size) {
+  const limit = m.welcome?.frameBytesMax ?? Limits.frameBytesMax;
+  if (size <= limit) return null;
+  return new NestError(
+    'FRAME_TOO_LARGE',
+    `the request has ${size} bytes, but the server accepts at most ${limit}: split it`,
+  );
+}
+
+/**
+ * Submits a request of a caller.
+ * @param {Machine} m
+ * @param {OutgoingRequest} request
+ */
+export function submit(m, request) {
+  const error = m.error
+    ?? modelError(m, request.model)
+    ?? sizeError(m, request.body.length + (request.atLeast === undefined ? 0 : 8))
+    ?? (m.group === 'lost' && GROUPED.has(request.type) ? new NestError('CONNECTION_LOST', GROUP_LOST) : null);
+  if (error) return fail(m, request, error);
+  if (typeof m.group === 'number' && GROUPED.has(request.type)) request = { ...request, group: m.group };
+  if (!m.table.submit(request)) {
+    fail(m, request, new NestError('LIMIT_EXCEEDED', `${REQUESTS_WAITING_MAX} requests are waiting`));
+  }
+}
+
+/**
+ * Reports an error to the caller of a request, if there is one.
+ * @param {Machine} m
+ * @param {OutgoingRequest} request
+ * @param {any} error
+ */
+export function fail(m, request, error) {
+  if (request.owner?.on === 'call') m.emit({ type: 'fail', call: request.owner.call, error });
+}
+
+/**
+ * @param {{ kind: string, isEnded?: boolean }} request
+ * @returns {NestError} the error of a request that was sent to a server whose connection was lost
+ */
+export function lossError({ kind, isEnded }) {
+  if (kind === 'write' || (kind === 'upload' && isEnded)) return unknownOutcome(LOST);
+  const text = kind === 'upload' ? 'the connection was lost during the upload: nothing was stored' : LOST;
+  return new NestError('CONNECTION_LOST', text);
+}
+
+/** @param {string} why */
+export const unknownOutcome = (why) =>
+  new NestError('OUTCOME_UNKNOWN', `${why}: the change may have been made; check before you retry`);
+
+/**
+ * The error for a caller whose request a server has refused. If an earlier sending may have been executed, a refusal
+ * that was made without looking for its key says nothing about that one.
+ * @param {Entry} entry
+ * @param {any} error
+ * @returns {any}
+ */
+export function refusal(entry, error) {
+  const isBlind = error.retry !== 0 || error.class === 2;
+  if (!mayBeExecuted(entry) || error.retry === 3 || !isBlind) return error;
+  return unknownOutcome(`the connection was lost before the answer, and now the server refuses (${error.message})`);
+}
+
+/**
+ * Abandons a request because its caller has timed out or was cancelled.
+ * @param {Machine} m
+ * @param {object} call
+ * @param {boolean} isTimeout
+ */
+export function abandon(m, call, isTimeout) {
+  const found = m.table.abandon(call);
+  const why = isTimeout ? 'no answer in time' : 'cancelled before the answer';
+  const code = isTimeout ? 'TIMED_OUT' : 'CANCELLED';
+  const connectFault = isTimeout ? m.connectFault : null;
+  const servers = connectFault ? `: ${connectFault.message}` : '';
+  const permanent = connectFault?.retry === 0 ? connectFault.code : null;
+  /** @type {any} */
+  let error;
+  if (!found) {
+    if (!abandonChange(m, call)) return;
+    // A change that was sent may still take effect. It does not change data on the server.
+    error = new NestError(code, 'abandoned before the list was changed');
+  } else if (found.was === 'unsent') {
+    error = isTimeout
+      ? new NestError(permanent ?? 'UNREACHABLE', `no connection in time; nothing was sent${servers}`)
+      : new NestError(code, why);
+  } else if (found.was === 'refused') {
+    error = isTimeout ? leaderError(m, found.error) : new NestError(code, 'cancelled before a node has executed it');
+  } else {
+    if (found.was === 'inFlight') m.send(T.cancel, found.id, new Uint8Array(0));
+    const { kind, isEnded } = found.request;
+    const isUnknown = kind === 'write' || (kind === 'upload' && isEnded);
+    error = isUnknown
+      ? unknownOutcome(why + servers)
+      : new NestError((isTimeout && permanent) || code, why + servers);
+  }
+  m.emit({ type: 'fail', call, error });
+}
+
+/**
+ * Sends waiting requests while the server has free slots.
+ * @param {Machine} m
+ */
+export function flush(m) {
+  if (m.phase !== 'ready' || m.isClosing) return;
+  const inFlightMax = Math.max(m.welcome.requestsInFlightMax, 1);
+  for (;;) {
+    const next = m.table.nextToSend(inFlightMax);
+    if (!next) break;
+    const { id, request } = next;
+    const body = bodyOf(m, request);
+    const error = sizeError(m, body.length);
+    if (error) {
+      // This server's limit is lower than the one before: the request must not take a slot, nor be sent again.
+      refused(m, id, error);
+      continue;
+    }
+    m.send(request.type, id, body);
+    if (request.kind === 'upload' && request.owner?.on === 'call') {
+      m.emit({ type: 'credit', call: request.owner.call, bytes: m.welcome.creditBytesInitial });
+    }
+  }
+  // The next connection starts with the first id again.
+  if (m.table.isExhausted && m.table.inFlight.size === 0) m.closeConnection('all request ids are used');
+}
+
+/**
+ * The body of a request as it is sent to this server: reads ask for a state that is not older than what the client has
+ * seen.
+ * @param {Machine} m
+ * @param {OutgoingRequest} request
+ */
+function bodyOf(m, request) {
+  if (request.atLeast === undefined) return request.body;
+  const writer = new Writer();
+  writer.varint(atLeast(m, request.atLeast));
+  writer.raw(request.body);
+  return writer.done();
+}
+
+// MARK: Streams
+
+/**
+ * Sends a frame of a stream under the id of its request.
+ * @param {Machine} m
+ * @param {object} call
+ * @param {number} type chunk, end or credit
+ * @param {Uint8Array} body
+ * @returns {boolean} false if the request is over
+ */
+export function sendPart(m, call, type, body) {
+  const id = m.table.idOf(call);
+  if (id === undefined || !m.isConnected || sizeError(m, body.length)) return false;
+  if (type === T.subtreeEnd) {
+    const entry = /** @type {Entry} */ (m.table.inFlight.get(id));
+    entry.request = { ...entry.request, isEnded: true };
+  }
+  m.send(type, id, body);
+  return true;
+}
+
+// MARK: The group of the connection
+
+/**
+ * Handles GROUP.
+ * @param {Machine} m
+ * @param {number} id
+ * @param {number} number
+ */
+export function groupBegan(m, id, number) {
+  const request = m.table.inFlight.get(id)?.request;
+  if (!request) return;
+  m.finish(id, number);
+  if (request.type !== T.beginGroup) return;
+  // Without a caller, the request was abandoned: nobody would end the group.
+  if (request.owner === null) endGroup(m, null);
+  else m.group = number;
+}
+
+/**
+ * Ends the group. If the connection that had it was lost, it has ended already: NOT_FOUND.
+ * @param {Machine} m
+ * @param {object | null} call null: the answer is not needed
+ */
+export function endGroup(m, call) {
+  const was = m.group;
+  m.group = null;
+  const owner = call && { on: 'call', call };
+  /** @type {OutgoingRequest} */
+  const request = { owner, kind: 'connection', type: T.endGroup, body: new Uint8Array(0), answer: T.done };
+  if (was === 'lost') fail(m, request, new NestError('NOT_FOUND', GROUP_LOST));
+  else if (call) submit(m, request);
+  else m.table.submit(request);
+}
+
+// MARK: The undo state of the session
+
+/**
+ * Begins or ends to follow the undo state. The next connection asks for it again.
+ * @param {Machine} m
+ * @param {boolean} follows
+ */
+export function followUndoState(m, follows) {
+  if (m.followsUndoState === follows) return;
+  m.followsUndoState = follows;
+  if (m.phase === 'ready') requestUndoState(m, follows);
+}
+
+/**
+ * @param {Machine} m
+ * @param {boolean} follows
+ */
+export function requestUndoState(m, follows) {
+  const owner = follows ? { on: 'undoState' } : null;
+  m.table.submit({ owner, kind: 'connection', type: T.getUndoState, body: encode('getUndoState', { follows }) });
+}

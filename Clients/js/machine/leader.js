@@ -1,0 +1,198 @@
+/**
+ * In a cluster, one node takes writes. A request that a node refused for that reason was not executed:
+ *
+ *     NOT_LEADER with an address ──▶ the client moves there: subscriptions resume, the request is sent again
+ *     LOG_UNAVAILABLE ──▶ the client moves to each other address of its list once
+ *     NOT_LEADER without one, or LOG_UNAVAILABLE everywhere ──▶ the request is sent again after a pause
+ *
+ * A request that no node takes for LEADER_WAIT_MS fails with NOT_LEADER, one for which the log is unavailable at its
+ * own time limit. The client stays at the leader, reads included.
+ * @module
+ */
+
+import { NestError } from '../wire/errors.js';
+import { Backoff, RECONNECT_MS_MIN } from './backoff.js';
+import { fail, lossError } from './calls.js';
+import { LEADER_PAUSE_MS_MAX, LEADER_WAIT_MS } from './limits.js';
+import { mayLeaveNode } from './seen.js';
+import { isWrite, mayBeExecuted } from './table.js';
+import { T } from './types.js';
+
+/** @typedef {import('./machine.js').Machine} Machine */
+/** @typedef {import('./table.js').Entry} Entry */
+
+/** The search for a node that takes requests, from a refusal to the first request that a node takes. */
+class LeaderSearch {
+  constructor() {
+    /** @type {string | null} the address that a node named last */
+    this.named = null;
+    /** Whether the client has moved in this search. Nodes may name each other, so it pauses before it moves again. */
+    this.hasMoved = false;
+    /** The addresses where the log was unavailable. @type {Set<string>} */
+    this.left = new Set();
+    this.pauses = new Backoff(LEADER_PAUSE_MS_MAX);
+    // The first pause of a back-off is none at all.
+    this.pauses.attemptedAtOnce();
+  }
+}
+
+/**
+ * Handles the error of a request.
+ * @param {Machine} m
+ * @param {Entry} entry
+ * @param {number} id
+ * @param {NestError} error
+ * @returns {boolean} whether it is about the node that takes writes
+ */
+export function refusedByNode(m, entry, id, error) {
+  const isNotLeader = error.code === 'NOT_LEADER' && m.options.followsLeader;
+  if (!isNotLeader && error.code !== 'LOG_UNAVAILABLE') {
+    answered(m, entry);
+    return false;
+  }
+  if (entry.request.owner?.on !== 'call') return false;
+  const named = isNotLeader ? learn(m, error.leader) : null;
+  const isDead = named !== null && m.leaderFault?.address === named && m.leaderFault.error.retry === 0
+    && isRecent(m, m.leaderFault);
+  const since = entry.refusal?.since ?? m.now;
+  const isOver = isNotLeader && m.now - since >= LEADER_WAIT_MS;
+  if (isDead || isOver || !maySendAgain(entry)) {
+    // An earlier sending may have been executed: this refusal does not deny it.
+    fail(m, entry.request, mayBeExecuted(entry) ? lossError(entry.request) : leaderError(m, error));
+    if (!isDead) seek(m, named);
+    return true;
+  }
+  m.table.held.set(id, { ...entry, refusal: { since, error } });
+  if (isNotLeader || !moveOn(m)) seek(m, named);
+  return true;
+}
+
+/**
+ * @param {Machine} m
+ * @param {string | null | undefined} text the address of the leader, from a server
+ * @returns {string | null} null if it is none that this client can use
+ */
+export function learn(m, text) {
+  if (!m.options.followsLeader || !text) return null;
+  const address = m.options.readAddress(text);
+  if (address !== null) m.route.leader = address;
+  return address;
+}
+
+/**
+ * Ends the search when a node has taken a request.
+ * @param {Machine} m
+ * @param {Entry} entry
+ */
+export function answered(m, entry) {
+  if (m.search && (entry.refusal || isWrite(entry.request))) m.search = null;
+}
+
+/**
+ * Moves to the leader that was named, or pauses before the next attempt.
+ * @param {Machine} m
+ * @param {string | null} named
+ */
+function seek(m, named) {
+  const search = (m.search ??= new LeaderSearch());
+  search.named = named;
+  if (m.phase !== 'ready') return;
+  if (named !== null && mayMove(m, named) && !search.hasMoved) {
+    search.hasMoved = true;
+    move(m, named, 'another node leads');
+  } else if (!m.timers.has('search')) m.timers.set('search', m.now + search.pauses.next(m.random));
+}
+
+/**
+ * Handles the end of the pause of a search.
+ * @param {Machine} m
+ */
+export function searchPauseEnded(m) {
+  if (m.phase !== 'ready') return;
+  if (m.table.isHolding && m.table.hasWriteInFlight) {
+    // It was sent before the refusal, and may be refused too: the order of writes must stay.
+    m.timers.set('search', m.now + RECONNECT_MS_MIN);
+    return;
+  }
+  const search = m.search;
+  if (search?.named && mayMove(m, search.named)) {
+    search.hasMoved = true;
+    move(m, search.named, 'another node leads');
+  } else {
+    m.table.release();
+  }
+}
+
+/**
+ * Moves to an address of the list where the log was not found unavailable in this search.
+ * @param {Machine} m
+ * @returns {boolean} false if there is none, or if something would be lost with the connection
+ */
+function moveOn(m) {
+  if (!mayLeaveNode(m)) return false;
+  const search = (m.search ??= new LeaderSearch());
+  search.left.add(m.route.current);
+  const others = m.route.homes.filter((home) => !search.left.has(home));
+  if (others.length === 0) return false;
+  move(m, others[m.random.index(others.length)], 'the log is unavailable there');
+  return true;
+}
+
+/**
+ * Whether the leader is elsewhere, and no attempt to connect to it has just failed. Until then the client asks the node
+ * again, which learns of a new leader.
+ * @param {Machine} m
+ * @param {string} leader
+ */
+function mayMove(m, leader) {
+  if (leader === m.route.current) return false;
+  return m.leaderFault?.address !== leader || !isRecent(m, m.leaderFault);
+}
+
+/**
+ * @param {Machine} m
+ * @param {{ error: any, at: number }} fault why the client could not connect to the leader
+ * @returns {boolean} whether it is too early for another attempt
+ */
+const isRecent = (m, { error, at }) => m.now - at < (error.retry === 0 ? LEADER_WAIT_MS : LEADER_PAUSE_MS_MAX);
+
+/**
+ * Closes the connection, to connect to another node instead. Transfers in flight fail: their data cannot be sent again.
+ * @param {Machine} m
+ * @param {string} address
+ * @param {string} reason
+ */
+function move(m, address, reason) {
+  m.moving = address;
+  m.closeConnection(`${reason}: the client connects to ${address}`);
+}
+
+/**
+ * @param {Machine} m
+ * @param {any} error
+ * @returns {any} the error for a caller whose request no node has taken
+ */
+export function leaderError(m, error) {
+  if (error.code !== 'NOT_LEADER' || !m.options.followsLeader) return error;
+  const fault = m.leaderFault;
+  const why = fault && fault.address === m.route.leader
+    ? `; the client cannot use the leader: ${fault.error.message}` : '';
+  return new NestError(
+    error.code,
+    `${error.message}${why}. Nothing was executed. Ask for the state of the cluster, then try again`,
+    error,
+  );
+}
+
+/**
+ * @param {Entry} entry
+ * @returns {boolean} whether the request may be sent again, on another connection too, after a refusal
+ */
+function maySendAgain({ request }) {
+  switch (request.kind) {
+    case 'read': return true;
+    case 'write': return request.group === undefined;
+    case 'connection': return request.type !== T.endGroup;
+    default: return false;
+  }
+}

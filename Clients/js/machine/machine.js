@@ -1,0 +1,422 @@
+/**
+ * Makes all decisions of a client: what to send, which callers and lists to notify, when to reconnect. It uses no
+ * socket, no task and no clock.
+ *
+ *     idle ──connect──▶ connecting ──connected──▶ handshaking ──WELCOME──▶ ready ──GOAWAY──▶ leaving
+ *                          ▲  │ lost                 │ lost              │ lost           │ lost
+ *                          └──┴──▶ backingOff ◀──────┴───────────────────┴────────────────┘
+ *     any ──close, or a permanent error──▶ closed
+ *
+ * Its owner calls `connected`, `received`, `unpacked`, `lost` and `time` with what happens, and performs what `take`
+ * returns after each call. Times are milliseconds of any clock that does not go back.
+ * @module
+ */
+
+import { NestError } from '../wire/errors.js';
+import { encodeFrame, FrameDecoder, COMPRESSED, preface, readPreface } from '../wire/frames.js';
+import { encode, typeOf } from '../wire/messages.js';
+import { Backoff, Random } from './backoff.js';
+import { answered, searchPauseEnded } from './leader.js';
+import { fail, flush, lossError } from './calls.js';
+import {
+  CONNECT_TIMEOUT_MS, LEADER_PAUSE_MS_MAX, QUEUE_BYTES_HARD_MAX, QUEUE_BYTES_MAX,
+} from './limits.js';
+import { connectionLost, ended, welcomed } from './connection.js';
+import { dispatch } from './frames.js';
+import { Route } from './route.js';
+import { checkKeepAlive } from './keepalive.js';
+import { subscribePauseEnded } from './seen.js';
+import { RequestTable } from './table.js';
+import { FEATURE_CHUNKS, FEATURE_FRAMES, FEATURES } from './types.js';
+
+/** @typedef {import('./table.js').OutgoingRequest} OutgoingRequest */
+
+/**
+ * @typedef {object} MachineOptions
+ * @property {string[]} homes addresses of servers with the same store; each in one form
+ * @property {number} seed of the jitter
+ * @property {string} session 32 hexadecimal digits
+ * @property {string} [clientName]
+ * @property {{ number: number, secret: string } | null} [token]
+ * @property {string} [user] a label, for servers without tokens
+ * @property {string | null} [store] the name of the store that the servers must have
+ * @property {boolean} [unpacks] whether `unpacked` can be given the content of compressed frames
+ * @property {boolean} [followsLeader] whether the client goes to the leader that another node names
+ * @property {(text: string) => string | null} [readAddress] the address of a leader, in the form of `homes`
+ * @property {boolean} [canPause] whether the transport can stop to receive
+ * @property {number} [connectTimeout] milliseconds
+ * @property {number} [reconnectPauseMax] milliseconds
+ */
+
+/**
+ * What the owner performs after each call: close the old connection, connect, send on the current one; unpack `unpack`
+ * and call `unpacked`; handle the events; call `time` at `deadline`.
+ * @typedef {object} Output
+ * @property {boolean} close
+ * @property {string | null} connect
+ * @property {Uint8Array[]} send
+ * @property {{ body: Uint8Array } | null} unpack
+ * @property {{ type: string, [name: string]: any }[]} events
+ * @property {boolean} reads whether the transport should receive
+ * @property {number | null} deadline
+ */
+
+export class Machine {
+  /** @param {MachineOptions} options */
+  constructor(options) {
+    this.options = {
+      clientName: 'nest js', token: null, user: '', store: null, unpacks: false, followsLeader: true,
+      readAddress: (/** @type {string} */ text) => text, canPause: true, connectTimeout: CONNECT_TIMEOUT_MS, ...options,
+    };
+    this.random = new Random(options.seed);
+    this.route = new Route(options.homes, this.random);
+    this.backoff = new Backoff(options.reconnectPauseMax);
+    /** @type {'idle' | 'connecting' | 'handshaking' | 'ready' | 'leaving' | 'backingOff' | 'closed'} */
+    this.phase = 'idle';
+    this.now = 0;
+    /** Why the client is closed. @type {any} */
+    this.error = null;
+    /** WELCOME of the current or last connection. @type {any} */
+    this.welcome = null;
+    this.table = new RequestTable();
+    /** @type {Set<import('./subscriptions.js').Subscription>} */
+    this.subscriptions = new Set();
+    /** @type {Set<import('./feeds.js').Feed>} */
+    this.feeds = new Set();
+    /** The subscription or feed of each view. @type {Map<number, any>} */
+    this.views = new Map();
+    /** Subscriptions that subscribe again, one after the other. @type {import('./subscriptions.js').Subscription[]} */
+    this.retries = [];
+    /** The number of the connection's open group; `lost` when the connection was lost with it. @type {any} */
+    this.group = null;
+    this.followsUndoState = false;
+    /** The newest point that the client knows of. @type {{ history: string, revision: number } | null} */
+    this.seen = null;
+    /** @type {{ revision: number }[]} */
+    this.own = [];
+    /** @type {{ revision: number, sessionNumber: number, user: string }[]} */
+    this.authors = [];
+    /** @type {any} */
+    this.search = null;
+    /** Why the client could not connect to the leader. @type {{ address: string, error: any, at: number } | null} */
+    this.leaderFault = null;
+    /** The address to connect to as soon as the connection is closed. @type {string | null} */
+    this.moving = null;
+    this.lateNodes = 0;
+    /** Subscriptions and feeds that this node has not reached the revision for. @type {any[]} */
+    this.late = [];
+    this.latePauses = new Backoff(LEADER_PAUSE_MS_MAX);
+    /** The failed attempts since a server was ready, of this round. @type {any[]} */
+    this.faults = [];
+    /** Why no address could be used in the last whole round. @type {any} */
+    this.roundFault = null;
+    /** When what is due: backoff, handshake, keepAlive, search, late. @type {Map<string, number>} */
+    this.timers = new Map();
+    this.hasBeenReady = false;
+    /** @type {number | null} */
+    this.readySince = null;
+    /** Why the connection is about to end, from the server or from this client. @type {any} */
+    this.closeReason = null;
+    this.isClosing = false;
+    /** Whether this server would refuse another attempt in the same way. */
+    this.isRefusedForGood = false;
+    /** The pause that GOAWAY has asked for, in milliseconds. */
+    this.retryAfter = 0;
+    /** Why the last connection was lost. */
+    this.lossReason = 'there is no connection yet';
+    this.lastReceived = 0;
+    /** @type {number | null} */
+    this.pingedAt = null;
+    /** @type {any[]} */
+    this.pings = [];
+    /** Bytes that consumers have not taken. */
+    this.queued = 0;
+    /** Whether the connection was closed because consumers were too slow; the next one waits for them. */
+    this.isSlow = false;
+    /** The compressed frame that is being unpacked; those behind it wait. @type {any} */
+    this.packed = null;
+    /** Whether this client could not unpack as fast as the server sends. */
+    this.refusesPacked = false;
+    this.decoder = new FrameDecoder();
+    /** The bytes of the server's preface; null when it was read. @type {Uint8Array | null} */
+    this.preface = null;
+    this.hasChannel = false;
+    this.output = this.emptyOutput();
+  }
+
+  /** @returns {Output} */
+  emptyOutput() {
+    return { close: false, connect: null, send: [], unpack: null, events: [], reads: true, deadline: null };
+  }
+
+  /** Whether frames can be sent. */
+  get isConnected() {
+    return this.phase === 'ready' || this.phase === 'leaving';
+  }
+
+  /** Why there is no connection: the faults of the last whole round, or of the first attempts. */
+  get connectFault() {
+    return this.roundFault ?? (this.faults.length > 0 ? this.faults[0].error : null);
+  }
+
+  // MARK: What happens
+
+  /** Begins to connect. @param {number} now */
+  connect(now) {
+    this.now = now;
+    if (this.phase === 'idle') this.open();
+  }
+
+  /** The transport is open. @param {number} now */
+  connected(now) {
+    this.now = now;
+    if (this.phase !== 'connecting') return;
+    this.phase = 'handshaking';
+    this.closeReason = null;
+    this.hasChannel = true;
+    this.decoder = new FrameDecoder();
+    this.preface = new Uint8Array(0);
+    const { clientName, session, token, user, unpacks } = this.options;
+    const packed = unpacks ? FEATURE_CHUNKS | (this.refusesPacked ? 0 : FEATURE_FRAMES) : 0;
+    this.output.send.push(preface());
+    this.send(typeOf('hello'), 0, encode('hello', { clientName, features: FEATURES | packed, session, token, user }));
+  }
+
+  /**
+   * Bytes have arrived. They must not change afterwards.
+   * @param {Uint8Array} bytes
+   * @param {number} now
+   */
+  received(bytes, now) {
+    this.now = now;
+    if (!this.hasChannel || this.isClosing) return;
+    this.lastReceived = now;
+    this.pingedAt = null;
+    this.guarded(() => {
+      const left = this.preface ? this.readPreface(bytes) : bytes;
+      if (left) this.decoder.push(left);
+      if (!this.packed) this.readFrames();
+      else if (this.decoder.waiting > QUEUE_BYTES_HARD_MAX) {
+        this.refusesPacked = true;
+        this.closeConnection('the client unpacks more slowly than the server sends');
+      }
+    });
+  }
+
+  /**
+   * The content of a compressed frame, as `take` has asked for it.
+   * @param {any} unpack
+   * @param {Uint8Array | null} body null: it cannot be unpacked
+   * @param {number} now
+   */
+  unpacked(unpack, body, now) {
+    this.now = now;
+    if (unpack !== this.packed || this.isClosing) return;
+    this.packed = null;
+    this.guarded(() => {
+      if (!body) return this.violation('a compressed frame that cannot be unpacked');
+      dispatch(this, { ...unpack.frame, body });
+      this.readFrames();
+    });
+  }
+
+  /**
+   * The connection is lost, or could not be made.
+   * @param {number} now
+   * @param {any} [error] why
+   */
+  lost(now, error = null) {
+    this.now = now;
+    if (this.phase !== 'connecting' && !this.hasChannel) return;
+    this.closeReason ??= error;
+    this.output.send = [];
+    this.isClosing = true;
+  }
+
+  /** Some time has passed. @param {number} now */
+  time(now) {
+    this.now = now;
+    for (const [name, due] of [...this.timers]) {
+      if (due > now || this.timers.get(name) !== due) continue;
+      this.timers.delete(name);
+      if (name === 'backoff') this.open();
+      else if (name === 'handshake') {
+        this.closeConnection(`${this.route.current} does not answer`, 'UNREACHABLE');
+      } else if (name === 'keepAlive') checkKeepAlive(this);
+      else if (name === 'search') searchPauseEnded(this);
+      else subscribePauseEnded(this);
+    }
+  }
+
+  /** Closes the client. @param {number} now */
+  close(now) {
+    this.now = now;
+    this.giveUp(new NestError('CLOSED', 'the client was closed'));
+  }
+
+  /**
+   * Consumers have taken changes, or wait to take them.
+   * @param {number} bytes by which the bytes that wait have grown
+   * @param {number} now
+   */
+  queuesChanged(bytes, now) {
+    this.now = now;
+    this.queued += bytes;
+    if (this.isSlow && this.queued < QUEUE_BYTES_MAX / 2) {
+      this.isSlow = false;
+      this.timers.set('backoff', now);
+    }
+  }
+
+  /** Returns what to perform, once. @returns {Output} */
+  take() {
+    flush(this);
+    const isFull = this.queued >= QUEUE_BYTES_MAX && (this.queued >= QUEUE_BYTES_HARD_MAX || !this.table.isAnswerDue);
+    if (isFull && !this.options.canPause && this.phase === 'ready') {
+      this.isSlow = true;
+      this.closeConnection('changes are not taken as fast as the server sends them');
+    }
+    const isDone = this.phase === 'leaving' && this.table.inFlight.size === 0;
+    if (this.isClosing || isDone) {
+      this.isClosing = false;
+      this.output.close = true;
+      ended(this);
+    }
+    const { output } = this;
+    this.output = this.emptyOutput();
+    output.reads = !isFull;
+    output.deadline = this.timers.size === 0 ? null : Math.min(...this.timers.values());
+    return output;
+  }
+
+  // MARK: For the other parts of the machine
+
+  /** @param {{ type: string, [name: string]: any }} event */
+  emit(event) {
+    this.output.events.push(event);
+  }
+
+  /** @param {number} type @param {number} id @param {Uint8Array} body */
+  send(type, id, body) {
+    if (this.hasChannel) this.output.send.push(encodeFrame(type, 0, id, body, this.welcome?.frameBytesMax));
+  }
+
+  open() {
+    this.phase = 'connecting';
+    this.timers.set('handshake', this.now + this.options.connectTimeout);
+    this.output.connect = this.route.current;
+  }
+
+  /**
+   * Completes a request with its reply.
+   * @param {number} id
+   * @param {any} reply
+   */
+  finish(id, reply) {
+    const entry = this.table.finish(id);
+    if (!entry) return;
+    answered(this, entry);
+    if (entry.request.owner?.on === 'call') this.emit({ type: 'answer', call: entry.request.owner.call, reply });
+  }
+
+  /** @param {any} welcome */
+  welcomed(welcome) {
+    if (this.phase !== 'handshaking') return this.violation('WELCOME in the middle of a connection');
+    welcomed(this, welcome);
+  }
+
+  /** @param {Uint8Array} bytes @returns {Uint8Array | null} what follows the preface */
+  readPreface(bytes) {
+    const held = /** @type {Uint8Array} */ (this.preface);
+    const all = new Uint8Array(held.length + bytes.length);
+    all.set(held);
+    all.set(bytes, held.length);
+    const read = readPreface(all);
+    this.preface = all;
+    if (!read) return null;
+    this.preface = null;
+    if (read.version === 1) return all.subarray(8);
+    const text = read.version === 0
+      ? `the server speaks versions ${read.lowest} to ${read.highest} of the protocol, this client 1`
+      : 'the server chose a version that was not offered';
+    this.leaveServer(new NestError('VERSION_MISMATCH', text));
+    return null;
+  }
+
+  readFrames() {
+    for (;;) {
+      // A frame may end the connection, or begin to be unpacked.
+      const frame = this.isClosing ? null : this.decoder.next();
+      if (!frame) return;
+      if ((frame.flags & COMPRESSED) !== 0 && frame.type < 0x80) {
+        this.packed = { frame, body: frame.body };
+        this.output.unpack = this.packed;
+        return;
+      }
+      dispatch(this, frame);
+    }
+  }
+
+  /** A mistake of the server ends the connection. @param {() => void} body */
+  guarded(body) {
+    try {
+      body();
+    } catch (error) {
+      if (!(error instanceof NestError)) throw error;
+      this.violation(error.message);
+    }
+  }
+
+  /** Closes the connection because the server violated the protocol. @param {string} message */
+  violation(message) {
+    const error = new NestError('PROTOCOL', `the server violated the protocol: ${message}`);
+    if (!this.hasBeenReady) return this.leaveServer(error);
+    this.closeReason = error;
+    this.isClosing = true;
+  }
+
+  /**
+   * Closes the connection; the client connects again, here or elsewhere.
+   * @param {string} reason
+   * @param {string} [code]
+   */
+  closeConnection(reason, code = 'CONNECTION_LOST') {
+    this.closeReason = new NestError(code, reason);
+    this.isClosing = true;
+  }
+
+  /**
+   * Handles an error that a retry at this server cannot fix. It ends everything if there is no other server.
+   * @param {any} error
+   */
+  leaveServer(error) {
+    if (this.route.isOnly) return this.giveUp(error);
+    this.closeReason = error;
+    this.isRefusedForGood = error.retry === 0;
+    this.isClosing = true;
+  }
+
+  /** @param {string} message */
+  cancelled(message) {
+    return new NestError('CANCELLED', message);
+  }
+
+  /**
+   * Ends everything with an error that a retry cannot fix.
+   * @param {any} error
+   */
+  giveUp(error) {
+    if (this.phase === 'closed') return;
+    this.phase = 'closed';
+    this.error = error;
+    this.timers.clear();
+    this.isClosing = true;
+    for (const { entry, wasSent } of this.table.removeAll()) {
+      const loss = lossError(entry.request);
+      fail(this, entry.request, wasSent && loss.code === 'OUTCOME_UNKNOWN' ? loss : error);
+    }
+    connectionLost(this, error, true);
+    this.emit({ type: 'closed', error });
+  }
+}
+
