@@ -3,6 +3,7 @@
  * @module
  */
 
+import { Reader } from '../wire/bytes.js';
 import { NestError } from '../wire/errors.js';
 import { decode, encode, errorOf, messageNames } from '../wire/messages.js';
 import { Limits } from '../wire/limits.js';
@@ -122,6 +123,7 @@ function answerArrived(m, frame) {
   const name = messageNames.get(type);
   const request = m.table.inFlight.get(id)?.request;
   if (STREAMED.has(type)) {
+    if (type === T.subtreeStart) note(m, new Reader(body).varint());
     if (request?.owner?.on === 'call') m.emit({ type: 'part', call: request.owner.call, part: type, body });
     if (STREAM_ENDS.has(type)) m.finish(id, { type, body });
     return;

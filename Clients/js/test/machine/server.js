@@ -1,0 +1,215 @@
+// A server for the machine, without I/O: it reads the frames that the machine sends, and answers with bytes.
+import { Machine } from '../../machine/machine.js';
+import { submit } from '../../machine/calls.js';
+import { Subscriber, subscribeTo } from '../../machine/subscriptions.js';
+import { specOf } from '../../machine/states.js';
+import { T } from '../../machine/types.js';
+import { toHex, Writer } from '../../wire/bytes.js';
+import { encodeFrame, FrameDecoder, preface } from '../../wire/frames.js';
+import { decode, encode, messageNames, typeOf } from '../../wire/messages.js';
+import { digest } from '../../wire/results.js';
+import { sectionKey } from '../../wire/rows.js';
+
+export const HISTORY = '00112233445566778899aabbccddeeff';
+export const OTHER_HISTORY = 'ff112233445566778899aabbccddeeff';
+export const MODEL = 'b510d92ca3d08e4a';
+export const VIEW = 0x80000005;
+/** The projection of the lists of these tests: one text. */
+const PROJECTION = [1];
+
+const frame = (name, fields, id = 0, flags = 0) => encodeFrame(typeOf(name), flags, id, encode(name, fields));
+
+/** The machine with a server that this object plays. */
+export class World {
+  constructor(options = {}) {
+    this.machine = new Machine({ homes: ['a:1'], seed: 7, session: '0f'.repeat(16), ...options });
+    this.now = 0;
+    this.events = [];
+    this.connects = [];
+    this.closes = 0;
+    this.isFirst = true;
+    this.decoder = new FrameDecoder(1 << 22);
+    this.sent = [];
+    this.perform();
+  }
+
+  /** Performs what the machine decides: frames go to `sent`, events to `events`. */
+  perform() {
+    const output = this.machine.take();
+    for (const bytes of output.send) {
+      const isPreface = toHex(bytes) === toHex(preface());
+      if (!isPreface) this.decoder.push(bytes);
+    }
+    for (let next = this.decoder.next(); next; next = this.decoder.next()) {
+      const name = messageNames.get(next.type) ?? `0x${next.type.toString(16)}`;
+      const isKnown = messageNames.has(next.type);
+      this.sent.push({ name, id: next.id, body: next.body, fields: isKnown ? decode(name, next.body) : null });
+    }
+    if (output.close) {
+      this.closes++;
+      this.decoder = new FrameDecoder(1 << 22);
+    }
+    if (output.connect !== null) this.connects.push(output.connect);
+    this.unpack = output.unpack ?? this.unpack;
+    this.reads = output.reads;
+    this.deadline = output.deadline;
+    this.events.push(...output.events);
+    return output;
+  }
+
+  run(body) {
+    const result = body(this.machine, this.now);
+    this.perform();
+    return result;
+  }
+
+  /** Takes the frames that were sent since the last call. */
+  takeSent() {
+    const sent = this.sent;
+    this.sent = [];
+    return sent;
+  }
+
+  /** Takes the events since the last call, of these types. */
+  take(...types) {
+    const found = this.events.filter(({ type }) => types.length === 0 || types.includes(type));
+    this.events = [];
+    return found;
+  }
+
+  receive(bytes) {
+    this.run((m, now) => m.received(bytes, now));
+  }
+
+  reply(name, fields, id = 0, flags = 0) {
+    this.receive(frame(name, fields, id, flags));
+  }
+
+  error(code, id = 0, details = {}) {
+    const { retry = 0, leader = null, message = code } = details;
+    this.reply('error', { code, retry, retryAfter: 0, message, object: null, faults: [], leader, column: null }, id);
+  }
+
+  /** Connects up to WELCOME. */
+  welcome(fields = {}) {
+    this.run((m, now) => m.connect(now));
+    this.run((m, now) => m.connected(now));
+    this.sent = this.sent.filter(({ name }) => name !== 'hello');
+    this.receive(preface());
+    this.reply('welcome', { serverName: 't', features: 7, historyID: HISTORY, modelHash: MODEL, revision: 1, ...fields });
+  }
+
+  lose(error = null) {
+    this.run((m, now) => m.lost(now, error));
+  }
+
+  /** Lets time pass until the machine wants to connect, and welcomes it. */
+  reconnect(fields = {}) {
+    const count = this.connects.length;
+    for (let i = 0; i < 100 && this.machine.phase === 'backingOff'; i++) this.pass(this.deadline - this.now);
+    if (this.machine.phase !== 'connecting') throw new Error(`not connecting after ${count} attempts`);
+    this.welcome(fields);
+  }
+
+  pass(ms) {
+    this.now += Math.max(ms, 0);
+    this.run((m, now) => m.time(now));
+  }
+
+  /** Submits a request; the result has `reply` or `error` when it is answered. */
+  request(name, fields, options = {}) {
+    const { kind = 'read', answer } = options;
+    const call = {};
+    const body = fields instanceof Uint8Array ? fields : encode(name, fields);
+    const answerType = answer && typeOf(answer);
+    this.run((m) => submit(m, { owner: { on: 'call', call }, kind, type: T[name], body, ...options, answer: answerType }));
+    return call;
+  }
+
+  /** The end of a call, if it has ended. */
+  ended(call) {
+    const found = this.events.find((event) => event.call === call && (event.type === 'answer' || event.type === 'fail'));
+    return found ?? null;
+  }
+
+  write(title = 'Milk', key = 'a0'.repeat(16)) {
+    const values = [{ property: 1, value: title }];
+    const mutations = [{ insert: { entity: 1, values, placements: [] } }];
+    const fields = { key, name: null, preconditions: [], mutations };
+    return this.request('transaction', fields, { kind: 'write', answer: 'receipt' });
+  }
+
+  receipt(id, revision = 2, flags = {}) {
+    this.reply('receipt', { revision, isChanged: true, isReplayed: false, results: [], name: 'x', ...flags }, id);
+  }
+
+  // Lists
+
+  subscribe(request = spec()) {
+    const subscriber = new Subscriber({});
+    this.run((m) => subscribeTo(m, subscriber, request));
+    return subscriber;
+  }
+
+  /** The changes of a subscriber, as they arrived. */
+  changesOf(subscriber) {
+    return this.events.filter((event) => event.to === subscriber.to);
+  }
+
+  types(subscriber) {
+    return this.changesOf(subscriber).map((event) => event.change?.type ?? event.type);
+  }
+
+  /** Answers the last SUBSCRIBE or RESUBSCRIBE. */
+  subscribed(fields = {}) {
+    const { id } = this.sent.filter(({ name }) => /subscribe/i.test(name) && name !== 'unsubscribe').at(-1);
+    this.sent = [];
+    this.reply('subscribed', { view: VIEW, first: 'snapshot', revision: 0, reason: '', projection: PROJECTION, ...fields }, id);
+    return id;
+  }
+
+  /** Sends a snapshot of ids, each with its title. */
+  snapshot(revision, ids, { id = VIEW, position, title = (row) => `t${row}`, reason = 'first' } = {}) {
+    const state = stateOf(ids);
+    this.reply('snapshot', {
+      reason, revision, digest: digest(state), sectionCount: 1,
+      position: position ?? { total: ids.length, sectionTotal: 1, start: { row: 0, section: 0, rowInSection: 0 }, anchor: null },
+      sections: [{ key: '', rowCount: ids.length }],
+    }, id, ids.length > 0 ? 1 : 0);
+    if (ids.length > 0) this.reply('snapshotRows', { rows: ids.map((row) => ({ id: row, values: [title(row)] })) }, id);
+  }
+
+  /** Sends the diff that inserts a row at the front. */
+  insert(from, to, row, after, { view = VIEW, position = null } = {}) {
+    this.diff(from, to, after, {
+      view, position, insertedRows: [{ at: [0, 0], id: row, values: [`t${row}`] }],
+    });
+  }
+
+  diff(from, to, after, { view = VIEW, position = null, ...changes } = {}) {
+    this.reply('diff', {
+      from, to, total: after.length, digest: digest(stateOf(after)), deletedRows: [], deletedSections: [],
+      insertedSections: [], moves: [], insertedRows: [], updates: [], position, ...changes,
+    }, view);
+  }
+}
+
+const stateOf = (ids) => [{ ...sectionKey(''), rows: ids.map((id) => ({ id })) }];
+
+/** A request for the machine. */
+export function spec(fields = {}, model = MODEL) {
+  const wire = {
+    entity: 1, source: { object: 1, relationship: 6 }, projection: PROJECTION, sort: [], predicate: null, columns: [],
+    section: null, window: null, ...fields,
+  };
+  return specOf(wire, model, { name: JSON.stringify(fields) });
+}
+
+/** The ids that a change shows. */
+export const ids = (event) => event.state.sections.flatMap(({ rows }) => rows.map(({ id }) => id));
+
+/** A position of a window. */
+export const positionOf = (total, row, anchor = null) =>
+  ({ total, sectionTotal: 1, start: { row, section: 0, rowInSection: row }, anchor });
+
+export { Writer };
