@@ -49,8 +49,8 @@ test('undo, redo and revert are sent again with their keys', () => {
 
 test('a write that was sent before is OUTCOME_UNKNOWN, whichever way a later server refuses to execute it', () => {
   for (const [code, details] of [
-    ['NOT_LEADER', { retry: 4 }], ['LOG_UNAVAILABLE', { retry: 2 }], ['BUSY', { retry: 2 }], ['SHUTTING_DOWN', { retry: 4 }],
-    ['DISK_FULL', { retry: 2 }], ['NOT_PERMITTED', { retry: 0 }],
+    ['NOT_LEADER', { retry: 4 }], ['LOG_UNAVAILABLE', { retry: 2 }], ['BUSY', { retry: 2 }],
+    ['SHUTTING_DOWN', { retry: 4 }], ['DISK_FULL', { retry: 2 }], ['NOT_PERMITTED', { retry: 0 }],
   ]) {
     const world = new World();
     world.welcome();
@@ -297,10 +297,12 @@ test('a download gets its frames as they are, and ends with the last', () => {
   world.welcome();
   const call = world.request('fetchSubtree', Uint8Array.of(1, 6, 0, 0), { kind: 'download', atLeast: 0 });
   assert.deepEqual([...world.takeSent()[0].body], [1, 1, 6, 0, 0], 'at least what the client has seen');
-  const send = (type, body) => world.receive(new Uint8Array([0, 0, 0, body.length, type, 0, 0, 0, 0, 0, 0, 1, ...body]));
+  const header = (type, length) => [0, 0, 0, length, type, 0, 0, 0, 0, 0, 0, 1];
+  const send = (type, body) => world.receive(new Uint8Array([...header(type, body.length), ...body]));
   send(T.subtreeStart, [9, 1, 0, 0, 0]);
   send(T.subtreeEnd, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
-  assert.deepEqual(world.events.filter(({ type }) => type === 'part').map(({ part }) => part), [T.subtreeStart, T.subtreeEnd]);
+  const parts = world.events.filter(({ type }) => type === 'part').map(({ part }) => part);
+  assert.deepEqual(parts, [T.subtreeStart, T.subtreeEnd]);
   assert.equal(world.ended(call).reply.type, T.subtreeEnd);
 });
 

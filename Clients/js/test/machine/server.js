@@ -96,7 +96,8 @@ export class World {
     this.run((m, now) => m.connected(now));
     this.sent = this.sent.filter(({ name }) => name !== 'hello');
     this.receive(preface());
-    this.reply('welcome', { serverName: 't', features: 7, historyID: HISTORY, modelHash: MODEL, revision: 1, ...fields });
+    const known = { serverName: 't', features: 7, historyID: HISTORY, modelHash: MODEL, revision: 1 };
+    this.reply('welcome', { ...known, ...fields });
   }
 
   lose(error = null) {
@@ -121,15 +122,16 @@ export class World {
     const { kind = 'read', answer } = options;
     const call = {};
     const body = fields instanceof Uint8Array ? fields : encode(name, fields);
-    const answerType = answer && typeOf(answer);
-    this.run((m) => submit(m, { owner: { on: 'call', call }, kind, type: T[name], body, ...options, answer: answerType }));
+    const owner = { on: 'call', call };
+    const request = { owner, kind, type: T[name], body, ...options, answer: answer && typeOf(answer) };
+    this.run((m) => submit(m, request));
     return call;
   }
 
   /** The end of a call, if it has ended. */
   ended(call) {
-    const found = this.events.find((event) => event.call === call && (event.type === 'answer' || event.type === 'fail'));
-    return found ?? null;
+    const isEnd = ({ type }) => type === 'answer' || type === 'fail';
+    return this.events.find((event) => event.call === call && isEnd(event)) ?? null;
   }
 
   write(title = 'Milk', key = 'a0'.repeat(16)) {
@@ -164,7 +166,8 @@ export class World {
   subscribed(fields = {}) {
     const { id } = this.sent.filter(({ name }) => /subscribe/i.test(name) && name !== 'unsubscribe').at(-1);
     this.sent = [];
-    this.reply('subscribed', { view: VIEW, first: 'snapshot', revision: 0, reason: '', projection: PROJECTION, ...fields }, id);
+    const first = { view: VIEW, first: 'snapshot', revision: 0, reason: '', projection: PROJECTION };
+    this.reply('subscribed', { ...first, ...fields }, id);
     return id;
   }
 
@@ -173,7 +176,7 @@ export class World {
     const state = stateOf(ids);
     this.reply('snapshot', {
       reason, revision, digest: digest(state), sectionCount: 1,
-      position: position ?? { total: ids.length, sectionTotal: 1, start: { row: 0, section: 0, rowInSection: 0 }, anchor: null },
+      position: position ?? positionOf(ids.length, 0),
       sections: [{ key: '', rowCount: ids.length }],
     }, id, ids.length > 0 ? 1 : 0);
     if (ids.length > 0) this.reply('snapshotRows', { rows: ids.map((row) => ({ id: row, values: [title(row)] })) }, id);
