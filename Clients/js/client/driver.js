@@ -37,6 +37,8 @@ const now = () => performance.now();
 
 /** Reports a mistake of a program's function, without harm to the client. @param {any} error */
 export function report(error) {
+  const { reportError } = /** @type {any} */ (globalThis);
+  if (reportError) return reportError(error);
   queueMicrotask(() => {
     throw error;
   });

@@ -33,9 +33,10 @@ class Shape {
         return slot === undefined ? undefined : this.values[slot];
       }
 
-      /** @returns {Record<string, any>} id and values by name, for JSON */
+      /** @returns {Record<string, any>} values by name, and the object's id, for JSON */
       toJSON() {
-        return { id: this.id, ...Object.fromEntries(names.map((name, slot) => [name, this.values[slot] ?? null])) };
+        const values = Object.fromEntries(names.map((name, slot) => [name, this.values[slot] ?? null]));
+        return { ...values, id: this.id };
       }
     };
     for (const [name, slot] of slots) {
