@@ -4,7 +4,6 @@
  */
 
 import { start } from './client/connect.js';
-import { streamUnpacker } from './client/unpack.js';
 import { openWebSocket, readURL } from './transports/websocket.js';
 
 export { NestError } from './wire/errors.js';
@@ -23,12 +22,21 @@ const OWN_SERVER = '/nest';
 const platform = {
   open: openWebSocket,
   randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
-  unzstd: streamUnpacker(),
+  unzstd: null,
   canPause: false,
   // Nodes name their addresses for TCP.
   followsLeader: false,
   readAddress: () => null,
 };
+
+/** Whether the platform unpacks Zstandard. Only then the code for it is loaded. */
+function unpacksFrames() {
+  try {
+    return Boolean(new (/** @type {any} */ (globalThis).DecompressionStream)('zstd'));
+  } catch {
+    return false;
+  }
+}
 
 /**
  * Connects to a server by WebSocket.
@@ -37,6 +45,7 @@ const platform = {
  */
 export async function connect(options = {}) {
   const urls = options.urls ?? [options.url ?? OWN_SERVER];
+  if (unpacksFrames()) platform.unzstd = (await import('./client/unpack.js')).streamUnpacker();
   const nest = await start(platform, urls.map(readURL), options);
   if (options.pausesWhenHidden !== false && typeof document !== 'undefined') pauseWhenHidden(nest);
   return nest;

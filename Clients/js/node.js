@@ -6,7 +6,7 @@
 import crypto from 'node:crypto';
 import zlib from 'node:zlib';
 import { invalid, start } from './client/connect.js';
-import { streamUnpacker, unpacker } from './client/unpack.js';
+import { unpacker } from './client/unpack.js';
 import { openTCP, readAddress, readServers } from './transports/tcp.js';
 import { openWebSocket, readURL } from './transports/websocket.js';
 
@@ -28,7 +28,7 @@ const unzstd = zstd
       else resolve(new Uint8Array(content.buffer, content.byteOffset, content.length));
     });
   }))
-  : streamUnpacker();
+  : null;
 
 const common = {
   randomBytes: (/** @type {number} */ count) => new Uint8Array(crypto.randomBytes(count)),

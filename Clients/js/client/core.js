@@ -8,7 +8,7 @@ import { NestError } from '../wire/errors.js';
 import { Limits } from '../wire/limits.js';
 import { encode, typeOf } from '../wire/messages.js';
 import { abandon, sendPart, submit } from '../machine/calls.js';
-import { ping } from '../machine/keepalive.js';
+import { ping } from '../machine/connection.js';
 import { REQUEST_TIMEOUT_MS } from '../machine/limits.js';
 import { FEATURE_CHUNKS, T } from '../machine/types.js';
 import { Driver, report } from './driver.js';
@@ -156,7 +156,7 @@ export class Core {
     const promise = this.call((m, own) => {
       call = own;
       const body = fields instanceof Uint8Array ? fields : encode(name, fields);
-      const owner = { on: 'call', call: own };
+      const owner = { call: own };
       const of = answer && typeOf(answer);
       submit(m, { owner, kind, type, body, answer: of, model, atLeast, projection, isRaw });
     }, { signal, timeout, stream });

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { Feed, followChanges, pauseFeed, unfollowChanges } from '../machine/feeds.js';
+import { Feed, UndoFollower } from '../machine/feeds.js';
 import { NestDate } from '../wire/values.js';
 import { Queue } from './queue.js';
 
@@ -26,7 +26,11 @@ export class Changes {
   #queue;
   #model;
 
-  /** @param {Nest} nest @param {{ since?: any, entities?: any[] }} options */
+  /**
+   * @param {Nest} nest
+   * @param {{ since?: any, entities?: any[] }} options `since`: an `at` of an earlier feed; left out: from now on.
+   *   `entities`: only objects of these, by name or from `entity()`, and of the entities below them
+   */
   constructor(nest, { since = null, entities = [] }) {
     this.#nest = nest;
     /** The point up to which everything was taken from the loop: `{history, revision, place}`. @type {any} */
@@ -36,9 +40,10 @@ export class Changes {
     /** @type {Queue<any>} */
     this.#queue = new Queue({
       onBytes: (bytes) => nest.run((m, now) => m.queuesChanged(bytes, now)),
-      onFull: (isFull) => nest.run((m) => this.#feed && pauseFeed(m, this.#feed, isFull)),
+      onFull: (isFull) => nest.run((m) => this.#feed?.pause(m, isFull)),
       onReturn: () => this.close(),
     });
+    nest.remember(this);
     this.#begin(since, entities);
   }
 
@@ -51,7 +56,7 @@ export class Changes {
       this.#model = model;
       const feed = new Feed(this, since, numbers, model.hash);
       this.#feed = feed;
-      this.#nest.run((m) => followChanges(m, feed));
+      this.#nest.run((m) => feed.open(m));
     } catch (error) {
       this.end(error);
     }
@@ -75,7 +80,7 @@ export class Changes {
   /** Ends the feed. Its loop ends. */
   close() {
     const feed = this.#feed;
-    if (feed) this.#nest.run((m) => unfollowChanges(m, feed));
+    if (feed) this.#nest.run((m) => feed.close(m));
     this.#queue.clear();
     this.end(null);
   }
@@ -85,7 +90,7 @@ export class Changes {
   /** @param {any} event of the machine */
   receive({ change, bytes = 0 }) {
     const isPart = change.type === 'changes';
-    this.#queue.push(isPart ? this.#shown(change) : Object.freeze({ ...change, at: freeze(change.at) }), bytes);
+    this.#queue.push(isPart ? this.#shown(change) : Object.freeze(change), bytes);
   }
 
   /** @param {any} part */
@@ -93,7 +98,7 @@ export class Changes {
     return Object.freeze({
       type, revision, sessionNumber, user, kind, reverted, name,
       time: Object.freeze(new NestDate(time)),
-      at: freeze(at),
+      at,
       isLast: place === 0,
       objects: Object.freeze(objects.map((/** @type {any} */ object) => {
         const entity = this.#model.find(object.entity);
@@ -113,21 +118,81 @@ export class Changes {
   }
 }
 
-/** @param {any} at */
-const freeze = (at) => at && Object.freeze(at);
+/** What follows the undo state of each client, for all that ask. @type {WeakMap<Nest, UndoHub>} */
+const hubs = new WeakMap();
+
+/** The server pushes the undo state of a connection once, however many parts of a program show it. */
+class UndoHub {
+  /** @param {Nest} nest */
+  constructor(nest) {
+    this.nest = nest;
+    /** @type {any} */
+    this.state = null;
+    /** @type {Set<UndoStates>} */
+    this.all = new Set();
+    /** @type {UndoFollower | null} */
+    this.follower = null;
+  }
+
+  /** @param {UndoStates} one */
+  add(one) {
+    this.all.add(one);
+    if (this.state) one.receive(this.state);
+    if (this.follower) return;
+    const follower = new UndoFollower(this);
+    this.follower = follower;
+    this.nest.run((m) => follower.open(m));
+  }
+
+  /** @param {UndoStates} one */
+  remove(one) {
+    const { follower } = this;
+    if (!this.all.delete(one) || this.all.size > 0 || !follower) return;
+    this.follower = this.state = null;
+    this.nest.run((m) => follower.close(m));
+  }
+
+  /** @param {any} event of the machine */
+  receive({ change }) {
+    this.state = Object.freeze(change.state);
+    for (const one of [...this.all]) one.receive(this.state);
+  }
+
+  /** @param {any} error */
+  end(error) {
+    this.follower = this.state = null;
+    for (const one of [...this.all]) one.end(error);
+  }
+}
+
+/** @param {Nest} nest @returns {UndoHub} */
+function hubOf(nest) {
+  const hub = hubs.get(nest) ?? new UndoHub(nest);
+  hubs.set(nest, hub);
+  return hub;
+}
+
+/** What the session can undo and redo now. @param {Nest} nest */
+export async function undoState(nest) {
+  const follows = hubs.get(nest)?.follower != null;
+  return Object.freeze(await nest.request('getUndoState', { follows }, { answer: 'undoState' }));
+}
+
+/** @param {Nest} nest @returns {UndoStates} */
+export const undoStates = (nest) => new UndoStates(hubOf(nest));
 
 /**
  * What the session can undo and redo, now and after each change. A slow loop gets only the newest state.
  */
 export class UndoStates {
-  #nest;
+  #hub;
   #queue;
   /** @type {Set<(state: any) => void>} */
   #listeners = new Set();
 
-  /** @param {Nest} nest */
-  constructor(nest) {
-    this.#nest = nest;
+  /** @param {UndoHub} hub */
+  constructor(hub) {
+    this.#hub = hub;
     /**
      * The newest state, frozen: `{undo, redo, undoCount, redoCount, blockedCount, droppedCount, group}`.
      * @type {any}
@@ -136,6 +201,7 @@ export class UndoStates {
     this.#queue = new Queue({ onReturn: () => this.close() });
     this.subscribe = this.subscribe.bind(this);
     this.getSnapshot = () => this.state;
+    hub.add(this);
   }
 
   /** @param {(state: any) => void} listener @returns {() => void} ends it */
@@ -168,6 +234,6 @@ export class UndoStates {
   /** @param {any} error */
   end(error) {
     this.#queue.end(error);
-    this.#nest.unfollowUndo(this);
+    this.#hub.remove(this);
   }
 }

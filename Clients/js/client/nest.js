@@ -6,21 +6,23 @@
 
 import { NestError } from '../wire/errors.js';
 import { decodeModel } from '../wire/model.js';
-import { endGroup, followUndoState } from '../machine/calls.js';
-import { specOf } from '../machine/states.js';
+import { endGroup } from '../machine/calls.js';
+import { specOf } from '../machine/lists.js';
 import { Core } from './core.js';
-import { Changes, UndoStates } from './feeds.js';
 import { joined, Predicates } from './predicates.js';
 import { Entity, FetchRequest } from './requests.js';
 import { Results } from './results.js';
 import { shown } from './shown.js';
 import { Receipt, Transaction } from './transaction.js';
-import * as views from './views.js';
+import { object } from './views.js';
 
 /** @typedef {import('./core.js').RequestOptions} RequestOptions */
 
 /** The models that a client has read, by their hash; a server has one. */
 const MODELS_MAX = 8;
+
+const feeds = () => import('./feeds.js');
+const more = () => import('./more.js');
 
 /** Use `connect`, which returns a connected client. */
 export class Nest extends Core {
@@ -29,10 +31,6 @@ export class Nest extends Core {
   /** @type {Promise<any> | null} */
   #reading = null;
   #predicates = new Predicates();
-  /** @type {Set<UndoStates>} */
-  #undoFollowers = new Set();
-  /** @type {any} */
-  #undoState = null;
 
   // MARK: The model and requests
 
@@ -60,7 +58,7 @@ export class Nest extends Core {
   /**
    * What a request is to the server: its predicates are parsed.
    * @param {FetchRequest} request
-   * @returns {Promise<import('../machine/subscriptions.js').Spec>}
+   * @returns {Promise<import('../machine/lists.js').Spec>}
    */
   async resolve(request) {
     if (!(request instanceof FetchRequest)) throw new NestError('INVALID', 'a request is made from entity()');
@@ -117,21 +115,7 @@ export class Nest extends Core {
     const model = await this.model();
     const fields = { id: typeof id === 'object' ? id.id : id };
     const found = await this.request('getObject', fields, { ...options, answer: 'object', model: model.hash });
-    return views.object(found, model);
-  }
-
-  /** How the server evaluates a request, and what it costs to follow it. @param {FetchRequest} request */
-  async explain(request) {
-    const { bytes, model } = await this.resolve(request);
-    await import('../wire/messages-more.js');
-    return this.request('explain', bytes, { answer: 'explanation', model });
-  }
-
-  /** The counters and gauges of the server, by name. @returns {Promise<Map<string, number | bigint>>} */
-  async statistics() {
-    await import('../wire/messages-more.js');
-    const { values } = await this.request('getStatistics', {}, { answer: 'statistics' });
-    return new Map(values.map((/** @type {any} */ { name, value }) => [name, value]));
+    return object(found, model);
   }
 
   // MARK: Writing
@@ -176,43 +160,6 @@ export class Nest extends Core {
     return this.#undo('revert', { ...options, revision, ofAnyone });
   }
 
-  /**
-   * What an undo would do now.
-   * @param {'undo' | 'redo' | { revision: number, ofAnyone?: boolean }} [what]
-   * @param {{ policy?: string, rehomes?: boolean }} options
-   */
-  async preview(what = 'undo', { policy = 'keep', rehomes = false } = {}) {
-    const model = await this.model();
-    const fields = { what, policy, rehomes };
-    const options = { answer: 'undoPreview', model: model.hash };
-    return views.preview(await this.request('previewUndo', fields, options), model);
-  }
-
-  /** What the session can undo and redo now. */
-  async undoState() {
-    const follows = this.#undoFollowers.size > 0;
-    return Object.freeze(await this.request('getUndoState', { follows }, { answer: 'undoState' }));
-  }
-
-  /** The same, now and after each change: `for await`, or `subscribe`. @returns {UndoStates} */
-  undoStates() {
-    const follower = new UndoStates(this);
-    this.#undoFollowers.add(follower);
-    if (this.#undoState) follower.receive(this.#undoState);
-    this.run((m) => (m.error ? follower.end(m.error) : followUndoState(m, true)));
-    return follower;
-  }
-
-  /**
-   * Committed transactions, newest first. The history has ended when a page is empty.
-   * @param {{ before?: number, limit?: number, onlyMine?: boolean, signal?: AbortSignal }} options
-   */
-  async history({ before = 0, limit = 100, onlyMine = true, ...options } = {}) {
-    const fields = { before, limit, onlyMine };
-    const { entries } = await this.request('getHistory', fields, { ...options, answer: 'history' });
-    return Object.freeze(entries.map(views.historyEntry));
-  }
-
   // MARK: Groups
 
   /**
@@ -251,20 +198,52 @@ export class Nest extends Core {
     await this.call((m, call) => endGroup(m, call));
   }
 
-  // MARK: Changes
+  // MARK: Less often: these parts are loaded when they are used
 
-  /**
-   * What every transaction changes.
-   * @param {{ since?: any, entities?: any[] }} [options] `since`: an `at` of an earlier feed; left out: from now on.
-   *   `entities`: only objects of these, by name or from `entity()`, and of the entities below them
-   */
+  /** What every transaction changes: see `Changes` in client/feeds.js. @param {any} [options] */
   changes(options = {}) {
-    const feed = new Changes(this, options);
-    this.remember(feed);
-    return feed;
+    const feed = feeds().then(({ Changes }) => new Changes(this, options));
+    // The loop reports the error.
+    feed.catch(() => {});
+    return {
+      next: async () => (await feed).next(),
+      return: async () => (await feed).return(),
+      close: async () => (await feed).close(),
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
   }
 
-  // MARK: Less often
+  /** What an undo would do now: client/more.js. @param {any[]} args */
+  async preview(...args) {
+    return (await more()).preview(this, ...args);
+  }
+
+  /** What the session can undo and redo now. @returns {Promise<any>} */
+  async undoState() {
+    return (await feeds()).undoState(this);
+  }
+
+  /** The same, now and after each change: `for await`, or `subscribe`. @returns {Promise<any>} */
+  async undoStates() {
+    return (await feeds()).undoStates(this);
+  }
+
+  /** Committed transactions, newest first: client/more.js. @param {any[]} args */
+  async history(...args) {
+    return (await more()).history(this, ...args);
+  }
+
+  /** How the server evaluates a request, and what it costs to follow it. @param {FetchRequest} request */
+  async explain(request) {
+    return (await more()).explain(this, request);
+  }
+
+  /** The counters and gauges of the server, by name. @returns {Promise<Map<string, number | bigint>>} */
+  async statistics() {
+    return (await more()).statistics(this);
+  }
 
   /** Reads a whole sub-tree: client/transfers.js. @param {any[]} args */
   async export(...args) {
@@ -276,7 +255,7 @@ export class Nest extends Core {
     return (await import('./transfers.js')).importSubtree(this, ...args);
   }
 
-  /** What operators need (clients, backups, checks, the cluster): client/operations.js. */
+  /** What operators need (tokens, clients, backups, checks, the cluster): client/operations.js. */
   async operations() {
     return new (await import('./operations.js')).Operations(this);
   }
@@ -284,13 +263,6 @@ export class Nest extends Core {
   /** Tokens: the same as `operations()`. */
   tokens() {
     return this.operations();
-  }
-
-  /** @param {UndoStates} follower */
-  unfollowUndo(follower) {
-    if (!this.#undoFollowers.delete(follower) || this.#undoFollowers.size > 0) return;
-    this.#undoState = null;
-    this.run((m) => followUndoState(m, false));
   }
 
   /** @param {string} name @param {any} fields @param {any} options */
@@ -303,17 +275,5 @@ export class Nest extends Core {
     const { signal, timeout, ...rest } = options;
     const fields = { key, policy, rehomes, expected, ...rest };
     return this.#write(name, fields, { signal, timeout });
-  }
-
-  /** @param {any} event of the machine @returns {void} */
-  handle(event) {
-    if (event.type === 'undoState') {
-      this.#undoState = Object.freeze(event.state);
-      for (const follower of this.#undoFollowers) follower.receive(this.#undoState);
-    } else if (event.type === 'undoStateEnd') {
-      for (const follower of [...this.#undoFollowers]) follower.end(event.error);
-    } else {
-      super.handle(event);
-    }
   }
 }

@@ -4,8 +4,7 @@
  */
 
 import { NestError } from '../wire/errors.js';
-import { change, pause, resume } from '../machine/changes.js';
-import { subscribeTo, Subscriber, unsubscribe } from '../machine/subscriptions.js';
+import { List } from '../machine/lists.js';
 import { report } from './driver.js';
 import { Queue } from './queue.js';
 import { emptyState, shown } from './shown.js';
@@ -28,7 +27,7 @@ const STATUS = /** @type {Record<string, string>} */ ({
  */
 export class Results {
   #nest;
-  #subscriber;
+  #list;
   /** @type {Set<Queue<any>>} */
   #queues = new Set();
   /** @type {Set<(change: any) => void>} */
@@ -42,7 +41,7 @@ export class Results {
   /** @param {Nest} nest @param {FetchRequest} request */
   constructor(nest, request) {
     this.#nest = nest;
-    this.#subscriber = new Subscriber(this);
+    this.#list = new List(this);
     /** The request of `state`. */
     this.request = request;
     /** The newest state, frozen. Without rows, at revision 0, before the first. */
@@ -67,7 +66,7 @@ export class Results {
   async #begin(request) {
     try {
       const spec = await this.#nest.resolve(request);
-      if (this.status !== 'ended') this.#nest.run((m) => subscribeTo(m, this.#subscriber, spec));
+      if (this.status !== 'ended') this.#nest.run((m) => this.#list.open(m, spec));
     } catch (error) {
       this.end(error);
     }
@@ -128,7 +127,7 @@ export class Results {
     const [spec] = await Promise.all([this.#nest.resolve(request), this.#begun]);
     if (number !== this.#changeNumber) return false;
     if (this.status === 'ended') throw this.error ?? new NestError('CANCELLED', 'the list was closed');
-    return this.#nest.call((m, call) => change(m, this.#subscriber, spec, call));
+    return this.#nest.call((m, call) => this.#list.changeTo(m, spec, call));
   }
 
   /** Ends the subscription at the server and keeps the state, for a part of a page that nobody sees. */
@@ -143,7 +142,7 @@ export class Results {
 
   /** Ends the list. Loops over it end. */
   close() {
-    this.#nest.run((m) => unsubscribe(m, this.#subscriber));
+    this.#nest.run((m) => this.#list.close(m));
     this.end(null);
   }
 
@@ -157,7 +156,7 @@ export class Results {
   /** @param {string} reason @param {boolean} isPaused */
   #setPause(reason, isPaused) {
     if (this.status === 'ended') return;
-    this.#nest.run((m) => (isPaused ? pause : resume)(m, this.#subscriber, reason));
+    this.#nest.run((m) => (isPaused ? this.#list.pause(m, reason) : this.#list.resume(m, reason)));
   }
 
   /** The page has become hidden or visible. @param {boolean} isHidden */

@@ -19,14 +19,9 @@ export const unpacker = (unpack) => async (bytes, sizeMax) => {
   }
 };
 
-/** Unpacks by DecompressionStream; null where it does not know Zstandard. */
+/** Unpacks by DecompressionStream, which must know Zstandard. */
 export function streamUnpacker() {
   const Stream = /** @type {any} */ (globalThis).DecompressionStream;
-  try {
-    new Stream('zstd');
-  } catch {
-    return null;
-  }
   return unpacker(async (bytes, size) => {
     const stream = new Stream('zstd');
     const writer = stream.writable.getWriter();

@@ -6,13 +6,10 @@
 import { NestError } from '../wire/errors.js';
 import { Limits } from '../wire/limits.js';
 import { Writer } from '../wire/bytes.js';
-import { encode } from '../wire/messages.js';
 import { refused } from './frames.js';
 import { T } from './types.js';
 import { mayBeExecuted } from './table.js';
-import { atLeast } from './seen.js';
-import { abandonChange } from './changes.js';
-import { leaderError } from './leader.js';
+import { atLeast, leaderError } from './cluster.js';
 import { REQUESTS_WAITING_MAX } from './limits.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
@@ -79,7 +76,7 @@ export function submit(m, request) {
  * @param {any} error
  */
 export function fail(m, request, error) {
-  if (request.owner?.on === 'call') m.emit({ type: 'fail', call: request.owner.call, error });
+  if (request.owner?.call) m.emit({ type: 'fail', call: request.owner.call, error });
 }
 
 /**
@@ -125,7 +122,7 @@ export function abandon(m, call, isTimeout) {
   /** @type {any} */
   let error;
   if (!found) {
-    if (!abandonChange(m, call)) return;
+    if (![...m.followers].some((one) => one.abandon?.(call))) return;
     // A change that was sent may still take effect. It does not change data on the server.
     error = new NestError(code, 'abandoned before the list was changed');
   } else if (found.was === 'unsent') {
@@ -164,7 +161,7 @@ export function flush(m) {
       continue;
     }
     m.send(request.type, id, body);
-    if (request.kind === 'upload' && request.owner?.on === 'call') {
+    if (request.kind === 'upload' && request.owner?.call) {
       m.emit({ type: 'credit', call: request.owner.call, bytes: m.welcome.creditBytesInitial });
     }
   }
@@ -210,22 +207,6 @@ export function sendPart(m, call, type, body) {
 // MARK: The group of the connection
 
 /**
- * Handles GROUP.
- * @param {Machine} m
- * @param {number} id
- * @param {number} number
- */
-export function groupBegan(m, id, number) {
-  const request = m.table.inFlight.get(id)?.request;
-  if (!request) return;
-  m.finish(id, number);
-  if (request.type !== T.beginGroup) return;
-  // Without a caller, the request was abandoned: nobody would end the group.
-  if (request.owner === null) endGroup(m, null);
-  else m.group = number;
-}
-
-/**
  * Ends the group. If the connection that had it was lost, it has ended already: NOT_FOUND.
  * @param {Machine} m
  * @param {object | null} call null: the answer is not needed
@@ -233,32 +214,10 @@ export function groupBegan(m, id, number) {
 export function endGroup(m, call) {
   const was = m.group;
   m.group = null;
-  const owner = call && { on: 'call', call };
+  const owner = call && { call };
   /** @type {OutgoingRequest} */
   const request = { owner, kind: 'connection', type: T.endGroup, body: new Uint8Array(0), answer: T.done };
   if (was === 'lost') fail(m, request, new NestError('NOT_FOUND', GROUP_LOST));
   else if (call) submit(m, request);
   else m.table.submit(request);
-}
-
-// MARK: The undo state of the session
-
-/**
- * Begins or ends to follow the undo state. The next connection asks for it again.
- * @param {Machine} m
- * @param {boolean} follows
- */
-export function followUndoState(m, follows) {
-  if (m.followsUndoState === follows) return;
-  m.followsUndoState = follows;
-  if (m.phase === 'ready') requestUndoState(m, follows);
-}
-
-/**
- * @param {Machine} m
- * @param {boolean} follows
- */
-export function requestUndoState(m, follows) {
-  const owner = follows ? { on: 'undoState' } : null;
-  m.table.submit({ owner, kind: 'connection', type: T.getUndoState, body: encode('getUndoState', { follows }) });
 }

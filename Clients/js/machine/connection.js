@@ -4,14 +4,12 @@
  */
 
 import { NestError } from '../wire/errors.js';
-import { fail, lossError, MODEL_CHANGED, requestUndoState, unknownOutcome } from './calls.js';
-import { changesLost } from './changes.js';
-import { detachFeeds, endFeed, requestChanges } from './feeds.js';
-import { keepAlive } from './keepalive.js';
-import { learn } from './leader.js';
-import { note } from './seen.js';
-import { deliver, endSubscription, subscribe } from './subscriptions.js';
+import { encode } from '../wire/messages.js';
+import { fail, lossError, modelError, MODEL_CHANGED, unknownOutcome } from './calls.js';
+import { learn, note } from './cluster.js';
+import { PING_TIMEOUT_MS, QUEUE_BYTES_MAX } from './limits.js';
 import { mayBeExecuted } from './table.js';
+import { FEATURE_FRAMES, T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 
@@ -24,6 +22,7 @@ const UNNAMED_STORE = 'default';
  * @param {any} welcome
  */
 export function welcomed(m, welcome) {
+  if (m.phase !== 'handshaking') return m.violation('WELCOME in the middle of a connection');
   const { store } = m.options;
   const name = welcome.store ?? UNNAMED_STORE;
   if (store && store !== name) {
@@ -33,7 +32,7 @@ export function welcomed(m, welcome) {
   m.phase = 'ready';
   m.welcome = Object.freeze(welcome);
   m.decoder.limit = Math.max(welcome.frameBytesMax, m.decoder.limit);
-  m.decoder.compression = m.options.unpacks && !m.refusesPacked && (welcome.features & 16) !== 0;
+  m.decoder.compression = m.options.unpacks && !m.refusesPacked && (welcome.features & FEATURE_FRAMES) !== 0;
   note(m, welcome.revision);
   if (!m.hasBeenReady) m.route.beginRound(m.random);
   m.hasBeenReady = true;
@@ -49,10 +48,7 @@ export function welcomed(m, welcome) {
     fail(m, request, unknownOutcome('the connection was lost, and the store has another history now'));
   }
   if (last && last.modelHash !== welcome.modelHash) modelChanged(m);
-  // Subscriptions first: their differences grow with time, and the answers to other requests may be long.
-  for (const sub of m.subscriptions) if (!sub.isPaused) subscribe(m, sub);
-  for (const feed of m.feeds) requestChanges(m, feed);
-  if (m.followsUndoState) requestUndoState(m, true);
+  for (const one of m.followers) one.begin(m);
 }
 
 /**
@@ -60,21 +56,14 @@ export function welcomed(m, welcome) {
  * @param {Machine} m
  */
 function modelChanged(m) {
-  const isForeign = (/** @type {any} */ model) => model != null && model !== m.welcome.modelHash;
   const error = new NestError('SCHEMA_CHANGED', MODEL_CHANGED);
-  for (const entry of m.table.removeWaiting(({ request }) => isForeign(request.model))) {
+  for (const entry of m.table.removeWaiting(({ request }) => modelError(m, request.model) !== null)) {
     fail(m, entry.request, mayBeExecuted(entry) ? lossError(entry.request) : error);
   }
-  for (const sub of [...m.subscriptions]) if (isForeign(sub.spec.model)) endSubscription(m, sub, error);
-  for (const sub of m.subscriptions) {
-    for (const subscriber of sub.subscribers) {
-      const { waiting } = subscriber;
-      if (!waiting || !isForeign(waiting.spec.model)) continue;
-      subscriber.waiting = null;
-      if (waiting.call) m.emit({ type: 'fail', call: waiting.call, error });
-    }
+  for (const one of [...m.followers]) {
+    if (modelError(m, one.model)) one.end(m, error);
+    else one.modelChanged?.(m, error);
   }
-  for (const feed of [...m.feeds]) if (isForeign(feed.model)) endFeed(m, feed, error);
 }
 
 /**
@@ -188,23 +177,75 @@ export function connectionLost(m, reason, isEnd) {
   for (const call of m.pings) m.emit({ type: 'fail', call, error: isEnd ? reason : lossError({ kind: 'read' }) });
   m.pings = [];
   if (typeof m.group === 'number') m.group = 'lost';
-  m.views.clear();
-  m.retries = [];
-  m.late = [];
   m.own = [];
   m.authors = [];
-  if (isEnd) {
-    for (const sub of [...m.subscriptions]) endSubscription(m, sub, reason);
-    for (const feed of [...m.feeds]) endFeed(m, feed, reason);
-    if (m.followsUndoState) m.emit({ type: 'undoStateEnd', error: reason });
-    m.followsUndoState = false;
-    return;
+  for (const one of [...m.followers]) {
+    if (isEnd) one.end(m, reason);
+    else one.lost(m, reason.message);
   }
-  changesLost(m);
-  for (const sub of m.subscriptions) {
-    sub.phase = 'detached';
-    sub.assembler = null;
-    if (!sub.isPaused && !sub.origin) deliver(m, sub.subscribers, { type: 'disconnected', reason: reason.message });
+  m.views.clear();
+}
+
+// MARK: Signs of life
+
+/** What a PING contains: that of the client itself, and that of a caller. */
+const OWN_PAYLOAD = '0000000000000000';
+const CALL_PAYLOAD = '0000000000000001';
+/** The shortest silence after which the client asks, whatever the server names. */
+const INTERVAL_MS_MIN = 100;
+
+/**
+ * Begins to watch a connection.
+ * @param {Machine} m
+ */
+function keepAlive(m) {
+  m.lastReceived = m.now;
+  m.pingedAt = null;
+  m.timers.set('keepAlive', m.now + intervalOf(m));
+}
+
+/** @param {Machine} m */
+const intervalOf = (m) => Math.max(m.welcome.pingIntervalMilliseconds, INTERVAL_MS_MIN);
+
+/**
+ * Sends PING after a silence, and gives the connection up after another.
+ * @param {Machine} m
+ */
+export function checkKeepAlive(m) {
+  const interval = intervalOf(m);
+  // Silence proves nothing while the client does not read.
+  if (m.queued >= QUEUE_BYTES_MAX || m.packed) {
+    m.lastReceived = m.now;
+    m.pingedAt = null;
   }
-  detachFeeds(m, reason.message);
+  if (m.pingedAt !== null && m.now - m.pingedAt >= PING_TIMEOUT_MS) {
+    return m.closeConnection('the server does not respond');
+  }
+  if (m.pingedAt === null && m.now - m.lastReceived >= interval) {
+    m.pingedAt = m.now;
+    m.send(T.ping, 0, encode('ping', { payload: OWN_PAYLOAD }));
+  }
+  const due = m.pingedAt === null ? m.lastReceived + interval : m.pingedAt + PING_TIMEOUT_MS;
+  m.timers.set('keepAlive', Math.max(due, m.now + 1));
+}
+
+/**
+ * @param {Machine} m
+ * @param {object} call the next PONG is its answer; without a connection it fails
+ */
+export function ping(m, call) {
+  if (m.phase !== 'ready') {
+    return m.emit({ type: 'fail', call, error: m.error ?? new NestError('CONNECTION_LOST', 'there is no connection') });
+  }
+  m.pings.push(call);
+  m.send(T.ping, 0, encode('ping', { payload: CALL_PAYLOAD }));
+}
+
+/**
+ * @param {Machine} m
+ * @param {string} payload
+ */
+export function ponged(m, payload) {
+  const call = payload === CALL_PAYLOAD ? m.pings.shift() : undefined;
+  if (call) m.emit({ type: 'answer', call, reply: null });
 }

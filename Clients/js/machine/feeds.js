@@ -1,14 +1,14 @@
 /**
- * Subscriptions to all changes, each with its own cursor in the journal.
- *
- *     detached ──connected──▶ subscribing ──SUBSCRIBED──▶ live ──connection lost, or paused──▶ detached
+ * What is followed besides lists: all changes, each feed with its own cursor in the journal; and the undo state. Only
+ * programs that follow them load this module.
  * @module
  */
 
-import { encode } from '../wire/messages.js';
+import { NestError } from '../wire/errors.js';
+import { decode, encode } from '../wire/messages.js';
 import { modelError } from './calls.js';
-import { note } from './seen.js';
-import { sendUnsubscribe } from './subscriptions.js';
+import { note } from './cluster.js';
+import { leave } from './lists.js';
 import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
@@ -24,156 +24,194 @@ export class Feed {
     this.to = to;
     this.entities = entities;
     this.model = model;
-    /** @type {'detached' | 'subscribing' | 'live'} */
-    this.phase = 'detached';
-    this.view = 0;
     /** The receiver has everything up to here; null until the server has named the start. */
     this.head = since && { history: since.history, revision: since.revision };
     /** The cursor in the change set after the head, from its last part; 0 between change sets. */
     this.place = since?.place ?? 0;
+    this.view = 0;
+    /** @type {any} */
+    this.pending = null;
     this.hasBegun = false;
     this.isPaused = false;
   }
-}
 
-/**
- * @param {Machine} m
- * @param {Feed} feed
- * @param {{ type: string, [name: string]: any }} change
- * @param {number} [bytes]
- */
-const deliver = (m, feed, change, bytes = 0) => m.emit({ type: 'change', to: feed.to, change, bytes });
+  /** @param {Machine} m */
+  open(m) {
+    const error = m.error ?? modelError(m, this.model);
+    if (error) return this.end(m, error);
+    m.followers.add(this);
+    this.begin(m);
+  }
 
-/**
- * @param {Machine} m
- * @param {Feed} feed
- */
-export function followChanges(m, feed) {
-  const error = m.error ?? modelError(m, feed.model);
-  if (error) return m.emit({ type: 'end', to: feed.to, error });
-  m.feeds.add(feed);
-  if (m.phase === 'ready') requestChanges(m, feed);
-}
+  /** Subscribes from the cursor, if there is a connection. @param {Machine} m */
+  begin(m) {
+    if (m.phase !== 'ready' || this.isPaused || this.view || this.pending) return;
+    const { head, place, entities, model } = this;
+    const since = head && { historyID: head.history, revision: head.revision, place };
+    const body = encode('subscribeChanges', { since, entities });
+    this.pending = { owner: this, kind: 'connection', type: T.subscribeChanges, body, answer: T.subscribed, model };
+    m.table.submit(this.pending);
+  }
 
-/**
- * Ends a feed, without an event.
- * @param {Machine} m
- * @param {Feed} feed
- */
-export function unfollowChanges(m, feed) {
-  if (m.feeds.delete(feed)) leaveView(m, feed);
-}
+  /** @param {Machine} m @param {any} answer @param {any} request */
+  answered(m, { view, first, revision }, request) {
+    if (request !== this.pending) return leave(m, view);
+    this.pending = null;
+    if (first !== 'current') return m.violation('a subscription to changes cannot begin with a state');
+    this.view = view;
+    m.views.set(view, this);
+    this.head ??= { history: m.welcome.historyID, revision };
+    const type = this.hasBegun ? 'resumed' : 'following';
+    this.hasBegun = true;
+    this.emit(m, { type, at: this.at });
+  }
 
-/** @param {Machine} m @param {Feed} feed */
-function leaveView(m, feed) {
-  if (feed.phase === 'live') {
-    m.views.delete(feed.view);
-    sendUnsubscribe(m, feed.view);
-    feed.phase = 'detached';
+  /** @param {Machine} m @param {any} error @param {any} request */
+  refused(m, error, request) {
+    if (request === this.pending) this.end(m, error);
+  }
+
+  /** Whether it may wait for a node that lags: a revision that was never seen may never come. @param {Machine} m */
+  mayWait(m) {
+    const { head } = this;
+    return head !== null && head.history === m.seen?.history && head.revision <= m.seen.revision;
+  }
+
+  /** @param {Machine} m @param {{ type: number, body: Uint8Array }} frame */
+  frame(m, { type, body }) {
+    if (type === T.subscriptionEnd) {
+      const { code, message } = decode('subscriptionEnd', body);
+      return this.end(m, new NestError(code, message));
+    }
+    if (type !== T.changeSet) return;
+    const part = decode('changeSet', body);
+    const head = /** @type {any} */ (this.head);
+    if (part.revision <= head.revision) {
+      return m.violation(`a change set of revision ${part.revision} after revision ${head.revision}`);
+    }
+    note(m, part.revision);
+    // Inside a change set, the head is the revision before it, whatever revisions the feed has skipped since the last.
+    head.revision = part.place === 0 ? part.revision : part.revision - 1;
+    this.place = part.place;
+    this.emit(m, { type: 'changes', ...part, at: this.at }, body.length);
+  }
+
+  /** The server has sent all changes up to this revision. @param {Machine} m @param {number} revision */
+  progress(m, revision) {
+    const head = /** @type {any} */ (this.head);
+    if (head.revision >= revision) return;
+    head.revision = revision;
+    this.place = 0;
+    this.emit(m, { type: 'progress', revision, at: this.at });
+  }
+
+  /** Where another feed would continue. */
+  get at() {
+    return Object.freeze({ .../** @type {any} */ (this.head), place: this.place });
+  }
+
+  /**
+   * Pauses or resumes a feed whose consumer is slow. Other feeds go on.
+   * @param {Machine} m
+   * @param {boolean} isPaused
+   */
+  pause(m, isPaused) {
+    if (this.isPaused === isPaused || !m.followers.has(this)) return;
+    this.isPaused = isPaused;
+    if (isPaused) this.detach(m, true);
+    else this.begin(m);
+  }
+
+  /** @param {Machine} m @param {boolean} leaves whether the server must know */
+  detach(m, leaves) {
+    this.pending = null;
+    if (this.view === 0) return;
+    if (leaves) leave(m, this.view);
+    m.views.delete(this.view);
+    this.view = 0;
+  }
+
+  /** Ends the feed, without an event. @param {Machine} m */
+  close(m) {
+    if (m.followers.delete(this)) this.detach(m, true);
+  }
+
+  /** @param {Machine} m @param {string} reason */
+  lost(m, reason) {
+    const wasLive = this.view !== 0;
+    this.detach(m, false);
+    if (wasLive) this.emit(m, { type: 'disconnected', reason });
+  }
+
+  /** @param {Machine} m @param {any} error */
+  end(m, error) {
+    m.followers.delete(this);
+    this.detach(m, false);
+    m.emit({ type: 'end', to: this.to, error });
+  }
+
+  /** @param {Machine} m @param {{ type: string, [name: string]: any }} change @param {number} [bytes] */
+  emit(m, change, bytes = 0) {
+    m.emit({ type: 'change', to: this.to, change, bytes });
   }
 }
 
-/**
- * Pauses or resumes a feed whose consumer is slow. Other feeds go on.
- * @param {Machine} m
- * @param {Feed} feed
- * @param {boolean} isPaused
- */
-export function pauseFeed(m, feed, isPaused) {
-  if (feed.isPaused === isPaused || !m.feeds.has(feed)) return;
-  feed.isPaused = isPaused;
-  if (isPaused) leaveView(m, feed);
-  else if (feed.phase === 'detached' && m.phase === 'ready') requestChanges(m, feed);
-}
-
-/**
- * Queues SUBSCRIBE_CHANGES, from the cursor of the feed.
- * @param {Machine} m
- * @param {Feed} feed
- */
-export function requestChanges(m, feed) {
-  if (feed.isPaused) return;
-  feed.phase = 'subscribing';
-  const { head, place, entities, model } = feed;
-  const since = head && { historyID: head.history, revision: head.revision, place };
-  const body = encode('subscribeChanges', { since, entities });
-  m.table.submit({ owner: { on: 'feed', feed }, kind: 'connection', type: T.subscribeChanges, body, model });
-}
-
-/**
- * Handles SUBSCRIBED.
- * @param {Machine} m
- * @param {any} subscribed
- * @param {Feed} feed
- */
-export function feedSubscribed(m, { view, first, revision }, feed) {
-  if (first !== 'current') return m.violation('a subscription to changes cannot begin with a state');
-  if (!m.feeds.has(feed) || feed.isPaused) {
-    feed.phase = 'detached';
-    return sendUnsubscribe(m, view);
+/** Follows the undo state of the session, across connections. */
+export class UndoFollower {
+  /** @param {any} to the receiver of the events */
+  constructor(to) {
+    this.to = to;
+    this.model = null;
+    this.head = null;
   }
-  feed.phase = 'live';
-  feed.view = view;
-  m.views.set(view, feed);
-  feed.head ??= { history: m.welcome.historyID, revision };
-  const type = feed.hasBegun ? 'resumed' : 'following';
-  feed.hasBegun = true;
-  deliver(m, feed, { type, at: { ...feed.head, place: feed.place } });
-}
 
-/**
- * Handles CHANGE_SET.
- * @param {Machine} m
- * @param {Feed} feed
- * @param {any} part
- * @param {number} bytes
- */
-export function changeSetArrived(m, feed, part, bytes) {
-  const head = /** @type {{history: string, revision: number}} */ (feed.head);
-  if (part.revision <= head.revision) {
-    return m.violation(`a change set of revision ${part.revision} after revision ${head.revision}`);
+  /** @param {Machine} m */
+  open(m) {
+    if (m.error) return this.end(m, m.error);
+    m.followers.add(this);
+    this.begin(m);
   }
-  note(m, part.revision);
-  // Inside a change set, the head is the revision before it, whatever revisions the feed has skipped since the last.
-  head.revision = part.place === 0 ? part.revision : part.revision - 1;
-  feed.place = part.place;
-  deliver(m, feed, { type: 'changes', ...part, at: { ...head, place: part.place } }, bytes);
-}
 
-/**
- * Handles PROGRESS: the server has sent all changes up to this revision.
- * @param {Machine} m
- * @param {number} revision
- */
-export function changesReached(m, revision) {
-  for (const feed of m.feeds) {
-    if (feed.phase !== 'live' || !feed.head || feed.head.revision >= revision) continue;
-    feed.head.revision = revision;
-    feed.place = 0;
-    deliver(m, feed, { type: 'progress', revision, at: { ...feed.head, place: 0 } });
+  /** @param {Machine} m */
+  begin(m) {
+    if (m.phase === 'ready') this.request(m, this, true);
   }
-}
 
-/**
- * Handles the loss of the connection.
- * @param {Machine} m
- * @param {string} reason
- */
-export function detachFeeds(m, reason) {
-  for (const feed of m.feeds) {
-    const wasLive = feed.phase === 'live';
-    feed.phase = 'detached';
-    if (wasLive) deliver(m, feed, { type: 'disconnected', reason });
+  /** @param {Machine} m @param {any} owner @param {boolean} follows */
+  request(m, owner, follows) {
+    const body = encode('getUndoState', { follows });
+    m.table.submit({ owner, kind: 'connection', type: T.getUndoState, body, answer: T.undoState });
   }
-}
 
-/**
- * @param {Machine} m
- * @param {Feed} feed
- * @param {any} error
- */
-export function endFeed(m, feed, error) {
-  if (!m.feeds.delete(feed)) return;
-  if (m.views.get(feed.view) === feed) m.views.delete(feed.view);
-  m.emit({ type: 'end', to: feed.to, error });
+  /** @param {Machine} m @param {any} state */
+  answered(m, state) {
+    if (m.followers.has(this)) m.emit({ type: 'change', to: this.to, change: { type: 'undoState', state } });
+  }
+
+  /** A push. @param {Machine} m @param {any} state */
+  undoState(m, state) {
+    this.answered(m, state);
+  }
+
+  /** @param {Machine} m @param {any} error */
+  refused(m, error) {
+    if (m.followers.has(this)) this.end(m, error);
+  }
+
+  mayWait() {
+    return false;
+  }
+
+  lost() {}
+
+  /** Ends it, without an event. @param {Machine} m */
+  close(m) {
+    if (m.followers.delete(this) && m.phase === 'ready') this.request(m, null, false);
+  }
+
+  /** @param {Machine} m @param {any} error */
+  end(m, error) {
+    m.followers.delete(this);
+    m.emit({ type: 'end', to: this.to, error });
+  }
 }

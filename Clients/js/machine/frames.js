@@ -5,19 +5,13 @@
 
 import { Reader } from '../wire/bytes.js';
 import { NestError } from '../wire/errors.js';
-import { decode, encode, errorOf, messageNames } from '../wire/messages.js';
 import { Limits } from '../wire/limits.js';
-import { fail, groupBegan, refusal } from './calls.js';
-import { candidateRefused, changed, changeRefused } from './changes.js';
-import { changesReached, changeSetArrived, endFeed, Feed, feedSubscribed } from './feeds.js';
-import { ponged } from './keepalive.js';
-import { refusedByNode } from './leader.js';
-import { noteAuthors, noteOwn } from './own.js';
-import { isInTime, note, refusedAsLate, waitForRevision } from './seen.js';
-import { assemble, finish } from './states.js';
-import { endSubscription, subscribed, subscribeNext } from './subscriptions.js';
-import { diffed, progressed, snapshotPart, totalled } from './views.js';
+import { decode, encode, errorOf, messageNames } from '../wire/messages.js';
+import { endGroup, fail, refusal } from './calls.js';
+import { isInTime, note, refusedAsLate, refusedByNode, waitForRevision } from './cluster.js';
+import { ponged, welcomed } from './connection.js';
 import { STREAM_ENDS, STREAMED, T } from './types.js';
+import { assemble, remember } from './views.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 /** @typedef {{ type: number, flags: number, id: number, body: Uint8Array }} Frame */
@@ -41,55 +35,36 @@ export function dispatch(m, frame) {
   }
   const hasMore = (frame.flags & MORE) !== 0;
   switch (type) {
-    case T.welcome: return m.welcomed(decode('welcome', body));
+    case T.welcome: return welcomed(m, decode('welcome', body));
     case T.error: return errorArrived(m, errorOf(decode('error', body)), id);
     case T.goAway: return goAway(m, decode('goAway', body));
     case T.ping: return m.send(T.pong, 0, encode('pong', decode('ping', body)));
     case T.pong: return ponged(m, decode('pong', body).payload);
-    case T.receipt: return receiptArrived(m, decode('receipt', body), id);
-    case T.group: return groupBegan(m, id, decode('group', body).number);
-    case T.undoState: return undoStateArrived(m, decode('undoState', body), id);
-    case T.own: return noteOwn(m, decode('own', body).revisions);
-    case T.authors: return noteAuthors(m, decode('authors', body).authors);
-    case T.subscribed: return subscribedArrived(m, decode('subscribed', body), id);
-    case T.progress: return progressArrived(m, decode('progress', body).revision);
+    case T.own:
+      return remember(m, 'own', decode('own', body).revisions.map((/** @type {number} */ revision) => ({ revision })));
+    case T.authors: return remember(m, 'authors', decode('authors', body).authors);
+    case T.progress: {
+      const { revision } = decode('progress', body);
+      note(m, revision);
+      for (const view of m.views.values()) view.progress(m, revision);
+      return;
+    }
     case T.snapshot: case T.snapshotSections: case T.snapshotRows:
-      return id < Limits.viewIDMin ? fetched(m, frame, hasMore) : viewFrame(m, frame, hasMore);
-    case T.diff: case T.totals: case T.changeSet: case T.subscriptionEnd: return viewFrame(m, frame, hasMore);
+      if (id < Limits.viewIDMin) return fetched(m, frame, hasMore);
+      break;
     case T.credit: {
       const call = m.table.inFlight.get(id)?.request.owner?.call;
       if (call) m.emit({ type: 'credit', call, bytes: decode('credit', body).bytes });
       return;
     }
-    default: return answerArrived(m, frame);
+    case T.undoState:
+      if (id !== 0) break;
+      for (const one of m.followers) one.undoState?.(m, decode('undoState', body));
+      return;
   }
-}
-
-/**
- * Handles the frames of a view. Those of a view that the client has left are ignored.
- * @param {Machine} m
- * @param {Frame} frame
- * @param {boolean} hasMore
- */
-function viewFrame(m, frame, hasMore) {
-  const of = m.views.get(frame.id);
-  if (!of) return;
-  const { type, body } = frame;
-  if (type === T.subscriptionEnd) {
-    const { code, message } = decode('subscriptionEnd', body);
-    const error = new NestError(code, message);
-    if (of instanceof Feed) endFeed(m, of, error);
-    else endSubscription(m, of, error);
-  } else if (of instanceof Feed) {
-    if (type === T.changeSet) changeSetArrived(m, of, decode('changeSet', body), body.length);
-  } else if (type === T.diff) {
-    const context = { width: of.projection.length, hasWindow: of.spec.windowed };
-    diffed(m, of, decode('diff', body, context), body.length);
-  } else if (type === T.totals) {
-    totalled(m, of, decode('totals', body));
-  } else if (type !== T.changeSet) {
-    snapshotPart(m, of, frame, hasMore);
-  }
+  // Frames of a view that the client has left are ignored.
+  if (id >= Limits.viewIDMin) m.views.get(id)?.frame(m, frame, hasMore);
+  else answerArrived(m, frame);
 }
 
 /**
@@ -111,7 +86,13 @@ function fetched(m, frame, hasMore) {
   }
   if (hasMore) return;
   if (owner === null) return m.finish(frame.id, null);
-  const state = finish(entry.assembler, true);
+  let state;
+  try {
+    state = entry.assembler.finish();
+  } catch (error) {
+    m.table.finish(frame.id);
+    return fail(m, entry.request, error);
+  }
   note(m, state.revision);
   isInTime(m);
   m.finish(frame.id, state);
@@ -124,16 +105,26 @@ function answerArrived(m, frame) {
   const request = m.table.inFlight.get(id)?.request;
   if (STREAMED.has(type)) {
     if (type === T.subtreeStart) note(m, new Reader(body).varint());
-    if (request?.owner?.on === 'call') m.emit({ type: 'part', call: request.owner.call, part: type, body });
+    if (request?.owner?.call) m.emit({ type: 'part', call: request.owner.call, part: type, body });
     if (STREAM_ENDS.has(type)) m.finish(id, { type, body });
     return;
   }
   // A type that nobody knows, below 80, must not be skipped.
   if (!request) return name ? undefined : m.violation(`an unknown message ${type.toString(16)}`);
-  if (request.owner !== null && request.answer !== type) return unexpected(m, frame);
-  // Only what somebody waits for is decoded.
-  const isWanted = request.owner !== null && name !== undefined && !request.isRaw;
-  m.finish(id, isWanted ? decode(/** @type {string} */ (name), body) : { type, body });
+  const { owner } = request;
+  if (owner !== null && request.answer !== type) return unexpected(m, frame);
+  // Only what somebody waits for is decoded, and what changes the connection.
+  const isRaw = !name || request.isRaw || (owner === null && type !== T.receipt);
+  const reply = isRaw ? { type, body } : decode(name, body);
+  if (type === T.receipt) {
+    note(m, reply.revision);
+    if (reply.isChanged && !reply.isReplayed) remember(m, 'own', [{ revision: reply.revision }]);
+  } else if (type === T.subscribed) isInTime(m);
+  m.finish(id, type === T.group && owner ? reply.number : reply);
+  if (request.type !== T.beginGroup) return;
+  // Without a caller, the request was abandoned: nobody would end the group.
+  if (owner) m.group = reply.number;
+  else endGroup(m, null);
 }
 
 /** @param {Machine} m @param {Frame} frame */
@@ -141,39 +132,6 @@ function unexpected(m, { type, id }) {
   const entry = m.table.finish(id);
   const text = `the server answered with a message ${type.toString(16)}, which is not an answer to the request`;
   if (entry) fail(m, entry.request, new NestError('PROTOCOL', text));
-}
-
-/** @param {Machine} m @param {any} receipt @param {number} id */
-function receiptArrived(m, receipt, id) {
-  note(m, receipt.revision);
-  if (receipt.isChanged && !receipt.isReplayed) noteOwn(m, [receipt.revision]);
-  m.finish(id, receipt);
-}
-
-/** @param {Machine} m @param {any} state @param {number} id */
-function undoStateArrived(m, state, id) {
-  if (m.followsUndoState) m.emit({ type: 'undoState', state });
-  if (id !== 0) m.finish(id, state);
-}
-
-/** @param {Machine} m @param {any} answer @param {number} id */
-function subscribedArrived(m, answer, id) {
-  const entry = m.table.finish(id);
-  if (!entry) return;
-  isInTime(m);
-  if (answer.first === 'current') note(m, answer.revision);
-  const { owner } = entry.request;
-  if (owner?.on === 'change') changed(m, answer, owner.sub, owner.view);
-  else if (owner?.on === 'subscription') subscribed(m, answer, owner.sub);
-  else if (owner?.on === 'feed') feedSubscribed(m, answer, owner.feed);
-  subscribeNext(m);
-}
-
-/** @param {Machine} m @param {number} revision */
-function progressArrived(m, revision) {
-  note(m, revision);
-  progressed(m, revision);
-  changesReached(m, revision);
 }
 
 /**
@@ -215,15 +173,8 @@ export function refused(m, id, error) {
  */
 function routeError(m, entry, error) {
   const { owner } = entry.request;
-  if (owner?.on === 'call') fail(m, entry.request, refusal(entry, error));
-  else if (owner?.on === 'change') changeRefused(m, error, owner.sub, owner.view);
-  else if (owner?.on === 'feed') endFeed(m, owner.feed, error);
-  else if (owner?.on === 'undoState') m.emit({ type: 'undoStateEnd', error });
-  else if (owner?.on === 'subscription') {
-    if (owner.sub.origin) candidateRefused(m, error, owner.sub);
-    else endSubscription(m, owner.sub, error);
-  }
-  subscribeNext(m);
+  if (owner?.call) fail(m, entry.request, refusal(entry, error));
+  else owner?.refused(m, error, entry.request);
 }
 
 /**

@@ -13,21 +13,16 @@
  */
 
 import { NestError } from '../wire/errors.js';
-import { encodeFrame, FrameDecoder, COMPRESSED, preface, readPreface } from '../wire/frames.js';
-import { encode, typeOf } from '../wire/messages.js';
-import { Backoff, Random } from './backoff.js';
-import { answered, searchPauseEnded } from './leader.js';
+import { COMPRESSED, encodeFrame, FrameDecoder, preface, readPreface } from '../wire/frames.js';
+import { encode } from '../wire/messages.js';
 import { fail, flush, lossError } from './calls.js';
-import {
-  CONNECT_TIMEOUT_MS, LEADER_PAUSE_MS_MAX, QUEUE_BYTES_HARD_MAX, QUEUE_BYTES_MAX,
-} from './limits.js';
-import { connectionLost, ended, welcomed } from './connection.js';
+import { answered, searchPauseEnded } from './cluster.js';
+import { checkKeepAlive, connectionLost, ended } from './connection.js';
 import { dispatch } from './frames.js';
-import { Route } from './route.js';
-import { checkKeepAlive } from './keepalive.js';
-import { subscribePauseEnded } from './seen.js';
+import { CONNECT_TIMEOUT_MS, LEADER_PAUSE_MS_MAX, QUEUE_BYTES_HARD_MAX, QUEUE_BYTES_MAX } from './limits.js';
+import { Backoff, Random, Route } from './route.js';
 import { RequestTable } from './table.js';
-import { FEATURE_CHUNKS, FEATURE_FRAMES, FEATURES } from './types.js';
+import { FEATURE_CHUNKS, FEATURE_FRAMES, FEATURES, T } from './types.js';
 
 /** @typedef {import('./table.js').OutgoingRequest} OutgoingRequest */
 
@@ -79,17 +74,16 @@ export class Machine {
     /** WELCOME of the current or last connection. @type {any} */
     this.welcome = null;
     this.table = new RequestTable();
-    /** @type {Set<import('./subscriptions.js').Subscription>} */
-    this.subscriptions = new Set();
-    /** @type {Set<import('./feeds.js').Feed>} */
-    this.feeds = new Set();
-    /** The subscription or feed of each view. @type {Map<number, any>} */
+    /**
+     * Lists and feeds: what begins on each connection (`begin`), gets answers and refusals (`answered`, `refused`), and
+     * ends with a `model`.
+     * @type {Set<any>}
+     */
+    this.followers = new Set();
+    /** What the frames of each view go to. @type {Map<number, any>} */
     this.views = new Map();
-    /** Subscriptions that subscribe again, one after the other. @type {import('./subscriptions.js').Subscription[]} */
-    this.retries = [];
     /** The number of the connection's open group; `lost` when the connection was lost with it. @type {any} */
     this.group = null;
-    this.followsUndoState = false;
     /** The newest point that the client knows of. @type {{ history: string, revision: number } | null} */
     this.seen = null;
     /** @type {{ revision: number }[]} */
@@ -102,9 +96,8 @@ export class Machine {
     this.leaderFault = null;
     /** The address to connect to as soon as the connection is closed. @type {string | null} */
     this.moving = null;
+    /** The nodes that were left because they had not reached a revision, since the last answer to a read. */
     this.lateNodes = 0;
-    /** Subscriptions and feeds that this node has not reached the revision for. @type {any[]} */
-    this.late = [];
     this.latePauses = new Backoff(LEADER_PAUSE_MS_MAX);
     /** The failed attempts since a server was ready, of this round. @type {any[]} */
     this.faults = [];
@@ -179,7 +172,7 @@ export class Machine {
     const { clientName, session, token, user, unpacks } = this.options;
     const packed = unpacks ? FEATURE_CHUNKS | (this.refusesPacked ? 0 : FEATURE_FRAMES) : 0;
     this.output.send.push(preface());
-    this.send(typeOf('hello'), 0, encode('hello', { clientName, features: FEATURES | packed, session, token, user }));
+    this.send(T.hello, 0, encode('hello', { clientName, features: FEATURES | packed, session, token, user }));
   }
 
   /**
@@ -244,7 +237,7 @@ export class Machine {
         this.closeConnection(`${this.route.current} does not answer`, 'UNREACHABLE');
       } else if (name === 'keepAlive') checkKeepAlive(this);
       else if (name === 'search') searchPauseEnded(this);
-      else subscribePauseEnded(this);
+      else for (const one of this.followers) one.begin(this);
     }
   }
 
@@ -316,13 +309,9 @@ export class Machine {
     const entry = this.table.finish(id);
     if (!entry) return;
     answered(this, entry);
-    if (entry.request.owner?.on === 'call') this.emit({ type: 'answer', call: entry.request.owner.call, reply });
-  }
-
-  /** @param {any} welcome */
-  welcomed(welcome) {
-    if (this.phase !== 'handshaking') return this.violation('WELCOME in the middle of a connection');
-    welcomed(this, welcome);
+    const { owner } = entry.request;
+    if (owner?.call) this.emit({ type: 'answer', call: owner.call, reply });
+    else owner?.answered(this, reply, entry.request);
   }
 
   /** @param {Uint8Array} bytes @returns {Uint8Array | null} what follows the preface */

@@ -22,9 +22,9 @@ import { REQUESTS_WAITING_MAX } from './limits.js';
  */
 
 /**
- * A request. `owner` receives the answer; null if nobody waits for it any more.
+ * A request.
  * @typedef {object} OutgoingRequest
- * @property {{ on: string, [name: string]: any } | null} owner `on`: call, subscription, change, feed, undoState
+ * @property {any} owner has `call`, or `answered` and `refused`; null: nobody waits for the answer
  * @property {Kind} kind
  * @property {number} type the number of the message
  * @property {Uint8Array} body
@@ -34,6 +34,7 @@ import { REQUESTS_WAITING_MAX } from './limits.js';
  * @property {any} [atLeast] the least revision, or `newest`: it is written before the body when the request is sent
  * @property {number[]} [projection] of the rows in the answer, if it has rows
  * @property {number} [group] the group that it is part of: it is not sent again outside the group
+ * @property {any} [view] of a list whose request changes
  * @property {boolean} [isEnded] whether the end of an upload was sent
  */
 
@@ -133,14 +134,14 @@ export class RequestTable {
   /** Whether a caller's request in flight would fail with the connection, although it could be answered. */
   get needsConnection() {
     return [...this.inFlight.values()].some(({ request }) => {
-      if (request.owner?.on !== 'call' || request.kind === 'read') return false;
+      if (!request.owner?.call || request.kind === 'read') return false;
       return request.kind !== 'write' || request.group !== undefined;
     });
   }
 
   /** Whether a caller waits for an answer: it may take changes only after that. */
   get isAnswerDue() {
-    return [...this.inFlight.values()].some(({ request }) => request.owner?.on === 'call');
+    return [...this.inFlight.values()].some(({ request }) => Boolean(request.owner?.call));
   }
 
   /** Begins the time anew for which requests have been refused: their connection was lost. */

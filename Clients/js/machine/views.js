@@ -1,110 +1,200 @@
 /**
- * The frames of a view: how they change the state of its subscription. The rule of protocol.md, section 10: for each
- * view, the client keeps the revision at which its state is exact.
+ * Views: what the frames of one view id lead to. The lists of a view share its frames and its state. For each view the
+ * client keeps the revision at which the state is exact (protocol.md, section 10, "The rule").
  * @module
  */
 
-import { DiffMismatch } from '../wire/results.js';
-import { settle } from './changes.js';
-import { ownChanges } from './own.js';
-import { isInTime, note } from './seen.js';
-import { apply, assemble, finish, withAnchor } from './states.js';
-import { deliverState, reset, restart } from './subscriptions.js';
+import { NestError } from '../wire/errors.js';
+import { decode } from '../wire/messages.js';
+import { applyDiff, DiffMismatch, SnapshotAssembler } from '../wire/results.js';
+import { isInTime, note } from './cluster.js';
+import { DIGEST_EVERY, DIGEST_ROWS_ALWAYS, DIGEST_ROWS_MAX, OWN_REVISIONS_MAX } from './limits.js';
 import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
-/** @typedef {import('./subscriptions.js').Subscription} Subscription */
+/** @typedef {{ history: string, revision: number }} Point */
 
 /**
- * Handles SNAPSHOT, SNAPSHOT_SECTIONS and SNAPSHOT_ROWS of a view.
- * @param {Machine} m
- * @param {Subscription} sub
+ * Adds a frame of a snapshot.
+ * @param {any} assembler null for the head
  * @param {{ type: number, body: Uint8Array }} frame
- * @param {boolean} hasMore
+ * @param {number[]} projection
+ * @returns {any} the assembler
  */
-export function snapshotPart(m, sub, frame, hasMore) {
-  if (frame.type === T.snapshot) {
-    if (sub.head) {
-      sub.drop();
-      reset(m, sub.subscribers, 'server', 'the server sends a snapshot');
+export function assemble(assembler, { type, body }, projection) {
+  if (type === T.snapshot) return new SnapshotAssembler(decode('snapshot', body), projection);
+  if (type === T.snapshotSections) assembler.addSections(decode('snapshotSections', body).sections);
+  else assembler.addRows(decode('snapshotRows', body, { width: projection.length }).rows);
+  return assembler;
+}
+
+export class View {
+  /** @param {number} id @param {number[]} projection @param {boolean} windowed */
+  constructor(id, projection, windowed) {
+    this.id = id;
+    this.projection = projection;
+    this.windowed = windowed;
+    /** The point at which `state` is exact; null without a state. @type {Point | null} */
+    this.head = null;
+    /** @type {any} */
+    this.state = null;
+    /** @type {any} of a snapshot that arrives */
+    this.assembler = null;
+    /** Whether it is new, and the difference from the state of the old request has not arrived. */
+    this.awaits = false;
+    /** Whether a difference follows, so that the state is one of the past. */
+    this.isStale = false;
+    /** Whether its state was found to be wrong. */
+    this.isBroken = false;
+    /** Diffs since the last comparison of the digest. */
+    this.unchecked = 0;
+    /** @type {Set<import('./lists.js').List>} */
+    this.lists = new Set();
+  }
+
+  /** Whether it has a state that its lists may show. */
+  get isReady() {
+    return this.head !== null && this.assembler === null && !this.awaits;
+  }
+
+  /**
+   * @param {Machine} m
+   * @param {{ type: number, body: Uint8Array }} frame
+   * @param {boolean} hasMore
+   */
+  frame(m, frame, hasMore) {
+    const { body } = frame;
+    switch (frame.type) {
+      case T.diff: {
+        const context = { width: this.projection.length, hasWindow: this.windowed };
+        return this.diffed(m, decode('diff', body, context), body.length);
+      }
+      case T.totals: return this.totalled(m, decode('totals', body));
+      case T.subscriptionEnd: {
+        const { code, message } = decode('subscriptionEnd', body);
+        for (const list of [...this.lists]) list.end(m, new NestError(code, message));
+        return;
+      }
+      case T.changeSet: return;
+      default: this.snapshot(m, frame, hasMore);
     }
-    sub.awaitsDifference = false;
-    sub.assembler = null;
-  } else if (!sub.assembler) {
-    return;
   }
-  sub.assembler = assemble(sub.assembler, frame, sub.projection);
-  if (hasMore) return;
-  const { assembler } = sub;
-  sub.assembler = null;
-  try {
-    sub.state = finish(assembler, sub.spec.windowed);
-  } catch (error) {
-    if (!(error instanceof DiffMismatch)) throw error;
-    return restart(m, sub, error.message);
+
+  /** @param {Machine} m @param {any} frame @param {boolean} hasMore */
+  snapshot(m, frame, hasMore) {
+    if (frame.type === T.snapshot) {
+      this.drop(m, 'server', 'the server sends a snapshot');
+    } else if (!this.assembler) return;
+    this.assembler = assemble(this.assembler, frame, this.projection);
+    if (hasMore) return;
+    const { assembler } = this;
+    this.assembler = null;
+    try {
+      const state = assembler.finish();
+      this.state = this.windowed ? state : { ...state, position: null };
+    } catch (error) {
+      if (!(error instanceof DiffMismatch)) throw error;
+      return this.restart(m, error.message);
+    }
+    const { revision } = this.state;
+    note(m, revision);
+    isInTime(m);
+    this.head = { history: m.welcome.historyID, revision };
+    this.isBroken = false;
+    this.unchecked = 0;
+    this.arrived(m, { type: 'snapshot', reason: assembler.head.reason });
   }
-  const { revision, position } = sub.state;
-  note(m, revision);
-  isInTime(m);
-  sub.head = { history: m.welcome.historyID, revision };
-  sub.unchecked = 0;
-  sub.spec = withAnchor(sub.spec, position);
-  deliverState(m, sub.subscribers, sub, { type: 'snapshot', reason: assembler.head.reason });
-  settle(m, sub);
+
+  /** @param {Machine} m @param {any} diff @param {number} bytes of its body */
+  diffed(m, diff, bytes) {
+    note(m, diff.to);
+    const { head, awaits } = this;
+    // Without a state, the diff will be part of a snapshot that has not arrived yet.
+    if (!head) return;
+    const { from, to } = diff;
+    const { revision } = head;
+    if (!awaits && from < to && to <= revision) return;
+    // The answer to RESUBSCRIBE has from = to. No other diff does.
+    const fits = awaits ? from === to && revision <= to : from < to && from <= revision;
+    if (!fits) return this.restart(m, `a diff from revision ${from} to ${to} does not fit revision ${revision}`);
+    // A digest takes time for each row: small states are always compared, larger ones sometimes.
+    const isSample = diff.total <= DIGEST_ROWS_MAX && ++this.unchecked >= DIGEST_EVERY;
+    const checks = isSample || diff.total <= DIGEST_ROWS_ALWAYS;
+    if (checks) this.unchecked = 0;
+    try {
+      this.state = applyDiff({ ...this.state, revision: awaits ? to : revision }, diff, checks);
+    } catch (error) {
+      return this.restart(m, `the diff to revision ${to} does not fit: ${/** @type {any} */ (error).message}`);
+    }
+    this.awaits = false;
+    head.revision = to;
+    this.arrived(m, { type: 'diff', from: revision, to, diff, ...authorship(m, revision, to) }, bytes);
+  }
+
+  /** The rows are the same, the window begins elsewhere. @param {Machine} m @param {any} totals */
+  totalled(m, { revision, position }) {
+    note(m, revision);
+    if (!this.isReady || !this.windowed) return;
+    this.state = { ...this.state, position };
+    this.arrived(m, { type: 'position', position });
+  }
+
+  /** Everything up to this revision has been sent. @param {Machine} m @param {number} revision */
+  progress(m, revision) {
+    if (!this.head || this.head.revision >= revision) return;
+    this.head.revision = revision;
+    if (!this.awaits) for (const list of this.lists) list.show(m, { type: 'progress', revision });
+  }
+
+  /** @param {Machine} m @param {{ type: string, [name: string]: any }} change @param {number} [bytes] */
+  arrived(m, change, bytes) {
+    this.isStale = false;
+    for (const list of [...this.lists]) {
+      list.follow(this.state.position);
+      list.show(m, change, bytes);
+    }
+    for (const list of [...this.lists]) list.settle(m);
+  }
+
+  /** Forgets the state. @param {Machine} m @param {string} cause @param {string} message */
+  drop(m, cause, message) {
+    const isShown = this.head !== null || cause === 'mismatch';
+    this.head = this.state = this.assembler = null;
+    this.awaits = false;
+    if (isShown) for (const list of this.lists) list.reset(m, cause, message);
+  }
+
+  /** Starts all lists again whose state does not fit, without resume. @param {Machine} m @param {string} reason */
+  restart(m, reason) {
+    this.drop(m, 'mismatch', reason);
+    this.isBroken = true;
+    for (const list of [...this.lists]) list.restart(m);
+  }
 }
 
-/**
- * Handles DIFF.
- * @param {Machine} m
- * @param {Subscription} sub
- * @param {any} diff
- * @param {number} bytes of its body
- */
-export function diffed(m, sub, diff, bytes) {
-  note(m, diff.to);
-  const head = sub.head;
-  // Without a state, the diff will be part of a snapshot that has not arrived yet.
-  if (!head) return;
-  const { from, to } = diff;
-  if (!sub.awaitsDifference && from < to && to <= head.revision) return;
-  const fits = sub.awaitsDifference ? from === to && head.revision <= to : from < to && from <= head.revision;
-  if (!fits) return restart(m, sub, `a diff from revision ${from} to ${to} does not fit revision ${head.revision}`);
-  const before = head.revision;
-  try {
-    sub.state = apply(sub, diff);
-  } catch (error) {
-    return restart(m, sub, `the diff to revision ${to} does not fit: ${/** @type {any} */ (error).message}`);
-  }
-  sub.awaitsDifference = false;
-  head.revision = to;
-  sub.spec = withAnchor(sub.spec, sub.state.position);
-  deliverState(m, sub.subscribers, sub, { type: 'diff', from: before, to, diff, ...ownChanges(m, before, to) }, bytes);
-  settle(m, sub);
-}
+// MARK: Whose work a diff contains
 
 /**
- * Handles TOTALS: the rows are the same, the window begins elsewhere.
+ * Remembers what some list has not reached yet. OWN names the revisions of this connection's writes before their diffs,
+ * AUTHORS the users of all; revisions from before the first list are known from receipts.
  * @param {Machine} m
- * @param {Subscription} sub
- * @param {{ revision: number, position: any }} totals
+ * @param {'own' | 'authors'} name
+ * @param {any[]} more with a `revision` each, ascending
  */
-export function totalled(m, sub, { revision, position }) {
-  note(m, revision);
-  if (!sub.head || !sub.spec.windowed) return;
-  sub.state = { ...sub.state, position };
-  deliverState(m, sub.subscribers, sub, { type: 'position', position });
+export function remember(m, name, more) {
+  let oldest = Infinity;
+  // A list without a state may start before all revisions.
+  for (const { head } of m.followers) oldest = Math.min(oldest, head?.revision ?? 0);
+  const all = m[name].filter((/** @type {any} */ { revision }) => revision > oldest);
+  for (const one of more) if (one.revision > Math.max(oldest, all.at(-1)?.revision ?? 0)) all.push(Object.freeze(one));
+  m[name] = /** @type {any} */ (all.slice(-OWN_REVISIONS_MAX));
 }
 
-/**
- * Handles PROGRESS: every view that holds a state is exact at this revision.
- * @param {Machine} m
- * @param {number} revision
- */
-export function progressed(m, revision) {
-  for (const sub of m.subscriptions) {
-    const isLive = sub.phase === 'live' || sub.phase === 'changing';
-    if (!isLive || !sub.head || sub.head.revision >= revision) continue;
-    sub.head.revision = revision;
-    deliverState(m, sub.subscribers, sub, { type: 'progress', revision });
-  }
+/** @param {Machine} m @param {number} after @param {number} through */
+function authorship(m, after, through) {
+  const isInside = (/** @type {any} */ { revision }) => revision > after && revision <= through;
+  return {
+    own: Object.freeze(m.own.filter(isInside).map(({ revision }) => revision)),
+    authors: Object.freeze(m.authors.filter(isInside)),
+  };
 }

@@ -151,7 +151,7 @@ test('all consumers wake at the end of a list, and later ones are done at once',
 test('the end of the client wakes every consumer and every request with its code', async () => {
   const { nest, list, items } = await withList();
   const feed = nest.changes();
-  const undo = nest.undoStates();
+  const undo = await nest.undoStates();
   const waiting = [list[Symbol.asyncIterator](), feed[Symbol.asyncIterator](), undo[Symbol.asyncIterator]()];
   await waiting[0].next();
   const ends = waiting.map((iterator) => iterator.next());
@@ -325,7 +325,6 @@ test('changes have names, and the point where another run continues', async () =
   const { value } = await feed.next();
   assert.deepEqual(value.objects, [{ change: 'updated', entity: 'Item', id: 7, properties: ['title', 'parent'] }]);
   assert.deepEqual([value.user, value.isLast, value.at.revision, value.at.place], ['ann', false, 5, 8]);
-  assert.equal(feed.at, value.at);
   page.reply('progress', { revision: 9 });
   for await (const change of feed) {
     assert.equal(change.type, 'progress');

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Feed, followChanges, pauseFeed, unfollowChanges } from '../../machine/feeds.js';
-import { followUndoState } from '../../machine/calls.js';
+import { Feed, UndoFollower } from '../../machine/feeds.js';
 import { HISTORY, MODEL, VIEW, World } from './server.js';
 
 function follow(world, since = null) {
   const feed = new Feed({}, since, [], MODEL);
-  world.run((m) => followChanges(m, feed));
+  world.run((m) => feed.open(m));
   return feed;
 }
 
@@ -54,13 +53,13 @@ test('a feed that is not read is paused alone, and goes on without a gap', () =>
   const quick = follow(world);
   world.subscribed({ view: VIEW + 1, first: 'current', revision: 7, projection: [] });
   world.reply('changeSet', part(8), VIEW);
-  world.run((m) => pauseFeed(m, slow, true));
+  world.run((m) => slow.pause(m, true));
   assert.deepEqual(world.takeSent().map(({ fields }) => fields.view), [VIEW]);
   world.reply('changeSet', part(9), VIEW);
   world.reply('changeSet', part(9), VIEW + 1);
   assert.equal(last(world, slow).revision, 8);
   assert.equal(last(world, quick).revision, 9);
-  world.run((m) => pauseFeed(m, slow, false));
+  world.run((m) => slow.pause(m, false));
   assert.deepEqual(world.sent.at(-1).fields.since, { historyID: HISTORY, revision: 8, place: 0 });
   world.subscribed({ view: VIEW + 2, first: 'current', revision: 8, projection: [] });
   world.reply('changeSet', part(9), VIEW + 2);
@@ -77,14 +76,14 @@ test('a change set that comes twice ends the connection; a refusal ends the feed
   world.reconnect();
   world.error('REVISION_DROPPED', world.sent.at(-1).id);
   assert.equal(world.take('end')[0].error.code, 'REVISION_DROPPED');
-  assert.equal(world.machine.feeds.size, 0);
+  assert.equal(world.machine.followers.size, 0);
 });
 
 test('a feed that was closed before its answer leaves the view', () => {
   const world = new World();
   world.welcome();
   const feed = follow(world);
-  world.run((m) => unfollowChanges(m, feed));
+  world.run((m) => feed.close(m));
   world.subscribed({ first: 'current', revision: 7, projection: [] });
   assert.deepEqual(world.takeSent().map(({ name }) => name), ['unsubscribe']);
 });
@@ -92,16 +91,17 @@ test('a feed that was closed before its answer leaves the view', () => {
 test('the undo state is followed across connections', () => {
   const world = new World();
   world.welcome();
-  world.run((m) => followUndoState(m, true));
+  const follower = new UndoFollower({});
+  world.run((m) => follower.open(m));
   const [{ name, id, fields }] = world.takeSent();
   assert.deepEqual([name, fields.follows], ['getUndoState', true]);
   const state = { undo: null, redo: null, undoCount: 1, redoCount: 0, blockedCount: 0, droppedCount: 0, group: null };
   world.reply('undoState', state, id);
   world.reply('undoState', { ...state, undoCount: 2 });
-  assert.deepEqual(world.take('undoState').map((event) => event.state.undoCount), [1, 2]);
+  assert.deepEqual(world.take('change').map(({ change }) => change.state.undoCount), [1, 2]);
   world.lose();
   world.reconnect();
   assert.deepEqual(world.takeSent().map((frame) => frame.name), ['getUndoState']);
-  world.run((m) => followUndoState(m, false));
+  world.run((m) => follower.close(m));
   assert.equal(world.takeSent()[0].fields.follows, false);
 });

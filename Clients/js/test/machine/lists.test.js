@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { change, pause, resume } from '../../machine/changes.js';
-import { unsubscribe } from '../../machine/subscriptions.js';
 import { HISTORY, ids, MODEL, OTHER_HISTORY, positionOf, spec, VIEW, World } from './server.js';
 
 const OTHER = spec({ projection: [1, 3] });
@@ -22,7 +20,7 @@ function live(options = {}, request = spec()) {
 
 function change_(world, list, request) {
   const call = {};
-  world.run((m) => change(m, list, request, call));
+  world.run((m) => list.changeTo(m, request, call));
   return call;
 }
 
@@ -107,28 +105,62 @@ test('a server that does not resume, or has another history, sends a snapshot', 
   assert.deepEqual(ids(last(world, list)), [7]);
 });
 
-test('equal lists share one subscription; the last one ends it', () => {
-  const { world, list } = live();
-  const second = world.subscribe(spec());
-  assert.deepEqual(names(world.takeSent()), []);
-  assert.deepEqual(ids(last(world, second)), [2, 3]);
-  world.insert(2, 3, 4, [4, 2, 3]);
-  assert.deepEqual([ids(last(world, list)), ids(last(world, second))], [[4, 2, 3], [4, 2, 3]]);
-  world.run((m) => unsubscribe(m, list));
-  assert.deepEqual(names(world.takeSent()), []);
-  world.run((m) => unsubscribe(m, second));
-  assert.deepEqual(names(world.takeSent()), ['unsubscribe']);
-  assert.equal(world.machine.subscriptions.size, 0);
-});
-
-test('requests that are written differently but have one view share it', () => {
+test('equal lists share one view and its state; each has a subscription of its own', () => {
   const { world, list } = live();
   const second = world.subscribe(OTHER);
   world.subscribed({ first: 'alreadySubscribed' });
-  assert.deepEqual(names(world.takeSent()), ['unsubscribe']);
   assert.deepEqual(ids(last(world, second)), [2, 3]);
   world.insert(2, 3, 4, [4, 2, 3]);
   assert.deepEqual([ids(last(world, list)), ids(last(world, second))], [[4, 2, 3], [4, 2, 3]]);
+  assert.equal(last(world, list).state, last(world, second).state);
+  world.run((m) => list.close(m));
+  assert.deepEqual(world.takeSent().map(({ fields }) => fields), [{ view: VIEW }]);
+  world.insert(3, 4, 5, [5, 4, 2, 3]);
+  assert.deepEqual(ids(last(world, second)), [5, 4, 2, 3]);
+  world.run((m) => second.close(m));
+  assert.deepEqual(names(world.takeSent()), ['unsubscribe']);
+  assert.deepEqual([world.machine.followers.size, world.machine.views.size], [0, 0]);
+});
+
+test('a list that joins a view whose snapshot arrives gets it whole', () => {
+  const world = new World();
+  world.welcome();
+  const list = world.subscribe();
+  world.subscribed();
+  const second = world.subscribe();
+  world.subscribed({ first: 'alreadySubscribed' });
+  assert.deepEqual([world.types(list), world.types(second)], [[], []]);
+  world.snapshot(2, [2, 3]);
+  assert.deepEqual([world.types(list), world.types(second)], [['snapshot'], ['snapshot']]);
+});
+
+test('lists that shared a view share it again after a lost connection', () => {
+  const { world, list } = live();
+  const second = world.subscribe(spec());
+  world.subscribed({ first: 'alreadySubscribed' });
+  world.lose();
+  world.reconnect();
+  const [first, other] = world.takeSent();
+  const fields = { view: VIEW, revision: 0, reason: '', projection: [1] };
+  world.reply('subscribed', { ...fields, first: 'difference' }, first.id);
+  world.reply('subscribed', { ...fields, first: 'alreadySubscribed' }, other.id);
+  for (const one of [list, second]) {
+    assert.deepEqual([last(world, one).change.type, last(world, one).change.isExact], ['resumed', false]);
+  }
+  world.insert(2, 9, 4, [4, 2, 3]);
+  assert.deepEqual([ids(last(world, list)), ids(last(world, second))], [[4, 2, 3], [4, 2, 3]]);
+});
+
+test('a view that has gone before its second list came is subscribed to again', () => {
+  const { world, list } = live();
+  const second = world.subscribe(spec());
+  world.run((m) => list.close(m));
+  world.sent = world.sent.filter(({ name }) => name === 'subscribe');
+  world.subscribed({ first: 'alreadySubscribed' });
+  assert.deepEqual(names(world.sent), ['unsubscribe', 'subscribe']);
+  world.subscribed();
+  world.snapshot(3, [7]);
+  assert.deepEqual(ids(last(world, second)), [7]);
 });
 
 test('a window follows the anchor that the server names, and TOTALS moves it', () => {
@@ -187,21 +219,39 @@ test('of changes that are faster than the server only the newest is requested', 
   assert.deepEqual(world.sent.map(({ fields }) => fields.request.projection), [[4]]);
 });
 
-test('a change that shares a subscription gets one of its own when the server has accepted it', () => {
+test('a change of a list leaves the others of its view as they are', () => {
   const { world, list } = live();
   const second = world.subscribe(spec());
+  world.subscribed({ first: 'alreadySubscribed' });
   const call = change_(world, second, OTHER);
-  assert.deepEqual(names(world.sent), ['subscribe']);
+  assert.deepEqual(names(world.sent), ['resubscribe']);
   world.insert(2, 3, 4, [4, 2, 3]);
   assert.deepEqual(ids(last(world, second)), [4, 2, 3], 'the old rows live on meanwhile');
-  world.subscribed({ view: OTHER_VIEW });
+  world.subscribed({ view: OTHER_VIEW, first: 'difference' });
   assert.equal(world.ended(call).reply, true);
-  world.snapshot(3, [9], { id: OTHER_VIEW });
-  assert.deepEqual([ids(last(world, list)), ids(last(world, second))], [[4, 2, 3], [9]]);
-  const refused = change_(world, second, spec());
+  world.insert(3, 4, 5, [5, 4, 2, 3]);
+  assert.deepEqual([ids(last(world, list)), ids(last(world, second))], [[5, 4, 2, 3], [4, 2, 3]]);
+  world.diff(3, 3, [9], {
+    view: OTHER_VIEW, insertedRows: [{ at: [0, 0], id: 9, values: ['t9'] }],
+    deletedRows: [4, 2, 3].map((id, row) => ({ at: [0, row], id, reason: 'unmatched' })),
+  });
+  assert.deepEqual([ids(last(world, list)), ids(last(world, second))], [[5, 4, 2, 3], [9]]);
+  const back = change_(world, second, spec());
   world.subscribed({ first: 'alreadySubscribed' });
-  assert.equal(world.ended(refused).reply, true);
-  assert.deepEqual(ids(last(world, second)), [4, 2, 3]);
+  assert.equal(world.ended(back).reply, true);
+  assert.deepEqual(ids(last(world, second)), [5, 4, 2, 3]);
+});
+
+test('a list that joins a view whose difference has not come waits for it', () => {
+  const { world, list } = live();
+  change_(world, list, OTHER);
+  world.subscribed({ view: OTHER_VIEW, first: 'difference' });
+  const second = world.subscribe(OTHER);
+  world.subscribed({ view: OTHER_VIEW, first: 'alreadySubscribed' });
+  world.reply('progress', { revision: 2 });
+  assert.deepEqual(world.types(second), [], 'the rows of the old request are not its own');
+  world.insert(2, 2, 4, [4, 2, 3], { view: OTHER_VIEW });
+  assert.deepEqual([last(world, second).change.type, ...ids(last(world, second))], ['snapshot', 4, 2, 3]);
 });
 
 test('a change whose connection is lost before its answer is requested again, from the old rows', () => {
@@ -237,7 +287,7 @@ test('an older state is hidden until it has caught up: no row goes back in time'
 
 test('pause ends the subscription at the server; resume continues from the held state', () => {
   const { world, list } = live();
-  world.run((m) => pause(m, list, 'user'));
+  world.run((m) => list.pause(m, 'user'));
   assert.deepEqual(names(world.takeSent()), ['unsubscribe']);
   assert.equal(world.types(list).at(-1), 'paused');
   world.insert(2, 3, 4, [4, 2, 3]);
@@ -246,7 +296,7 @@ test('pause ends the subscription at the server; resume continues from the held 
   assert.equal(world.types(list).at(-1), 'paused');
   world.reconnect();
   assert.deepEqual(names(world.takeSent()), []);
-  world.run((m) => resume(m, list, 'user'));
+  world.run((m) => list.resume(m, 'user'));
   assert.deepEqual(world.sent[0].fields.resume, { historyID: HISTORY, revision: 2 });
   world.subscribed({ first: 'difference' });
   world.insert(2, 9, 4, [4, 2, 3]);
@@ -256,13 +306,13 @@ test('pause ends the subscription at the server; resume continues from the held 
 test('a pause during a change takes effect after its diff, and old rows are never shown as live', () => {
   const { world, list } = live();
   change_(world, list, OTHER);
-  world.run((m) => pause(m, list, 'user'));
+  world.run((m) => list.pause(m, 'user'));
   world.subscribed({ view: OTHER_VIEW, first: 'difference' });
   assert.equal(world.types(list).includes('resumed'), false);
   world.insert(2, 2, 4, [4, 2, 3], { view: OTHER_VIEW });
   assert.deepEqual(world.types(list).slice(-2), ['diff', 'paused']);
   assert.deepEqual(names(world.takeSent()), ['unsubscribe']);
-  world.run((m) => resume(m, list, 'user'));
+  world.run((m) => list.resume(m, 'user'));
   const [{ fields }] = world.sent;
   assert.deepEqual(fields.request.projection, [1, 3], 'the new request is subscribed to');
   assert.deepEqual(fields.resume, { historyID: HISTORY, revision: 2 });
@@ -275,11 +325,11 @@ test('a pause during a change whose diff never comes leaves no state to resume f
   const { world, list } = live();
   change_(world, list, OTHER);
   world.subscribed({ view: OTHER_VIEW, first: 'difference' });
-  world.run((m) => pause(m, list, 'user'));
+  world.run((m) => list.pause(m, 'user'));
   world.lose();
   world.reconnect();
   assert.deepEqual(names(world.takeSent()), []);
-  world.run((m) => resume(m, list, 'user'));
+  world.run((m) => list.resume(m, 'user'));
   assert.equal(world.sent[0].fields.resume, null);
   world.subscribed({ view: OTHER_VIEW });
   assert.equal(world.types(list).includes('resumed'), false);
@@ -287,23 +337,24 @@ test('a pause during a change whose diff never comes leaves no state to resume f
 
 test('a list has several reasons to pause, and resumes with the last of them', () => {
   const { world, list } = live();
-  world.run((m) => pause(m, list, 'hidden'));
-  world.run((m) => pause(m, list, 'user'));
-  world.run((m) => resume(m, list, 'hidden'));
+  world.run((m) => list.pause(m, 'hidden'));
+  world.run((m) => list.pause(m, 'user'));
+  world.run((m) => list.resume(m, 'hidden'));
   assert.deepEqual(names(world.takeSent()), ['unsubscribe']);
-  world.run((m) => resume(m, list, 'user'));
+  world.run((m) => list.resume(m, 'user'));
   assert.deepEqual(names(world.takeSent()), ['subscribe']);
 });
 
-test('a paused list that shared its subscription leaves the other alone', () => {
+test('a paused list that shared its view leaves the other alone', () => {
   const { world, list } = live();
   const second = world.subscribe(spec());
-  world.run((m) => pause(m, second, 'user'));
-  assert.deepEqual(names(world.takeSent()), []);
+  world.subscribed({ first: 'alreadySubscribed' });
+  world.run((m) => second.pause(m, 'user'));
+  assert.deepEqual(names(world.takeSent()), ['unsubscribe']);
   world.insert(2, 3, 4, [4, 2, 3]);
   assert.deepEqual(ids(last(world, list)), [4, 2, 3]);
   assert.equal(world.types(second).at(-1), 'paused');
-  world.run((m) => resume(m, second, 'user'));
+  world.run((m) => second.resume(m, 'user'));
   world.subscribed({ first: 'alreadySubscribed' });
   assert.deepEqual(ids(last(world, second)), [4, 2, 3]);
 });
@@ -355,24 +406,24 @@ test('SUBSCRIPTION_END and refusals end a list with their code', () => {
   const refused = world.subscribe(OTHER);
   world.error('NOT_FOUND', world.sent.at(-1).id);
   assert.equal(last(world, refused).error.code, 'NOT_FOUND');
-  assert.equal(world.machine.subscriptions.size, 0);
+  assert.equal(world.machine.followers.size, 0);
 });
 
 test('closing a list during each phase leaves nothing behind', () => {
   const answered = live();
   change_(answered.world, answered.list, OTHER);
-  answered.world.run((m) => unsubscribe(m, answered.list));
+  answered.world.run((m) => answered.list.close(m));
   answered.world.subscribed({ view: OTHER_VIEW });
   const [left] = answered.world.takeSent();
   assert.deepEqual([left.name, left.fields.view], ['unsubscribe', OTHER_VIEW]);
   const waiting = new World();
   waiting.welcome();
   const list = waiting.subscribe();
-  waiting.run((m) => unsubscribe(m, list));
+  waiting.run((m) => list.close(m));
   waiting.subscribed();
   assert.deepEqual(names(waiting.takeSent()), ['unsubscribe']);
   for (const { world } of [answered, { world: waiting }]) {
-    assert.equal(world.machine.subscriptions.size, 0);
+    assert.equal(world.machine.followers.size, 0);
     assert.equal(world.machine.views.size, 0);
   }
 });

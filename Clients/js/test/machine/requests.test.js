@@ -4,7 +4,6 @@ import { NestError } from '../../wire/errors.js';
 import { abandon, endGroup, sendPart } from '../../machine/calls.js';
 import { T } from '../../machine/types.js';
 import { MODEL, OTHER_HISTORY, spec, VIEW, World } from './server.js';
-import { change } from '../../machine/changes.js';
 
 const getModel = (world) => world.request('getModel', {}, { answer: 'model', isRaw: true });
 const names = (frames) => frames.map(({ name }) => name);
@@ -220,7 +219,7 @@ test('FETCH, SUBSCRIBE and RESUBSCRIBE above the limit are refused before they a
   world.subscribed();
   world.snapshot(2, [2]);
   const call = {};
-  world.run((m) => change(m, list, big, call));
+  world.run((m) => list.changeTo(m, big, call));
   assert.equal(world.ended(call).error.code, 'FRAME_TOO_LARGE');
   assert.equal(world.machine.table.inFlight.size, 0);
   assert.equal(world.machine.table.waiting.length, 0);

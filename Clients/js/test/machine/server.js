@@ -1,8 +1,7 @@
 // A server for the machine, without I/O: it reads the frames that the machine sends, and answers with bytes.
 import { Machine } from '../../machine/machine.js';
 import { submit } from '../../machine/calls.js';
-import { Subscriber, subscribeTo } from '../../machine/subscriptions.js';
-import { specOf } from '../../machine/states.js';
+import { List, specOf } from '../../machine/lists.js';
 import { T } from '../../machine/types.js';
 import { toHex, Writer } from '../../wire/bytes.js';
 import { encodeFrame, FrameDecoder, preface } from '../../wire/frames.js';
@@ -122,7 +121,7 @@ export class World {
     const { kind = 'read', answer } = options;
     const call = {};
     const body = fields instanceof Uint8Array ? fields : encode(name, fields);
-    const owner = { on: 'call', call };
+    const owner = { call };
     const request = { owner, kind, type: T[name], body, ...options, answer: answer && typeOf(answer) };
     this.run((m) => submit(m, request));
     return call;
@@ -148,9 +147,9 @@ export class World {
   // Lists
 
   subscribe(request = spec()) {
-    const subscriber = new Subscriber({});
-    this.run((m) => subscribeTo(m, subscriber, request));
-    return subscriber;
+    const list = new List({});
+    this.run((m) => list.open(m, request));
+    return list;
   }
 
   /** The changes of a subscriber, as they arrived. */

@@ -1,0 +1,69 @@
+/**
+ * Requests that few programs send. This module is loaded when one is.
+ * @module
+ */
+
+import '../wire/messages-more.js';
+import { NestDate } from '../wire/values.js';
+import { nameOf } from './views.js';
+
+/** @typedef {import('./nest.js').Nest} Nest */
+/** @typedef {import('../wire/model.js').Model} Model */
+
+/**
+ * What an undo would do now.
+ * @param {Nest} nest
+ * @param {'undo' | 'redo' | { revision: number, ofAnyone?: boolean }} [what]
+ * @param {{ policy?: string, rehomes?: boolean }} options
+ */
+export async function preview(nest, what = 'undo', { policy = 'keep', rehomes = false } = {}) {
+  const model = await nest.model();
+  const options = { answer: 'undoPreview', model: model.hash };
+  return shownPreview(await nest.request('previewUndo', { what, policy, rehomes }, options), model);
+}
+
+/**
+ * Committed transactions, newest first. The history has ended when a page is empty.
+ * @param {Nest} nest
+ * @param {{ before?: number, limit?: number, onlyMine?: boolean, signal?: AbortSignal }} options
+ */
+export async function history(nest, { before = 0, limit = 100, onlyMine = true, ...options } = {}) {
+  const fields = { before, limit, onlyMine };
+  const { entries } = await nest.request('getHistory', fields, { ...options, answer: 'history' });
+  return Object.freeze(entries.map(historyEntry));
+}
+
+/** How the server evaluates a request. @param {Nest} nest @param {import('./requests.js').FetchRequest} request */
+export async function explain(nest, request) {
+  const { bytes, model } = await nest.resolve(request);
+  return nest.request('explain', bytes, { answer: 'explanation', model });
+}
+
+/** The counters and gauges of the server. @param {Nest} nest @returns {Promise<Map<string, number | bigint>>} */
+export async function statistics(nest) {
+  const { values } = await nest.request('getStatistics', {}, { answer: 'statistics' });
+  return new Map(values.map((/** @type {any} */ { name, value }) => [name, value]));
+}
+
+/** @param {any} found of UNDO_PREVIEW @param {Model} model */
+function shownPreview(found, model) {
+  const entityName = (/** @type {number} */ number) => model.find(number)?.name ?? String(number);
+  return Object.freeze({
+    ...found,
+    conflicts: Object.freeze(found.conflicts.listed.map((/** @type {any} */ one) => Object.freeze({
+      ...one, entity: entityName(one.entity), property: nameOf(model, one.entity, one.property),
+    }))),
+    conflictCount: found.conflicts.count,
+    changes: Object.freeze(found.changes.map((/** @type {any} */ one) => Object.freeze({
+      ...one,
+      entity: entityName(one.entity),
+      properties: Object.freeze(one.properties.map((/** @type {any} */ number) => nameOf(model, one.entity, number))),
+      values: Object.freeze(one.values.map((/** @type {any} */ value) => Object.freeze({
+        ...value, property: nameOf(model, one.entity, value.property),
+      }))),
+    }))),
+  });
+}
+
+/** @param {any} entry of HISTORY */
+const historyEntry = (entry) => Object.freeze({ ...entry, time: Object.freeze(new NestDate(entry.time)) });
