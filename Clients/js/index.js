@@ -23,6 +23,7 @@ const platform = {
   open: openWebSocket,
   randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
   unzstd: null,
+  cluster: null,
   canPause: false,
   // Nodes name their addresses for TCP.
   followsLeader: false,
@@ -46,6 +47,7 @@ function unpacksFrames() {
 export async function connect(options = {}) {
   const urls = options.urls ?? [options.url ?? OWN_SERVER];
   if (unpacksFrames()) platform.unzstd = (await import('./client/unpack.js')).streamUnpacker();
+  if (urls.length > 1) platform.cluster = await import('./machine/cluster.js');
   const nest = await start(platform, urls.map(readURL), options);
   if (options.pausesWhenHidden !== false && typeof document !== 'undefined') pauseWhenHidden(nest);
   return nest;

@@ -7,6 +7,7 @@ import crypto from 'node:crypto';
 import zlib from 'node:zlib';
 import { invalid, start } from './client/connect.js';
 import { unpacker } from './client/unpack.js';
+import * as cluster from './machine/cluster.js';
 import { openTCP, readAddress, readServers } from './transports/tcp.js';
 import { openWebSocket, readURL } from './transports/websocket.js';
 
@@ -33,6 +34,7 @@ const unzstd = zstd
 const common = {
   randomBytes: (/** @type {number} */ count) => new Uint8Array(crypto.randomBytes(count)),
   unzstd,
+  cluster,
 };
 
 /** @type {import('./client/driver.js').Platform} */

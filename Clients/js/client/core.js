@@ -63,6 +63,7 @@ export class Core {
       followsLeader: followsLeader && platform.followsLeader,
       readAddress: platform.readAddress,
       canPause: platform.canPause,
+      cluster: platform.cluster,
     }, (event) => this.handle(event));
     /**
      * `{phase, address, error, pause}`, frozen. `phase` is connecting, ready, reconnecting or closed; `error` says why

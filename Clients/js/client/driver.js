@@ -28,6 +28,7 @@ import { Machine } from '../machine/machine.js';
  * @property {(count: number) => Uint8Array} randomBytes cryptographic
  * @property {((bytes: Uint8Array, sizeMax?: number) => Promise<Uint8Array | null>) | null} unzstd
  * @property {boolean} canPause whether a transport can stop to receive
+ * @property {any} cluster machine/cluster.js; null: the client has one address, and cannot follow a leader
  * @property {boolean} followsLeader whether the client can connect to the addresses that nodes name
  * @property {(text: string) => string | null} readAddress
  */

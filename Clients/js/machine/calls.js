@@ -7,9 +7,9 @@ import { NestError } from '../wire/errors.js';
 import { Limits } from '../wire/limits.js';
 import { Writer } from '../wire/bytes.js';
 import { refused } from './frames.js';
+import { atLeast } from './seen.js';
 import { T } from './types.js';
 import { mayBeExecuted } from './table.js';
-import { atLeast, leaderError } from './cluster.js';
 import { REQUESTS_WAITING_MAX } from './limits.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
@@ -130,7 +130,7 @@ export function abandon(m, call, isTimeout) {
       ? new NestError(permanent ?? 'UNREACHABLE', `no connection in time; nothing was sent${servers}`)
       : new NestError(code, why);
   } else if (found.was === 'refused') {
-    error = isTimeout ? leaderError(m, found.error) : new NestError(code, 'cancelled before a node has executed it');
+    error = isTimeout ? m.cluster?.leaderError(m, found.error) : new NestError(code, 'cancelled before a node has executed it');
   } else {
     if (found.was === 'inFlight') m.send(T.cancel, found.id, new Uint8Array(0));
     const { kind, isEnded } = found.request;

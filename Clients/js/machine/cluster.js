@@ -7,6 +7,8 @@
  *
  * A request that no node takes for LEADER_WAIT_MS fails with NOT_LEADER, one for which the log is unavailable at its
  * own time limit. The client stays at the leader, reads included.
+ *
+ * Only a client that has several addresses, or that can follow a leader, loads this module.
  * @module
  */
 
@@ -14,6 +16,7 @@ import { NestError } from '../wire/errors.js';
 import { fail, lossError } from './calls.js';
 import { LEADER_PAUSE_MS_MAX, LEADER_WAIT_MS } from './limits.js';
 import { Backoff, RECONNECT_MS_MIN } from './route.js';
+import { LATE } from './seen.js';
 import { isWrite, mayBeExecuted } from './table.js';
 import { T } from './types.js';
 
@@ -196,36 +199,7 @@ function maySendAgain({ request }) {
   }
 }
 
-// MARK: The newest revision that the client has seen
-
-const LATE = 'REVISION_NOT_REACHED';
-
-/** `at least` for the newest state: the largest number of the wire. */
-const NEWEST = (1n << 62n) - 1n;
-
-/**
- * Notes the revision of a message of the server.
- * @param {Machine} m
- * @param {number} revision
- */
-export function note(m, revision) {
-  const history = m.welcome?.historyID;
-  if (history === undefined) return;
-  // Revisions of two histories cannot be compared.
-  if (m.seen?.history !== history || revision > m.seen.revision) m.seen = { history, revision };
-}
-
-/**
- * @param {Machine} m
- * @param {number | 'newest'} asked
- * @returns {number | bigint} the least revision for a read at this server
- */
-export function atLeast(m, asked = 0) {
-  const seen = m.seen && m.seen.history === m.welcome?.historyID ? m.seen.revision : 0;
-  // A single server has the newest revision.
-  if (asked === 'newest') return m.welcome?.store === null ? seen : NEWEST;
-  return Math.max(asked, seen);
-}
+// MARK: Nodes that lag
 
 /**
  * Whether the client may go to another node without the loss of a group or a transfer.
@@ -251,35 +225,4 @@ export function refusedAsLate(m, entry, id, error) {
   m.table.inFlight.set(id, entry);
   m.closeConnection(`${m.route.current} lags: ${error.message}`);
   return true;
-}
-
-/**
- * Handles the error of a list or feed at a node that has not reached the revision in time, and that the client does not
- * leave: it subscribes again after a pause, because the node will get there.
- * @param {Machine} m
- * @param {Entry} entry
- * @param {NestError} error
- * @returns {boolean} whether this was such an error
- */
-export function waitForRevision(m, { request }, error) {
-  const { owner } = request;
-  const isWaiting = error.code === LATE && m.welcome.store !== null && request === owner?.pending
-    && request.type !== T.resubscribe && owner.mayWait(m);
-  if (!isWaiting) return false;
-  owner.pending = null;
-  if (m.phase === 'ready' && !m.timers.has('late')) {
-    // The first pause of a back-off is none at all.
-    m.latePauses.attemptedAtOnce();
-    m.timers.set('late', m.now + m.latePauses.next(m.random));
-  }
-  return true;
-}
-
-/**
- * Notes an answer that shows that this node has reached what the client has seen.
- * @param {Machine} m
- */
-export function isInTime(m) {
-  m.lateNodes = 0;
-  m.latePauses = new Backoff(LEADER_PAUSE_MS_MAX);
 }

@@ -6,8 +6,8 @@
 import { NestError } from '../wire/errors.js';
 import { encode } from '../wire/messages.js';
 import { fail, lossError, modelError, MODEL_CHANGED, unknownOutcome } from './calls.js';
-import { learn, note } from './cluster.js';
 import { PING_TIMEOUT_MS, QUEUE_BYTES_MAX } from './limits.js';
+import { note } from './seen.js';
 import { mayBeExecuted } from './table.js';
 import { FEATURE_FRAMES, T } from './types.js';
 
@@ -39,7 +39,7 @@ export function welcomed(m, welcome) {
   m.faults = [];
   m.roundFault = null;
   if (m.leaderFault?.address === m.route.current) m.leaderFault = null;
-  learn(m, welcome.leader);
+  m.cluster?.learn(m, welcome.leader);
   m.readySince = m.now;
   m.timers.delete('handshake');
   keepAlive(m);

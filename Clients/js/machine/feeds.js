@@ -7,8 +7,8 @@
 import { NestError } from '../wire/errors.js';
 import { decode, encode } from '../wire/messages.js';
 import { modelError } from './calls.js';
-import { note } from './cluster.js';
 import { leave } from './lists.js';
+import { note } from './seen.js';
 import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */

@@ -8,8 +8,8 @@ import { NestError } from '../wire/errors.js';
 import { Limits } from '../wire/limits.js';
 import { decode, encode, errorOf, messageNames } from '../wire/messages.js';
 import { endGroup, fail, refusal } from './calls.js';
-import { isInTime, note, refusedAsLate, refusedByNode, waitForRevision } from './cluster.js';
 import { ponged, welcomed } from './connection.js';
+import { isInTime, note, waitForRevision } from './seen.js';
 import { STREAM_ENDS, STREAMED, T } from './types.js';
 import { assemble, remember } from './views.js';
 
@@ -149,9 +149,8 @@ function errorArrived(m, error, id) {
   }
   const entry = m.table.finish(id);
   if (!entry) return;
-  if (refusedByNode(m, entry, id, error) || refusedAsLate(m, entry, id, error) || waitForRevision(m, entry, error)) {
-    return;
-  }
+  if (m.cluster?.refusedByNode(m, entry, id, error) || m.cluster?.refusedAsLate(m, entry, id, error)) return;
+  if (waitForRevision(m, entry, error)) return;
   routeError(m, entry, error);
 }
 

@@ -13,7 +13,7 @@ import { toHex } from '../wire/bytes.js';
 import { encode } from '../wire/messages.js';
 import { encodeFetchRequest } from '../wire/request.js';
 import { modelError, sizeError } from './calls.js';
-import { atLeast } from './cluster.js';
+import { atLeast } from './seen.js';
 import { FEATURE_RESUME, T } from './types.js';
 import { View } from './views.js';
 

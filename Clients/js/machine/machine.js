@@ -16,7 +16,6 @@ import { NestError } from '../wire/errors.js';
 import { COMPRESSED, encodeFrame, FrameDecoder, preface, readPreface } from '../wire/frames.js';
 import { encode } from '../wire/messages.js';
 import { fail, flush, lossError } from './calls.js';
-import { answered, searchPauseEnded } from './cluster.js';
 import { checkKeepAlive, connectionLost, ended } from './connection.js';
 import { dispatch } from './frames.js';
 import { CONNECT_TIMEOUT_MS, LEADER_PAUSE_MS_MAX, QUEUE_BYTES_HARD_MAX, QUEUE_BYTES_MAX } from './limits.js';
@@ -36,6 +35,7 @@ import { FEATURE_CHUNKS, FEATURE_FRAMES, FEATURES, T } from './types.js';
  * @property {string} [user] a label, for servers without tokens
  * @property {string | null} [store] the name of the store that the servers must have
  * @property {boolean} [unpacks] whether `unpacked` can be given the content of compressed frames
+ * @property {typeof import('./cluster.js') | null} [cluster] the module, for several addresses or a leader
  * @property {boolean} [followsLeader] whether the client goes to the leader that another node names
  * @property {(text: string) => string | null} [readAddress] the address of a leader, in the form of `homes`
  * @property {boolean} [canPause] whether the transport can stop to receive
@@ -63,6 +63,8 @@ export class Machine {
       clientName: 'nest js', token: null, user: '', store: null, unpacks: false, followsLeader: true,
       readAddress: (/** @type {string} */ text) => text, canPause: true, connectTimeout: CONNECT_TIMEOUT_MS, ...options,
     };
+    /** What a client of a cluster does besides: cluster.js. @type {typeof import('./cluster.js') | null} */
+    this.cluster = options.cluster ?? null;
     this.random = new Random(options.seed);
     this.route = new Route(options.homes, this.random);
     this.backoff = new Backoff(options.reconnectPauseMax);
@@ -236,7 +238,7 @@ export class Machine {
       else if (name === 'handshake') {
         this.closeConnection(`${this.route.current} does not answer`, 'UNREACHABLE');
       } else if (name === 'keepAlive') checkKeepAlive(this);
-      else if (name === 'search') searchPauseEnded(this);
+      else if (name === 'search') this.cluster?.searchPauseEnded(this);
       else for (const one of this.followers) one.begin(this);
     }
   }
@@ -308,7 +310,7 @@ export class Machine {
   finish(id, reply) {
     const entry = this.table.finish(id);
     if (!entry) return;
-    answered(this, entry);
+    this.cluster?.answered(this, entry);
     const { owner } = entry.request;
     if (owner?.call) this.emit({ type: 'answer', call: owner.call, reply });
     else owner?.answered(this, reply, entry.request);

@@ -7,8 +7,8 @@
 import { NestError } from '../wire/errors.js';
 import { decode } from '../wire/messages.js';
 import { applyDiff, DiffMismatch, SnapshotAssembler } from '../wire/results.js';
-import { isInTime, note } from './cluster.js';
 import { DIGEST_EVERY, DIGEST_ROWS_ALWAYS, DIGEST_ROWS_MAX, OWN_REVISIONS_MAX } from './limits.js';
+import { isInTime, note } from './seen.js';
 import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */

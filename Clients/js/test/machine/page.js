@@ -64,6 +64,7 @@ export class Page {
       },
       randomBytes: (count) => new Uint8Array(count).fill(7),
       unzstd: null,
+      cluster: null,
       canPause: true,
       followsLeader: true,
       readAddress: (text) => text,

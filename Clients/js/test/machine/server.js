@@ -1,4 +1,5 @@
 // A server for the machine, without I/O: it reads the frames that the machine sends, and answers with bytes.
+import * as cluster from '../../machine/cluster.js';
 import { Machine } from '../../machine/machine.js';
 import { submit } from '../../machine/calls.js';
 import { List, specOf } from '../../machine/lists.js';
@@ -21,7 +22,7 @@ const frame = (name, fields, id = 0, flags = 0) => encodeFrame(typeOf(name), fla
 /** The machine with a server that this object plays. */
 export class World {
   constructor(options = {}) {
-    this.machine = new Machine({ homes: ['a:1'], seed: 7, session: '0f'.repeat(16), ...options });
+    this.machine = new Machine({ homes: ['a:1'], seed: 7, session: '0f'.repeat(16), cluster, ...options });
     this.now = 0;
     this.events = [];
     this.connects = [];

@@ -1,0 +1,73 @@
+/**
+ * The newest revision that the client has seen. Its reads and lists ask for a state that is not older, so that time does
+ * not run backwards when the client comes to a node that lags.
+ * @module
+ */
+
+import { LEADER_PAUSE_MS_MAX } from './limits.js';
+import { Backoff } from './route.js';
+import { T } from './types.js';
+
+/** @typedef {import('./machine.js').Machine} Machine */
+/** @typedef {import('./table.js').Entry} Entry */
+
+/** The code of a node that lags. */
+export const LATE = 'REVISION_NOT_REACHED';
+
+/** `at least` for the newest state: the largest number of the wire. */
+const NEWEST = (1n << 62n) - 1n;
+
+/**
+ * Notes the revision of a message of the server.
+ * @param {Machine} m
+ * @param {number} revision
+ */
+export function note(m, revision) {
+  const history = m.welcome?.historyID;
+  if (history === undefined) return;
+  // Revisions of two histories cannot be compared.
+  if (m.seen?.history !== history || revision > m.seen.revision) m.seen = { history, revision };
+}
+
+/**
+ * @param {Machine} m
+ * @param {number | 'newest'} asked
+ * @returns {number | bigint} the least revision for a read at this server
+ */
+export function atLeast(m, asked = 0) {
+  const seen = m.seen && m.seen.history === m.welcome?.historyID ? m.seen.revision : 0;
+  // A single server has the newest revision.
+  if (asked === 'newest') return m.welcome?.store === null ? seen : NEWEST;
+  return Math.max(asked, seen);
+}
+
+/**
+ * Handles the error of a list or feed at a node that has not reached the revision in time, and that the client does not
+ * leave: it subscribes again after a pause, because the node will get there.
+ * @param {Machine} m
+ * @param {Entry} entry
+ * @param {any} error
+ * @returns {boolean} whether this was such an error
+ */
+export function waitForRevision(m, { request }, error) {
+  const { owner } = request;
+  const isWaiting = error.code === LATE && m.welcome.store !== null && request === owner?.pending
+    && request.type !== T.resubscribe && owner.mayWait(m);
+  if (!isWaiting) return false;
+  owner.pending = null;
+  if (m.phase === 'ready' && !m.timers.has('late')) {
+    // The first pause of a back-off is none at all.
+    m.latePauses.attemptedAtOnce();
+    m.timers.set('late', m.now + m.latePauses.next(m.random));
+  }
+  return true;
+}
+
+/**
+ * Notes an answer that shows that this node has reached what the client has seen.
+ * @param {Machine} m
+ */
+export function isInTime(m) {
+  m.lateNodes = 0;
+  m.latePauses = new Backoff(LEADER_PAUSE_MS_MAX);
+}
