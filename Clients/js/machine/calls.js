@@ -130,7 +130,7 @@ export function abandon(m, call, isTimeout) {
       ? new NestError(permanent ?? 'UNREACHABLE', `no connection in time; nothing was sent${servers}`)
       : new NestError(code, why);
   } else if (found.was === 'refused') {
-    error = isTimeout ? m.cluster?.leaderError(m, found.error) : new NestError(code, 'cancelled before a node has executed it');
+    error = isTimeout ? m.cluster?.leaderError(m, found.error) : new NestError(code, why);
   } else {
     if (found.was === 'inFlight') m.send(T.cancel, found.id, new Uint8Array(0));
     const { kind, isEnded } = found.request;

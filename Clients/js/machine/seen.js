@@ -1,6 +1,6 @@
 /**
- * The newest revision that the client has seen. Its reads and lists ask for a state that is not older, so that time does
- * not run backwards when the client comes to a node that lags.
+ * The newest revision that the client has seen. Its reads and lists ask for a state that is not older, so that time
+ * does not run backwards when the client comes to a node that lags.
  * @module
  */
 

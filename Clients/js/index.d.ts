@@ -1,0 +1,371 @@
+/** A client of nest, for browsers and everything else that has WebSocket. README.md has examples. */
+
+/** A refusal or a failure. Act by `code`, for an unknown code by `retry`; the message is for people. */
+export class NestError extends Error {
+  constructor(code: string, message: string, details?: object);
+  /** The name of the code, such as NOT_FOUND: protocol.md, section 14. */
+  readonly code: string;
+  readonly number: number;
+  /**
+   * 0: the same request would fail again. Not executed: 1 send it again at once, 2 after a pause, 4 connect again
+   * first. 3: it may have been executed, so send it again only with the same key.
+   */
+  readonly retry: number;
+  /** Milliseconds to wait first; 0: none named. */
+  readonly retryAfter: number;
+  readonly object: number | null;
+  /** Everything that is wrong with the state that a transaction would leave. */
+  readonly faults: readonly Fault[];
+  /** With INVALID_PREDICATE: where the mistake is, counted from 1 in Unicode scalars. */
+  readonly column: number | null;
+}
+
+export interface Fault {
+  readonly entity: number;
+  readonly property: number | null;
+  readonly object: number | null;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A date, exact to the microsecond. */
+export class NestDate {
+  constructor(microseconds: number | bigint);
+  static from(date: Date): NestDate;
+  /** Since 1970-01-01 00:00 UTC; a BigInt beyond 2^53-1. */
+  readonly microseconds: number | bigint;
+  /** Rounded down to the millisecond. */
+  toDate(): Date;
+  toJSON(): string;
+}
+
+/** The other end of a to-one relationship. */
+export class Reference {
+  constructor(id: number);
+  readonly id: number;
+}
+
+export class UUID {
+  constructor(hex: string);
+  static from(text: string): UUID;
+  readonly hex: string;
+}
+
+/** A double, where a number alone could be an integer. */
+export class Double {
+  constructor(value: number);
+  readonly value: number;
+}
+
+/** What a property holds. Integers beyond 2^53-1 are BigInt. */
+export type Value = null | boolean | number | bigint | string | Uint8Array | NestDate | Reference | UUID;
+/** What a program may give for a property. */
+export type Given = Value | Date | Double | ObjectLike | undefined;
+/** An object: its id, or anything that has one. */
+export type ObjectLike = number | { readonly id: number } | NewObject;
+
+/** A row. Each value also has a property of its name, unless that is `id`, `values`, `get` or `toJSON`. */
+export interface Row {
+  readonly id: number;
+  /** In the order of `state.names`. */
+  readonly values: readonly Value[];
+  /** The value of a name; undefined if rows have no such value. */
+  get(name: string): any;
+  toJSON(): Record<string, unknown>;
+  readonly [name: string]: any;
+}
+
+export interface Section {
+  /** "" in a result without sections. */
+  readonly key: Value;
+  readonly rows: readonly Row[];
+  readonly count: number;
+  at(index: number): Row | undefined;
+}
+
+/** Where a window is in the whole result. */
+export interface Position {
+  readonly total: number;
+  readonly sectionTotal: number;
+  readonly start: { readonly row: number; readonly section: number; readonly rowInSection: number };
+  readonly anchor: number | null;
+}
+
+/** The state of a list, or the answer to a fetch: frozen. */
+export interface ListState {
+  /** The revision that has changed it last. */
+  readonly revision: number;
+  readonly request: FetchRequest;
+  readonly names: readonly string[];
+  readonly rows: readonly Row[];
+  readonly sections: readonly Section[];
+  /** The rows shown, and those of the whole result. */
+  readonly count: number;
+  readonly total: number;
+  readonly position: Position | null;
+}
+
+/** A request for objects. Immutable: each method returns another one. The texts are those of docs/query-language.md. */
+export class FetchRequest {
+  private constructor();
+  readonly model: Model;
+  where(predicate: string): FetchRequest;
+  where(predicate: TemplateStringsArray, ...values: unknown[]): FetchRequest;
+  sorted(...keys: string[]): FetchRequest;
+  /** Attributes, to-one relationships, `@entity`, and paths such as `parent.title` and `children.@count`. */
+  properties(...names: string[]): FetchRequest;
+  columns(...names: string[]): FetchRequest;
+  section(path: string, by?: 'value' | 'firstCharacter' | 'year' | 'month' | 'day'): FetchRequest;
+  window(offset: number, limit: number): FetchRequest;
+  around(object: ObjectLike, before: number, after: number): FetchRequest;
+  whole(): FetchRequest;
+  of(object: ObjectLike, relationship: string): FetchRequest;
+  with(changes: object): FetchRequest;
+}
+
+/** An entity, and the request for all its objects. Each to-many relationship is a method: `items.children(1)`. */
+export interface Entity extends FetchRequest {
+  readonly name: string;
+  readonly [relationship: string]: any;
+}
+
+export interface Model {
+  readonly hash: string;
+  readonly entities: readonly any[];
+  entity(name: string | number): any;
+  find(name: string | number): any;
+}
+
+/** A change of a list. `state` is the state after it. */
+export type Change = { readonly state: ListState } & (
+  | { readonly type: 'snapshot'; readonly reason: string }
+  | {
+    readonly type: 'diff';
+    readonly from: number;
+    readonly to: number;
+    /** By old and new positions: protocol.md, section 11. */
+    readonly diff: any;
+    /** The revisions of this client's own writes. */
+    readonly own: readonly number[];
+    readonly authors: readonly Author[];
+  }
+  | { readonly type: 'position'; readonly position: Position }
+  | { readonly type: 'progress'; readonly revision: number }
+  | { readonly type: 'request' }
+  | { readonly type: 'reset'; readonly cause: 'server' | 'mismatch' | 'request'; readonly message: string }
+  | { readonly type: 'disconnected'; readonly reason: string }
+  | { readonly type: 'resumed'; readonly revision: number; readonly isExact: boolean }
+  | { readonly type: 'paused' }
+  | { readonly type: 'ended'; readonly error: NestError | null }
+);
+
+export interface Author {
+  readonly revision: number;
+  readonly sessionNumber: number;
+  readonly user: string | null;
+  /** Whether the user is what the client has said of itself, because the server has no tokens. */
+  readonly userClaimed: boolean;
+}
+
+/** A live list. Close it when it is not needed any more. */
+export interface Results extends AsyncIterable<Change> {
+  /** The newest state. */
+  readonly state: ListState;
+  /** The newest revision at which `state` is exact. */
+  readonly revision: number;
+  readonly request: FetchRequest;
+  readonly status: 'connecting' | 'live' | 'loading' | 'disconnected' | 'paused' | 'ended';
+  readonly error: NestError | null;
+  /** For React: `useSyncExternalStore(list.subscribe, list.getSnapshot)`. */
+  subscribe(listener: (change: Change) => void): () => void;
+  getSnapshot(): ListState;
+  /** True when the server has accepted the request; false if a later call has replaced it. */
+  change(request: FetchRequest): Promise<boolean>;
+  pause(): void;
+  resume(): void;
+  close(): void;
+}
+
+/** A new object of a transaction, for its later steps and for `receipt.id`. */
+export class NewObject {
+  private constructor();
+  readonly index: number;
+}
+
+/** Where an object goes. */
+export interface Place {
+  first?: boolean;
+  last?: boolean;
+  before?: ObjectLike;
+  after?: ObjectLike;
+  at?: number;
+  /** After the left neighbour; without one before the right neighbour; without both last. */
+  near?: readonly [ObjectLike | null | undefined, ObjectLike | null | undefined];
+}
+
+/** Under which owner, by which to-one relationship (`as`, if there are several), and where. */
+export interface Placement extends Place {
+  of: ObjectLike;
+  as?: string;
+}
+
+export interface Transaction {
+  insert(entity: FetchRequest, values?: Record<string, Given>, place?: Placement | null): NewObject;
+  findOrCreate(
+    entity: FetchRequest, match: Record<string, Given>, values?: Record<string, Given>, place?: Placement | null,
+  ): NewObject;
+  update(entity: FetchRequest, object: ObjectLike, values: Record<string, Given>): void;
+  move(entity: FetchRequest, object: ObjectLike, place: Placement): void;
+  delete(object: ObjectLike): void;
+  relate(entity: FetchRequest, owner: ObjectLike, relationship: string, object: ObjectLike, place?: Place): void;
+  unrelate(entity: FetchRequest, owner: ObjectLike, relationship: string, object: ObjectLike): void;
+  setRelated(entity: FetchRequest, owner: ObjectLike, relationship: string, objects: readonly ObjectLike[]): void;
+  /** The object must not have changed since the revision. */
+  expect(object: ObjectLike, revision?: number): void;
+}
+
+export interface Receipt {
+  readonly revision: number;
+  readonly isChanged: boolean;
+  /** Whether this repeats the answer to an earlier request with the same key. */
+  readonly isReplayed: boolean;
+  readonly name: string;
+  readonly conflictCount: number;
+  readonly conflicts: readonly any[];
+  id(object: NewObject | number): number;
+  result(object: NewObject | number): { readonly id: number; readonly isFound: boolean };
+}
+
+export interface CallOptions {
+  /** Abandons the request. A write may have been executed: OUTCOME_UNKNOWN. */
+  signal?: AbortSignal;
+  /** Milliseconds from the call to the answer, with reconnecting and sending again. 30,000 if left out. */
+  timeout?: number;
+}
+
+export interface WriteOptions extends CallOptions {
+  /** 32 hexadecimal digits. To repeat a write whose outcome is unknown, send it again with its key. */
+  key?: string;
+}
+
+export interface UndoOptions extends WriteOptions {
+  policy?: 'keep' | 'force' | 'strict';
+  rehomes?: boolean;
+  /** The entry that is meant, by its revision. */
+  expected?: number | null;
+}
+
+/** A point in the changes of a store. */
+export interface ChangePoint {
+  readonly history: string;
+  readonly revision: number;
+  readonly place?: number;
+}
+
+export interface ChangeFeed extends AsyncIterableIterator<any> {
+  next(): Promise<IteratorResult<any>>;
+  return(): Promise<IteratorResult<any>>;
+  close(): Promise<void>;
+}
+
+export interface UndoStates extends AsyncIterable<any> {
+  readonly state: any;
+  subscribe(listener: (state: any) => void): () => void;
+  getSnapshot(): any;
+  close(): void;
+}
+
+export interface ClientState {
+  readonly phase: 'connecting' | 'ready' | 'reconnecting' | 'closed';
+  readonly address: string | null;
+  /** Why there is no connection. */
+  readonly error: NestError | null;
+  /** Milliseconds before the next attempt. */
+  readonly pause: number;
+}
+
+/** A connection that lasts. */
+export class Nest {
+  private constructor();
+  readonly state: ClientState;
+  /** What the server has said: `historyID`, `revision`, `role`, `user`, `tokenExpires` and others. */
+  readonly server: any;
+  /** Owns the undo stacks of this client. Keep it secret; with it, a later run can undo the work of this one. */
+  readonly session: string;
+  onState(listener: (state: ClientState) => void): () => void;
+  close(): void;
+  ping(): Promise<number>;
+  model(): Promise<Model>;
+  entity(name: string): Promise<Entity>;
+  results(request: FetchRequest): Results;
+  fetch(request: FetchRequest, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<ListState>;
+  count(request: FetchRequest, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<number>;
+  object(id: number | { readonly id: number }, options?: CallOptions): Promise<{
+    readonly entity: string;
+    readonly id: number;
+    readonly revision: number;
+    readonly values: Readonly<Record<string, Value>>;
+    readonly counts: Readonly<Record<string, number>>;
+  }>;
+  explain(request: FetchRequest): Promise<any>;
+  statistics(): Promise<Map<string, number | bigint>>;
+  transaction(
+    name: string | null, body: (tx: Transaction) => unknown,
+    options?: WriteOptions & { coalescing?: { key: string; milliseconds: number } | null },
+  ): Promise<Receipt>;
+  undo(options?: UndoOptions): Promise<Receipt>;
+  redo(options?: UndoOptions): Promise<Receipt>;
+  revert(revision: number, options?: UndoOptions & { ofAnyone?: boolean }): Promise<Receipt>;
+  preview(
+    what?: 'undo' | 'redo' | { revision: number; ofAnyone?: boolean },
+    options?: { policy?: 'keep' | 'force' | 'strict'; rehomes?: boolean },
+  ): Promise<any>;
+  undoState(): Promise<any>;
+  undoStates(): Promise<UndoStates>;
+  history(
+    options?: CallOptions & { before?: number; limit?: number; onlyMine?: boolean },
+  ): Promise<readonly any[]>;
+  group<T>(name: string | null, body: (nest: Nest) => Promise<T>): Promise<T>;
+  beginGroup(name?: string | null): Promise<number>;
+  joinGroup(number: number): Promise<void>;
+  endGroup(): Promise<void>;
+  changes(options?: { since?: ChangePoint | null; entities?: (string | Entity)[] }): ChangeFeed;
+  export(...args: any[]): Promise<any>;
+  import(...args: any[]): Promise<any>;
+  operations(): Promise<any>;
+  tokens(): Promise<any>;
+}
+
+export interface ConnectOptions {
+  /** `wss://HOST/nest`. In a page, left out: `/nest` of its own server. */
+  url?: string;
+  /** Servers with the same store: the client goes to another one when one fails. */
+  urls?: readonly string[];
+  /** `nest_NUMBER_SECRET`. It is sent only over TLS, or to this machine. */
+  token?: string | null;
+  sendsTokenInClear?: boolean;
+  /** 32 secret hexadecimal digits; left out: new ones. */
+  session?: string;
+  /** A label of this client's user, for servers without tokens. */
+  user?: string;
+  clientName?: string;
+  /** The name of the store that the servers must have. */
+  store?: string;
+  /** The time zone of dates in predicates, such as Europe/Berlin; left out: UTC. */
+  zone?: string;
+  onState?: (state: ClientState) => void;
+  /** Milliseconds. */
+  connectTimeout?: number;
+  requestTimeout?: number;
+  reconnectPauseMax?: number;
+  /** Whether the server may compress large answers, where the platform unpacks Zstandard. */
+  compression?: boolean;
+  /** Whether the lists of a page pause after 30 seconds in which nobody sees it. */
+  pausesWhenHidden?: boolean;
+}
+
+/** Connects. Rejects with NestError if no server can be used. */
+export function connect(options?: ConnectOptions): Promise<Nest>;
+
+/** Writes a value in a predicate, so that it cannot become anything else. */
+export function quote(value: unknown): string;
