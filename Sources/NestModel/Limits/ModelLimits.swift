@@ -48,6 +48,12 @@ public struct ModelLimits: Sendable {
     @Bound(.inner, "Bytes of memory of one MATCHES pattern; it runs more slowly when it needs more")
     public var patternMemoryBytesMax = 256 << 10
 
+    @Bound(.refused, "Bytes of the text of a predicate that a server reads")
+    public var predicateTextBytesMax = 64 << 10
+
+    @Bound(.refused, "Bytes of the name of a time zone")
+    public var zoneNameBytesMax = 64
+
     @Bound(.refused, "Relationships that a path follows")
     public var pathStepsMax = 4
 

@@ -13,6 +13,26 @@ public struct DateReading: Sendable {
         self.secondsFromUTC = secondsFromUTC
     }
 
+    /// Reads times without a zone in a zone of the IANA time zone database, `Europe/Berlin`; an empty name is UTC.
+    /// `nil`: there is no such zone.
+    public init?(zone name: String, now: Int64) {
+        self.init(now: now)
+        guard !name.isEmpty else { return }
+        guard Self.isZoneName(name), let zone = TimeZone(identifier: name) else { return nil }
+        self.secondsFromUTC = { Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0)))) }
+    }
+
+    /// Whether a name may be one of the database. Foundation also accepts differences to UTC, like `GMT+2`, whose sign
+    /// has the opposite meaning in the database's `Etc/GMT+2`.
+    private static func isZoneName(_ name: String) -> Bool {
+        let isDifference = !name.utf8.contains(UInt8(ascii: "/")) && name.utf8.contains { "+-".utf8.contains($0) }
+        return name.utf8.count <= Limits.zoneNameBytesMax && !isDifference
+            && name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+                    || "/_+-".utf8.contains(byte)
+            }
+    }
+
     /// Reads times without a zone as UTC, and takes the current time for `now`.
     public static var utc: DateReading { DateReading(now: Int64(Date().timeIntervalSince1970 * 1_000_000)) }
 

@@ -150,6 +150,9 @@ public struct NestError: Error, Equatable, Sendable, CustomStringConvertible {
     public var faults: [ValidationFault]
     /// With `notLeader`: the address of the node that takes writes; `nil` if there is none now, or it is unknown.
     public var leader: String?
+    /// With `invalidPredicate`: the column of the mistake in the text of the predicate, counted from 1 in Unicode
+    /// scalars; `nil` if the predicate was no text.
+    public var column: Int?
     /// Why the client has no connection; `nil` for every other error. Never on the wire.
     public var connectFault: ConnectFault?
 
@@ -159,6 +162,7 @@ public struct NestError: Error, Equatable, Sendable, CustomStringConvertible {
         object: ObjectID? = nil,
         faults: [ValidationFault] = [],
         leader: String? = nil,
+        column: Int? = nil,
         connectFault: ConnectFault? = nil
     ) {
         self.code = code
@@ -166,6 +170,7 @@ public struct NestError: Error, Equatable, Sendable, CustomStringConvertible {
         self.object = object
         self.faults = faults
         self.leader = leader
+        self.column = column
         self.connectFault = connectFault
     }
 

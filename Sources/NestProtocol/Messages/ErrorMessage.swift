@@ -28,6 +28,7 @@ package struct ErrorMessage: Message, Equatable {
                     error.faults.append(try field.validationFault())
                 }
             case 3: error.leader = try field.string("leader", max: Limits.nodeAddressBytesMax)
+            case 4: error.column = try field.index("column")
             default: break
             }
         }
@@ -51,6 +52,7 @@ package struct ErrorMessage: Message, Equatable {
             }
         }
         if let leader = self.error.leader { fields.add(3) { $0.write(string: leader) } }
+        if let column = self.error.column { fields.add(4) { $0.write(count: column) } }
         fields.encode(into: &writer)
     }
 }

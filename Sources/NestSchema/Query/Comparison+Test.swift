@@ -17,7 +17,12 @@ package struct CompiledComparison: Sendable {
         self.isDecimal = isDecimal
         let folding = comparison.folding
         self.values = comparison.values.map { value in
-            if case .string(let text) = value { .string(folding.fold(text)) } else { value }
+            switch value {
+            case .string(let text): .string(folding.fold(text))
+            // Stored doubles are never -0, and `members` compares the bits.
+            case .double(let number): .double(number + 0)
+            default: value
+            }
         }
         if comparison.operator == .like, case .string(let text)? = self.values.first {
             self.pattern = LikePattern(text)

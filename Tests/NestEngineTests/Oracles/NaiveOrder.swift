@@ -43,8 +43,9 @@ extension NaiveResults {
         case (_, .null): false
         case (.integer(let a), .integer(let b)), (.date(let a), .date(let b)): a < b
         case (.double(let a), .double(let b)): a < b
-        case (.integer(let a), .double(let b)): Double(a) < b
-        case (.double(let a), .integer(let b)): a < Double(b)
+        // Exactly: a double cannot hold every integer.
+        case (.integer(let a), .double(let b)): Int64(exactly: b.rounded(.up)).map { a < $0 } ?? (b > 0)
+        case (.double(let a), .integer(let b)): Int64(exactly: a.rounded(.down)).map { $0 < b } ?? (a < 0)
         case (.boolean(let a), .boolean(let b)): !a && b
         case (.string(let a), .string(let b)):
             type == .decimal ? DecimalText.isLess(a, b) : a.utf8.lexicographicallyPrecedes(b.utf8)

@@ -89,7 +89,8 @@ extension NaiveResults {
         }
         func isEqual(_ a: AttributeValue, _ b: AttributeValue) -> Bool {
             switch (a, b) {
-            case (.integer(let a), .double(let b)), (.double(let b), .integer(let a)): Double(a) == b
+            case (.integer(let a), .double(let b)), (.double(let b), .integer(let a)): Int64(exactly: b) == a
+            case (.double(let a), .double(let b)): a == b
             default: a == b
             }
         }
