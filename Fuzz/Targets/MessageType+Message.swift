@@ -47,6 +47,8 @@ extension MessageType {
         case .statistics: Statistics.self
         case .explain: Explain.self
         case .explanation: ExplanationMessage.self
+        case .parsePredicate: ParsePredicate.self
+        case .predicate: PredicateMessage.self
         case .revert: Revert.self
         case .beginGroup: BeginGroup.self
         case .group: Group.self

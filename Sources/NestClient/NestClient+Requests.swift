@@ -103,6 +103,21 @@ extension NestClient {
         _ = try await self.ask(Kick(number: number))
     }
 
+    /// Returns the predicate of a text, read by the server as `nestc --where` reads it. A mistake is the error
+    /// `invalidPredicate`, whose `column` says where. The server needs nothing but its model for it.
+    ///
+    /// A program with the model need not ask: `FetchPredicate(_:of:in:dates:)` reads the same language. `zone`: the
+    /// zone of times that have none, by its IANA name, such as `Europe/Berlin`; empty: UTC. `now`: the time that `now`
+    /// and `today` mean, in microseconds since 1970-01-01 UTC; `nil`: the server's time.
+    public func predicate(
+        _ text: String,
+        of entity: EntityNumber,
+        zone: String = "",
+        now: Int64? = nil
+    ) async throws(NestError) -> FetchPredicate {
+        try await self.ask(ParsePredicate(text, of: entity, now: now ?? 0, zone: zone)).predicate
+    }
+
     /// Returns how the server evaluates a fetch request, and what it costs to follow it.
     public func explain(_ request: ObjectFetchRequest) async throws(NestError) -> Explanation {
         try await self.ask(Explain(request)).explanation

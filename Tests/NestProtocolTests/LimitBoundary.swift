@@ -137,6 +137,12 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
             let predicate = FetchPredicate(comparison(.string(String(repeating: "x", count: $0))))
             return predicate.faults(for: entity, in: .nestedList).isEmpty ? nil : .invalidPredicate
         },
+        .message("predicateTextBytesMax", .limitExceeded) {
+            ParsePredicate(String(repeating: "x", count: $0), of: item)
+        },
+        .message("zoneNameBytesMax", .limitExceeded) {
+            ParsePredicate("", of: item, zone: String(repeating: "x", count: $0))
+        },
         .message("pathStepsMax", .malformed) {
             let path = PropertyPath(steps: Array(repeating: property, count: $0), leaf: .object)
             return rows(ObjectFetchRequest(entity: item, columns: [path]))

@@ -6,6 +6,21 @@ extension Explain: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue { ["request": JSONValue(self.request)] }
 }
 
+extension ParsePredicate: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "entity": .integer(Int64(self.entity.rawValue)), "text": .string(self.text), "now": .integer(self.now),
+            "zone": .string(self.zone),
+        ]
+    }
+}
+
+extension PredicateMessage: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["predicate": JSONValue(list: self.predicate.nodes.map { JSONValue($0) })]
+    }
+}
+
 extension ExplanationMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
         let explanation = self.explanation

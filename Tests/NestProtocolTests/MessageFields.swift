@@ -211,6 +211,7 @@ extension ErrorMessage: DescribedMessage {
             ),
         ]
         if let leader = self.error.leader { fields["leader"] = .string(leader) }
+        if let column = self.error.column { fields["column"] = JSONValue(count: column) }
         return .object(fields)
     }
 }

@@ -57,6 +57,11 @@ public enum Vectors {
         return try found.map { Negative(name: try $0["name"].text, kind: kind, json: $0) }
     }
 
+    /// Returns the content of `Tests/Vectors/<name>.json`.
+    public static func file(_ name: String) throws -> JSONValue {
+        try JSONDecoder().decode(JSONValue.self, from: Data(Repository.bytes("Tests/Vectors/\(name).json")))
+    }
+
     /// Returns the elements of `Tests/Vectors/<name>.json`.
     public static func list(_ name: String) throws -> [JSONValue] {
         let bytes = try Repository.bytes("Tests/Vectors/\(name).json")

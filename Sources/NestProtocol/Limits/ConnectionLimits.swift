@@ -25,7 +25,7 @@ public struct ConnectionLimits: Sendable {
 
     @Bound(
         .closed,
-        "Control frames per second, sustained: PING, PONG, CREDIT, CANCEL, GET_MODEL, and frames that are refused or skipped"
+        "Control frames per second, sustained: PING, PONG, CREDIT, CANCEL, GET_MODEL, PARSE_PREDICATE, frames refused or skipped"
     )
     public var controlFramesPerSecondMax = 10_000
 

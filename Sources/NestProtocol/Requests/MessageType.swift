@@ -49,6 +49,8 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case statistics = 0x43  // s  reply
     case explain = 0x44  // c
     case explanation = 0x45  // s  reply
+    case parsePredicate = 0x46  // c
+    case predicate = 0x47  // s  reply
     case getCluster = 0x48  // c
     case cluster = 0x49  // s  reply
     case verifyCluster = 0x4a  // c
@@ -126,6 +128,7 @@ extension RequestKind {
         RequestKind(.fetch, .read, .fair, asksForResult: true),
         RequestKind(GetObject.self, .read, .whenDrained),
         RequestKind(Explain.self, .read, .whenDrained, isWhole: true),
+        RequestKind(ParsePredicate.self, .read, .server),
         RequestKind(GetStatistics.self, .read, .immediate, isWhole: true, dependsOnModel: false),
         RequestKind(.fetchSubtree, .read, .transfer),
 

@@ -111,7 +111,7 @@ extension ClientConnection {
 
     /// Counts a control frame, and ends the connection if the client sends too many. A control frame has no work for
     /// the engine and costs little, but no other limit applies to it.
-    private func countControlFrame() {
+    func countControlFrame() {
         guard self.closing == nil, self.machine.phase != .hello else { return }
         // A node has many clients, whose own node limits them.
         if !self.quota.takeControlFrame(), !self.access.isNode { self.finishFlood() }
@@ -143,6 +143,9 @@ extension ClientConnection {
                 self.countControlFrame()
                 let body = self.server.modelBody
                 self.send(CompressibleFrame(type: .model, flags: [], id: id, body: body))
+            case .parsePredicate:
+                let message = try ParsePredicate(body: body)
+                self.perform(id: id) { () throws(NestError) in try self.parsePredicate(id: id, message) }
             case .fetchSubtree:
                 self.startDownload(id: id, try FetchSubtree(body: body))
             case .backup:

@@ -57,6 +57,7 @@ final class IOLayer: Sendable {
             configuration: self.configuration,
             engine: engine,
             reader: opened.reader,
+            model: opened.model,
             modelBody: SharedBytes(ModelMessage(opened.model).body),
             exports: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             files: NIOThreadPool(numberOfThreads: Limits.transferThreads),

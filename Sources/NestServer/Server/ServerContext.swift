@@ -11,6 +11,7 @@ struct ServerContext: Sendable {
     let configuration: ServerConfiguration
     let engine: EngineThread
     let reader: StoreReader
+    let model: ManagedObjectModel
     /// The body of MODEL.
     let modelBody: SharedBytes
     /// Threads that read sub-trees and backups from the store, at its speed.

@@ -107,6 +107,26 @@ import Testing
         #expect(error?.message.contains(message) ?? false, "\(error!)")
     }
 
+    @Test(arguments: [
+        ("", "2026-02-01T00:00:00Z"), ("UTC", "2026-02-01T00:00:00Z"), ("Europe/Berlin", "2026-01-31T23:00:00Z"),
+        ("Asia/Calcutta", "2026-01-31T18:30:00Z"), ("America/Port-au-Prince", "2026-02-01T05:00:00Z"),
+        ("Etc/GMT+5", "2026-02-01T05:00:00Z"), ("America/Argentina/Buenos_Aires", "2026-02-01T03:00:00Z"),
+    ])
+    func zonesHaveTheirNamesInTheDatabase(_ zone: String, _ utc: String) throws {
+        let dates = try #require(DateReading(zone: zone, now: Self.noon * 1_000_000))
+        #expect(try self.read("2026-02-01", dates) == utc)
+        #expect(dates.now == Self.noon * 1_000_000)
+    }
+
+    @Test func namesThatAreNoZonesAreRefused() {
+        let names = [
+            "Mars/Phobos", "europe/berlin", "Europe/Berlin\n", " UTC", "GMT+5", "UTC-3", "+01:00", "../etc/passwd",
+            "/etc/localtime", "Europe/", "\u{e9}", String(repeating: "A", count: 65),
+            String(repeating: "A/", count: 32),
+        ]
+        for name in names { #expect(DateReading(zone: name, now: 0) == nil, "\(name)") }
+    }
+
     /// Clocks that jump forward omit a time, and clocks that are set back show it twice. The oracle tries every quarter
     /// of an hour.
     @Test func localTimesAreTheFirstMomentThatShowsThem() throws {

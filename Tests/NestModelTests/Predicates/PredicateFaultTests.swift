@@ -107,6 +107,19 @@ import Testing
         #expect(error?.message.contains(message) ?? false, "\(error!)")
     }
 
+    /// A long text is refused at the part that is too much, before the rest is read.
+    @Test func textsOfTooManyPartsAreRefusedAtThePart() {
+        let parts = (0..<9_000).map { _ in "age>1" }.joined(separator: "||") + "|| nmae = 'x'"
+        let error = #expect(throws: PredicateSyntaxError.self) { try self.predicate(parts) }
+        #expect(error?.column == Limits.predicateNodesMax * 7 + 1, "\(error!)")
+        #expect(error?.message.contains("over \(Limits.predicateNodesMax) parts") ?? false, "\(error!)")
+        // 256 comparisons and the OR.
+        let most = (0..<Limits.predicateNodesMax).map { "age == \($0)" }.joined(separator: " OR ")
+        #expect(throws: PredicateSyntaxError.self) { try self.predicate(most) }
+        let enough = (1..<Limits.predicateNodesMax).map { "age == \($0)" }.joined(separator: " OR ")
+        #expect(throws: Never.self) { try self.predicate(enough) }
+    }
+
     /// What other languages write and this one too.
     @Test(arguments: [
         ("name = nil", "name == nil"), ("name != null", "name != nil"), ("age <> 5", "age != 5"),

@@ -95,6 +95,7 @@ extension SocketTests {
             let reading: Set<MessageType> = [
                 .fetch, .getObject, .fetchSubtree, .subscribe, .resubscribe, .unsubscribe, .getModel, .getUndoState,
                 .getHistory, .previewUndo, .subscribeChanges, .getStatistics, .explain, .getCluster,
+                .parsePredicate,
             ]
             let writing: Set<MessageType> = [
                 .transaction, .importSubtree, .undo, .redo, .beginGroup, .endGroup, .revert,

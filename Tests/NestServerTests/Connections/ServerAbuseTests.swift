@@ -11,7 +11,7 @@ extension SocketTests {
     struct Abuse {
         /// Control frames; `id` counts from 1.
         enum Flood: String, CaseIterable, Sendable {
-            case ping, pong, cancel, credit, chunk, ignorable, unknown, reusedID, malformed, model
+            case ping, pong, cancel, credit, chunk, ignorable, unknown, reusedID, malformed, model, predicate
 
             func frame(id: UInt32) -> ByteBuffer {
                 var buffer = ByteBuffer()
@@ -30,6 +30,7 @@ extension SocketTests {
                 case .reusedID: raw(0x6f, 1)
                 case .malformed: raw(0x1a, id + 1)
                 case .model: buffer = GetModel().frame(id: id + 1)
+                case .predicate: buffer = ParsePredicate("", of: EntityNumber(1)).frame(id: id + 1)
                 }
                 return buffer
             }
