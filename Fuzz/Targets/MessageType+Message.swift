@@ -41,6 +41,7 @@ extension MessageType {
         case .subscribeChanges: SubscribeChanges.self
         case .changeSet: ChangeSetMessage.self
         case .own: Own.self
+        case .authors: Authors.self
         case .getModel: GetModel.self
         case .model: ModelMessage.self
         case .getStatistics: GetStatistics.self

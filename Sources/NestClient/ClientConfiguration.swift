@@ -33,6 +33,11 @@ public struct ClientConfiguration: Sendable {
     public var token: AccessToken?
     /// Whether to send the token even where others can read it.
     public var sendsTokenInClear = false
+    /// The user of this client, for a server that requires no token: others see the label as a claim, which the server
+    /// has not checked. At most 256 bytes; empty: none. With a token, the token's own label applies.
+    public var user = ""
+    /// Whether to ask who writes: `ResultsDiff.authors`.
+    public var followsAuthors = false
     /// The time limit for one attempt to connect to one address, until the server has answered the handshake. If DNS
     /// has several addresses for a host, the attempt tries them all, a quarter of a second apart.
     public var connectTimeout: Duration

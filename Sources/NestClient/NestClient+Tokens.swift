@@ -6,7 +6,19 @@ import NestProtocol
 extension NestClient {
     /// Creates a token and returns it. The secret is generated here, and the server receives only its SHA-256 hash, so
     /// the secret is available only now.
+    ///
+    /// An expiry must be later than the server's clock. A server that knows no users and expiries is refused with
+    /// `unsupported`: it would make a token that never expires.
     public func createToken(_ grant: TokenGrant) async throws(NestError) -> AccessToken {
+        if let expires = grant.expires, !(1...Limits.tokenExpiryMax).contains(expires) {
+            throw NestError(.invalid, "a token expires between now and the end of the year 9999, or never")
+        }
+        if grant.hasIdentity {
+            try await self.connect()
+            guard await self.core.knowsUsers else {
+                throw NestError(.unsupported, "the server is too old for tokens with a user or an expiry")
+            }
+        }
         let secret = TokenSecret.random()
         let number = try await self.ask(CreateToken(grant, secretHash: secret.sha256)).number
         return AccessToken(number: number, secret: secret)

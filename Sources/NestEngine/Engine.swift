@@ -51,7 +51,8 @@ package final class Engine {
         self.replies = Replies(
             connections: self.connections,
             admission: self.admission,
-            changeFeeds: self.changeFeeds
+            changeFeeds: self.changeFeeds,
+            authors: RevisionAuthors(store: store)
         )
         self.queries = LiveQueries(
             store,
@@ -158,7 +159,17 @@ package final class Engine {
         writes.reserveCapacity(inputs.count)
         for input in inputs {
             switch input {
-            case .connected(let id, let session, let scope, let takesCompressed, let token, let max, let isWelcomed):
+            case .connected(
+                let id,
+                let session,
+                let scope,
+                let takesCompressed,
+                let token,
+                let max,
+                let user,
+                let followsAuthors,
+                let isWelcomed
+            ):
                 guard self.tokens.use(token, now: now) else {
                     effects.append(.end(id, EngineTokens.revoked))
                     if isWelcomed { self.forgetWelcomed(id, session) }
@@ -173,7 +184,9 @@ package final class Engine {
                     scope: scope,
                     takesCompressed: takesCompressed,
                     token: token,
-                    subscriptionsMax: max
+                    subscriptionsMax: max,
+                    user: user,
+                    followsAuthors: followsAuthors
                 )
                 if !isWelcomed {
                     let shown = self.sessions.numbers.shown(number)
@@ -272,7 +285,9 @@ package final class Engine {
         _ effects: inout [EngineEffect]
     ) {
         do throws(StoreError) {
+            let start = effects.count
             try self.queries.push(changes, bulk, base: base, now: now, &effects)
+            try self.queries.authors.push(after: base, before: start, &effects)
         } catch {
             // The commit is durable, but can no longer be sent to its subscribers.
             self.health.fail(error)

@@ -15,6 +15,8 @@ package enum EngineEffect: Sendable {
     case progress(Revision, to: [ConnectionID])
     /// The connection's own writes in the batch. Sent before the diffs that contain them.
     case own([Revision], to: ConnectionID)
+    /// The body of AUTHORS, encoded once. Sent before the diffs of these revisions.
+    case authors([UInt8], to: [ConnectionID])
     /// The undo state of these connections' session has changed.
     case undoState(UndoState, to: [ConnectionID])
     /// Ends the connection with this error, after everything that it was sent before.
@@ -34,7 +36,7 @@ extension EngineEffect {
     package func forEachRecipient(_ body: (ConnectionID) -> Void) {
         switch self {
         case .welcome(let id, _), .reply(let id, _, _), .own(_, let id), .end(let id, _), .whenDrained(let id): body(id)
-        case .push(_, let ids), .progress(_, let ids), .undoState(_, let ids): ids.forEach(body)
+        case .push(_, let ids), .progress(_, let ids), .authors(_, let ids), .undoState(_, let ids): ids.forEach(body)
         case .read, .tokensChanged, .replica, .forward: break
         }
     }

@@ -20,8 +20,9 @@ package enum EngineInput: Sendable {
     /// A client has sent HELLO. The engine answers with the effect `welcome`.
     ///
     /// `takesCompressed`: the client understands compressed frames. `token`: the token that it authenticated with; the
-    /// engine refuses it if it has been revoked meanwhile. `subscriptionsMax`: the connection's limit. `isWelcomed`: a
-    /// standby has answered, and holds the session's number for the connection.
+    /// engine refuses it if it has been revoked meanwhile. `subscriptionsMax`: the connection's limit. `user`: the
+    /// label that its writes get. `followsAuthors`: the client wants to know who wrote what diffs contain.
+    /// `isWelcomed`: a standby has answered, and holds the session's number for the connection.
     case connected(
         ConnectionID,
         session: Identifier128,
@@ -29,6 +30,8 @@ package enum EngineInput: Sendable {
         takesCompressed: Bool = false,
         token: UInt64? = nil,
         subscriptionsMax: Int = Limits.subscriptionsPerConnectionMax,
+        user: UserLabel? = nil,
+        followsAuthors: Bool = false,
         isWelcomed: Bool = false
     )
     /// The connection is gone; nothing is sent to it any more.

@@ -65,9 +65,16 @@ final class EngineFixture {
         return ConnectionID(self.nextConnection)
     }
 
-    func connect(session: UInt64, scope: AuthorisationScope = .everything) throws -> SimulatedClient {
+    func connect(
+        session: UInt64,
+        scope: AuthorisationScope = .everything,
+        user: UserLabel? = nil,
+        followsAuthors: Bool = false
+    ) throws -> SimulatedClient {
         let client = SimulatedClient(session: Identifier128(high: 7, low: session), connection: ConnectionID(0))
         client.scope = scope
+        client.user = user
+        client.followsAuthors = followsAuthors
         self.clients.append(client)
         try self.perform([client.connect(as: self.newConnection())])
         return client

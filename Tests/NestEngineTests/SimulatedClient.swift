@@ -1,3 +1,4 @@
+import NIOCore
 import NestProtocol
 import NestEngine
 import NestModel
@@ -64,6 +65,12 @@ final class SimulatedClient {
     /// The own revisions that receipts have named. Once all requests are answered, they include all reported ones.
     private var confirmed: Set<Revision> = []
     var hasUnconfirmedOwnWrites: Bool { !self.own.isSubset(of: self.confirmed) }
+    /// The label of the client's writes.
+    var user: UserLabel?
+    /// Whether the next connection gets AUTHORS.
+    var followsAuthors = false
+    /// The authors that the server has named, by message.
+    private(set) var authors: [[RevisionAuthor]] = []
     /// The number of diffs with own writes, and of those with other sessions' writes only.
     private(set) var ownDiffs = 0
     private(set) var otherDiffs = 0
@@ -90,7 +97,13 @@ final class SimulatedClient {
             self.subscriptions[request]!.view = nil
             self.subscriptions[request]!.holds = 1
         }
-        return .connected(connection, session: self.session, scope: self.scope)
+        return .connected(
+            connection,
+            session: self.session,
+            scope: self.scope,
+            user: self.user,
+            followsAuthors: self.followsAuthors
+        )
     }
 
     func request(_ request: EngineRequest) -> (id: UInt32, input: EngineInput) {
@@ -186,6 +199,10 @@ final class SimulatedClient {
             let late = new.filter { revision in self.spans.contains { $0.contains(revision.rawValue) } }
             #expect(late.isEmpty, "\(what): own revisions after the diffs that contain them")
             self.own.formUnion(revisions)
+        case .authors(let body, let to):
+            guard to.contains(self.connection) else { return }
+            #expect(self.followsAuthors, "\(what): authors without the feature")
+            self.authors.append(try Authors(body: ByteBuffer(bytes: body)).authors)
         case .read, .tokensChanged, .replica, .forward:
             break
         case .end(let id, let error):

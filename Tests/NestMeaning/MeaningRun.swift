@@ -428,7 +428,7 @@ package final class MeaningRun {
             case .end(let id, _): self.clients.first { $0.connection == id }?.end()
             case .whenDrained(let id): self.clients.first { $0.connection == id }?.awaitsDrain = true
             case .read(let read): arrived.append(.read(read.id, read.run(self.store.reader)))
-            case .welcome, .own, .undoState, .tokensChanged, .replica, .forward: break
+            case .welcome, .own, .authors, .undoState, .tokensChanged, .replica, .forward: break
             }
         }
         self.scene.head = self.store.head

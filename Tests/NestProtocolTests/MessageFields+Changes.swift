@@ -16,7 +16,7 @@ extension SubscribeChanges: DescribedMessage {
 
 extension ChangeSetMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        [
+        var fields: [String: JSONValue] = [
             "revision": JSONValue(self.part.revision), "time": .integer(self.part.time),
             "sessionNumber": .integer(Int64(self.part.sessionNumber)), "kind": .string("\(self.part.kind)"),
             "reverted": self.part.reverted.map { JSONValue($0) } ?? .null, "name": .string(self.part.name),
@@ -30,6 +30,33 @@ extension ChangeSetMessage: DescribedMessage {
                 }
             ),
         ]
+        fields.add(self.part.user)
+        return .object(fields)
+    }
+}
+
+extension Authors: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "authors": JSONValue(
+                list: self.authors.map { author in
+                    var fields: [String: JSONValue] = [
+                        "revision": JSONValue(author.revision), "sessionNumber": .integer(Int64(author.sessionNumber)),
+                    ]
+                    fields.add(author.user)
+                    return .object(fields)
+                }
+            )
+        ]
+    }
+}
+
+extension [String: JSONValue] {
+    /// Adds the user of an element, if it has one.
+    mutating func add(_ user: UserLabel?) {
+        guard let user else { return }
+        self["user"] = .string(user.text)
+        self["userClaimed"] = .bool(user.isClaimed)
     }
 }
 

@@ -15,13 +15,15 @@ extension Clients: DescribedMessage {
     }
 
     private static func fields(_ client: ConnectedClient) -> JSONValue {
-        [
+        var fields: [String: JSONValue] = [
             "number": .integer(Int64(client.number)), "address": .string(client.address), "name": .string(client.name),
             "session": .integer(Int64(client.sessionNumber)), "connectedAt": .integer(client.connectedAt),
             "subscriptions": JSONValue(count: client.subscriptions), "requests": JSONValue(count: client.requests),
             "requestsInFlight": JSONValue(count: client.requestsInFlight), "bytesIn": JSONValue(count: client.bytesIn),
             "bytesOut": JSONValue(count: client.bytesOut), "bytesQueued": JSONValue(count: client.bytesQueued),
         ]
+        fields.add(client.user)
+        return .object(fields)
     }
 }
 

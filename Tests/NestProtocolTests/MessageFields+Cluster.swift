@@ -79,10 +79,12 @@ extension LogBehind: DescribedMessage {}
 
 extension PeerOpen: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        [
+        var fields: [String: JSONValue] = [
             "port": .integer(Int64(self.port)), "session": .string(self.session.hex),
             "token": .integer(Int64(self.token)),
         ]
+        if !self.user.isEmpty { fields["user"] = .string(self.user) }
+        return .object(fields)
     }
 }
 

@@ -120,6 +120,7 @@ extension History: DescribedMessage {
                     ]
                     if entry.isBlocked { fields["isBlocked"] = true }
                     if let first = entry.entry { fields["entry"] = JSONValue(first) }
+                    fields.add(entry.user)
                     return .object(fields)
                 }
             )

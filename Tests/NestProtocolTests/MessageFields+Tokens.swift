@@ -51,7 +51,7 @@ extension JSONValue {
     }
 
     fileprivate init(_ grant: TokenGrant) {
-        self = [
+        var fields: [String: JSONValue] = [
             "name": .string(grant.name), "role": .string("\(grant.role)"),
             "confinement": JSONValue(confinement: grant.confinement),
             "connections": JSONValue(count: grant.limits.connections),
@@ -59,5 +59,8 @@ extension JSONValue {
             "subscriptions": JSONValue(count: grant.limits.subscriptions),
             "outputBytes": JSONValue(count: grant.limits.outputBytes),
         ]
+        if !grant.user.isEmpty { fields["user"] = .string(grant.user) }
+        if let expires = grant.expires { fields["expires"] = .integer(expires) }
+        self = .object(fields)
     }
 }

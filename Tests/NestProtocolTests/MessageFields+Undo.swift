@@ -8,7 +8,7 @@ extension JSONValue {
             "count": JSONValue(count: conflicts.count),
             "listed": JSONValue(
                 list: conflicts.listed.map { conflict in
-                    [
+                    var fields: [String: JSONValue] = [
                         "reason": .string("\(conflict.reason)"),
                         "entity": JSONValue(count: Int(conflict.entity.rawValue)),
                         "object": .integer(conflict.object.rawValue),
@@ -17,6 +17,8 @@ extension JSONValue {
                         "sessionNumber": conflict.sessionNumber.map { .integer(Int64($0)) } ?? .null,
                         "label": .string(conflict.label),
                     ]
+                    fields.add(conflict.user)
+                    return .object(fields)
                 }
             ),
         ]

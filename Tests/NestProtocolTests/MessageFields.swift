@@ -166,6 +166,7 @@ extension Hello: DescribedMessage {
         if let peer {
             fields["peer"] = ["node": .string(peer.node.hex), "secret": JSONValue(secret: peer.secret)]
         }
+        if !self.user.isEmpty { fields["user"] = .string(self.user) }
         return .object(fields)
     }
 }
@@ -189,6 +190,8 @@ extension Welcome: DescribedMessage {
                 "leader": replica.leader.map { .string($0) } ?? .null,
             ]
         }
+        if let user { fields["user"] = .string(user) }
+        if let tokenExpires { fields["tokenExpires"] = .integer(tokenExpires) }
         return .object(fields)
     }
 }

@@ -109,6 +109,51 @@ import Glibc
         #expect(third.description.number == second.description.number + 1)
     }
 
+    /// Each node must enforce the expiry, and every node shows the same users.
+    @Test func usersAndExpiriesOfTokensReachTheFollower() throws {
+        let grants = [
+            TokenGrant(name: "a", role: .admin, user: "Ann"), TokenGrant(name: "b", role: .read, expires: 99),
+            TokenGrant(name: "c", role: .read),
+        ]
+        try self.store.access {
+            for (number, grant) in grants.enumerated() {
+                _ = try self.store.createToken(grant, secretHash: Self.secret(UInt64(number)), now: 1)
+            }
+        }
+        let applied = try self.replica.catchUp()
+        #expect(try self.following { try $0.tokens() }.map(\.description.grant) == grants)
+        try self.expectEqual()
+        // A token without both has the note that older nodes know; they refuse the other one.
+        let tags = applied.flatMap(\.record.notes).map { note in
+            var writer = ByteWriter()
+            writer.write(note: note)
+            return writer.bytes[0]
+        }
+        #expect(tags == [8, 8, 4])
+    }
+
+    @Test func usersOfTransactionsReachTheFollower() throws {
+        for user in [UserLabel("Ann"), UserLabel("Bob", isClaimed: true), nil] {
+            try self.fixture.inGroup { group in
+                for key in ["k", nil] {
+                    _ = try group.request(inSavepoint: true) { graph in
+                        _ = try graph.perform(WriteTransaction(mutations: [Fixture.insert("a")]))
+                        var description = Fixture.description
+                        description.user = user
+                        description.coalescingKey = key
+                        return description
+                    }
+                }
+            }
+        }
+        try self.replica.catchUp()
+        let headers = try self.following { try $0.headers(before: Revision(0), limit: 9) }
+        #expect(headers.map { $0.user?.text } == [nil, nil, "Bob", "Bob", "Ann", "Ann"])
+        #expect(headers.map { $0.user?.isClaimed } == [nil, nil, true, true, false, false])
+        #expect(headers.map(\.coalescingKey) == [nil, "k", nil, "k", nil, "k"])
+        try self.expectEqual()
+    }
+
     @Test func theFollowerDropsTheHistoryThatTheLeaderDrops() throws {
         for number in 0..<6 { try self.fixture.perform(Fixture.insert("\(number)")) }
         try self.fixture.inGroup { try $0.block(Revision(2), answer: nil) }

@@ -111,4 +111,41 @@ import NestSchema
         #expect(tag.counts.map(\.count) == [2])
         try store.close()
     }
+
+    /// A store of the format before users and expiries: its tokens and its history have neither, and an older nestd,
+    /// which would ignore an expiry, cannot open it afterwards.
+    @Test func aStoreOfFormat5IsUpgraded() throws {
+        let path = "\(self.directory.path)/format-5.sqlite"
+        let configuration = Store.Configuration(location: .file(path), model: .nestedList)
+        var store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
+        let secret = TokenSecret(high: Identifier128(high: 1, low: 2), low: Identifier128(high: 3, low: 4))
+        let grant = TokenGrant(name: "me", role: .admin)
+        _ = try store.access { try store.createToken(grant, secretHash: secret, now: 1) }
+        try store.close()
+        try self.setFormat(5, path)
+        store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
+        #expect(try store.access { try store.tokens() }.map(\.description.grant) == [grant])
+        try store.close()
+        #expect(try self.format(path) == 7)
+    }
+
+    /// The offset of the format in the header of an SQLite file, in four bytes.
+    private static let formatOffset: off_t = 60
+
+    private func format(_ path: String) throws -> UInt32 {
+        let descriptor = open(path, O_RDONLY)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        var bytes: UInt32 = 0
+        try #require(pread(descriptor, &bytes, 4, Self.formatOffset) == 4)
+        return UInt32(bigEndian: bytes)
+    }
+
+    private func setFormat(_ format: UInt32, _ path: String) throws {
+        let descriptor = open(path, O_WRONLY)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        var bytes = format.bigEndian
+        try #require(pwrite(descriptor, &bytes, 4, Self.formatOffset) == 4)
+    }
 }

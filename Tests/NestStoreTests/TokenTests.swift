@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 import NestStore
 import NestTestSupport
 import Testing
@@ -45,6 +46,109 @@ import Testing
             let guest = try store.createToken(TokenGrant(name: "guest", role: .read), secretHash: Self.secret, now: 4)
             #expect(guest.description.grant.role == .read)
         }
+        try store.close()
+    }
+
+    // MARK: Users and expiries
+
+    private static func secret(_ number: UInt64) -> TokenSecret {
+        TokenSecret(high: Identifier128(high: 9, low: number), low: Identifier128(high: 9, low: number))
+    }
+
+    private func refusal(_ store: Store, _ grant: TokenGrant, now: Int64, _ secret: UInt64 = 50) -> NestError? {
+        do {
+            _ = try store.access { try store.createToken(grant, secretHash: Self.secret(secret), now: now) }
+            return nil
+        } catch {
+            return (error as? StoreError)?.refusal
+        }
+    }
+
+    /// An expiry in the past, also 0 and before 1970, is refused and never means "never".
+    @Test func anExpiryMustBeInTheFuture() throws {
+        let store = try self.store()
+        let now: Int64 = 1_000
+        for expires in [Int64.min, -1, 0, 1, now] {
+            let grant = TokenGrant(name: "t", role: .admin, expires: expires)
+            #expect(self.refusal(store, grant, now: now)?.code == .invalid, "\(expires)")
+        }
+        for expires in [Limits.tokenExpiryMax + 1, 1 << 62, Int64.max] {
+            let grant = TokenGrant(name: "t", role: .admin, expires: expires)
+            #expect(self.refusal(store, grant, now: now)?.code == .invalid, "\(expires)")
+        }
+        #expect(try store.access { try store.tokens().isEmpty })
+        for (number, expires) in [now + 1, Limits.tokenExpiryMax].enumerated() {
+            let grant = TokenGrant(name: "t", role: .admin, expires: expires)
+            #expect(self.refusal(store, grant, now: now, UInt64(number)) == nil)
+        }
+        #expect(
+            try store.access { try store.tokens() }.map(\.description.grant.expires) == [1_001, Limits.tokenExpiryMax]
+        )
+        try store.close()
+    }
+
+    /// The answer to CREATE_TOKEN may come again after the token has expired.
+    @Test func aRepeatedSecretIsTheSameTokenAfterItsExpiry() throws {
+        let store = try self.store()
+        let grant = TokenGrant(name: "t", role: .admin, user: "Ann", expires: 10)
+        try store.access {
+            let first = try store.createToken(grant, secretHash: Self.secret, now: 1)
+            #expect(try store.createToken(grant, secretHash: Self.secret, now: 99).description == first.description)
+            for other in [TokenGrant(name: "t", role: .admin, user: "Bob", expires: 10), Self.admin] {
+                let error = #expect(throws: StoreError.self) {
+                    try store.createToken(other, secretHash: Self.secret, now: 2)
+                }
+                #expect(error?.refusal?.code == .conflict)
+            }
+        }
+        try store.close()
+    }
+
+    @Test func usersAndExpiriesAreKept() throws {
+        let directory = TemporaryDirectory()
+        let configuration = Store.Configuration(
+            location: .file("\(directory.path)/nest.sqlite"),
+            model: .nestedList
+        )
+        let grants = [
+            TokenGrant(name: "a", role: .admin), TokenGrant(name: "b", role: .read, user: "Ann"),
+            TokenGrant(name: "c", role: .write, expires: 5_000),
+            TokenGrant(name: "d", role: .write, user: "Bob", expires: Limits.tokenExpiryMax),
+        ]
+        var store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
+        for (number, grant) in grants.enumerated() {
+            #expect(self.refusal(store, grant, now: 1, UInt64(number)) == nil)
+        }
+        try store.close()
+        store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
+        #expect(try store.access { try store.tokens() }.map(\.description.grant) == grants)
+        #expect(grants.map(\.label?.text) == ["a", "Ann", "c", "Bob"])
+        try store.close()
+    }
+
+    @Test func labelsAreLimited() throws {
+        let store = try self.store()
+        let long = String(repeating: "x", count: Limits.nameBytesMax + 1)
+        #expect(self.refusal(store, TokenGrant(name: "t", role: .admin, user: long), now: 1)?.code == .valueTooLarge)
+        try store.close()
+    }
+
+    /// The list of the longest labels fits into a frame.
+    @Test func theListOfTokensFitsIntoAFrame() throws {
+        let store = try self.store()
+        let long = String(repeating: "x", count: Limits.nameBytesMax)
+        let grant = TokenGrant(name: long, role: .admin, user: long)
+        var refusal: NestError?
+        var number: UInt64 = 0
+        while refusal == nil {
+            number += 1
+            refusal = self.refusal(store, grant, now: 1, number)
+        }
+        #expect(refusal?.code == .limitExceeded)
+        let tokens = try store.access { try store.tokens() }.map(\.description)
+        #expect(TokenList(tokens).body.count <= Limits.frameBytesMax)
+        // The next one would be too much.
+        #expect(TokenList(tokens + [tokens[0]]).body.count > Limits.frameBytesMax - 64)
         try store.close()
     }
 }

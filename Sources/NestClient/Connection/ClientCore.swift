@@ -45,12 +45,16 @@ actor ClientCore {
         self.eventLoop = eventLoop
         self.unownedExecutor = eventLoop.executor.asUnownedSerialExecutor()
         var random = SystemRandomNumberGenerator()
+        var features = Features.usual
+        if !configuration.usesCompression { features.subtract([.compression, .compressedFrames]) }
+        if configuration.followsAuthors { features.insert(.authors) }
         self.machine = ClientStateMachine(
             hello: Hello(
                 clientName: configuration.clientName,
-                features: configuration.usesCompression ? .all : .all.subtracting([.compression, .compressedFrames]),
+                features: features,
                 session: configuration.session,
-                token: configuration.token
+                token: configuration.token,
+                user: configuration.user
             ),
             seed: random.next(),
             backoff: Backoff(millisecondsMax: max(Int(configuration.reconnectPauseMax / .milliseconds(1)), 1)),
@@ -69,6 +73,9 @@ actor ClientCore {
         here.endpoints = [self.address]
         return here
     }
+
+    /// Whether the server knows users and expiries.
+    var knowsUsers: Bool { self.machine.welcome?.user != nil }
 
     var server: ServerDescription? { self.machine.welcome.map(ServerDescription.init) }
 

@@ -20,6 +20,12 @@ public struct ServerDescription: Hashable, Sendable {
     public var confinement: AccessConfinement?
     /// The server's place in its cluster; `nil`: a single node.
     public var replica: Replica?
+    /// The label of this client's user, as others see it: that of the token, or what the configuration says. `nil`:
+    /// none.
+    public var user: String?
+    /// When this client's token expires, in microseconds since 1970-01-01 UTC; `nil`: never. The server then ends the
+    /// connection, and the client ends with `tokenExpired`.
+    public var tokenExpires: Int64?
 
     /// What a node of a cluster said of itself.
     public struct Replica: Hashable, Sendable {
@@ -40,5 +46,7 @@ public struct ServerDescription: Hashable, Sendable {
         self.role = welcome.role
         self.confinement = welcome.confinement
         self.replica = welcome.replica.map { Replica(store: $0.store, role: $0.role, leader: $0.leader) }
+        self.user = welcome.user.flatMap { $0.isEmpty ? nil : $0 }
+        self.tokenExpires = welcome.tokenExpires
     }
 }

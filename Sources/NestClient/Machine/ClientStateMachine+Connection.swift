@@ -219,6 +219,7 @@ extension ClientStateMachine {
             actions.append(.deliver(.disconnected(reason: reason.message), to: subscribers, byteCount: 0))
         }
         self.ownRevisions = []
+        self.authors = []
         return actions + self.detachChangeFeeds(reason)
     }
 

@@ -55,6 +55,9 @@ extension ClientStateMachine {
         case .own:
             self.noteOwn(try Own(body: frame.body).revisions)
             return []
+        case .authors:
+            self.authors = try Authors(body: frame.body).authors
+            return []
         case .changeSet: return try self.receivedChangeSet(frame.body, view: frame.id)
         case .model:
             let read = KnownModel(model: try ModelMessage(body: frame.body).model, hash: self.welcome?.modelHash ?? 0)
@@ -183,6 +186,8 @@ extension ClientStateMachine {
             if case .handshaking = self.phase, !self.hasBeenReady || message.retry == .never {
                 return self.leaveServer(message.error)
             }
+            // Another attempt would fail too, at every server of the store.
+            if message.error.code == .tokenExpired { return self.giveUp(message.error) }
             self.closeReason = message.error
             return []
         }

@@ -203,6 +203,7 @@ extension ClientStateMachine {
         switch self.subscriptions[id]?.take(diff) ?? .notYet {
         case .apply(var diff):
             diff.ownRevisions = self.ownRevisions(after: diff.from, through: diff.to)
+            diff.authors = self.authors.filter { $0.revision > diff.from && $0.revision <= diff.to }
             let element = SubscriptionElement.diff(diff, of: subscription.awaitsDifference ? subscription.request : nil)
             return [.deliver(element, to: subscription.subscribers, byteCount: body.readableBytes)] + self.settle(id)
         case .known, .notYet: return []

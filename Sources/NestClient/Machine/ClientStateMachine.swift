@@ -60,6 +60,8 @@ package struct ClientStateMachine: Sendable {
     var changeFeeds: [SubscriptionID: ChangeFeed] = [:]
     /// The revisions of this connection's writes that some subscription has not reached; ascending.
     var ownRevisions: [Revision] = []
+    /// The authors that the server named last, for the diffs that follow.
+    var authors: [RevisionAuthor] = []
     var nextSubscriptionID: UInt64 = 1
     var subscriptionOfSubscriber: [SubscriberID: SubscriptionID] = [:]
     var subscriptionOfView: [UInt32: SubscriptionID] = [:]

@@ -15,6 +15,12 @@ extension AuthorisationScope {
         self.shows(scope.nameLimit) ? name : Self.hiddenName
     }
 
+    /// Returns the user of a transaction; `nil`: it has none, or was written with a token of another reach.
+    func user(of header: JournalHeader) -> UserLabel? { self.shows(header.scope.limit) ? header.user : nil }
+
+    /// Whether a connection may know who wrote a transaction.
+    func showsAuthor(of header: JournalHeader) -> Bool { self.shows(header.scope.limit) }
+
     func shown(_ receipt: Receipt, madeIn scope: WriteScope) -> Receipt {
         guard self != .everything else { return receipt }
         var receipt = receipt

@@ -106,7 +106,8 @@ final class ChangePages {
             reverted: entry.header.reverted,
             name: entry.header.name,
             place: isLast ? 0 : cursor.place,
-            objects: objects
+            objects: objects,
+            user: entry.header.user
         )
     }
 

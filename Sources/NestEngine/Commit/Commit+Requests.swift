@@ -145,7 +145,8 @@ extension Commit {
             key: nil,
             requestHash: request.requestHash,
             sessionNumber: request.session,
-            scope: scope
+            scope: scope,
+            user: request.user
         )
         // All parts of an undo together may take as many steps as one write.
         let stepsEnd = turn.group.steps + stepsMax

@@ -23,7 +23,8 @@ struct RequestRunner {
             key: request.key,
             requestHash: request.requestHash,
             sessionNumber: request.session,
-            entry: entry
+            entry: entry,
+            user: request.user
         )
         let confinement = try request.scope.confinement(self.store, self.scopes)
         switch request.operation {

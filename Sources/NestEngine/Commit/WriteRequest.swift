@@ -19,6 +19,8 @@ final class WriteRequest {
     let session: UInt64
     /// The scope of the connection.
     let scope: AuthorisationScope
+    /// The user of the connection.
+    let user: UserLabel?
     let key: Identifier128?
     let operation: Operation
     let requestHash: UInt64
@@ -34,6 +36,7 @@ final class WriteRequest {
         requestID: UInt32,
         session: UInt64,
         scope: AuthorisationScope = .everything,
+        user: UserLabel? = nil,
         key: Identifier128?,
         operation: Operation,
         requestHash: UInt64,
@@ -44,6 +47,7 @@ final class WriteRequest {
         self.requestID = requestID
         self.session = session
         self.scope = scope
+        self.user = user
         self.key = key
         self.operation = operation
         self.requestHash = requestHash
@@ -67,6 +71,7 @@ final class WriteRequest {
                 requestID: requestID,
                 session: connection.session,
                 scope: connection.scope,
+                user: connection.user,
                 key: key,
                 operation: operation,
                 requestHash: hash,

@@ -19,6 +19,10 @@ package final class EngineConnection {
     /// The number of the token that the client authenticated with.
     let token: UInt64?
     let subscriptionsMax: Int
+    /// The label that its writes get.
+    let user: UserLabel?
+    /// Whether the client gets AUTHORS.
+    let followsAuthors: Bool
     var views: Set<UInt32> = []
     /// Its subscriptions to changes, in the order in which they began.
     var changeSubscriptions: [ChangeSubscription] = []
@@ -63,7 +67,9 @@ package final class EngineConnection {
         scope: AuthorisationScope,
         takesCompressed: Bool,
         token: UInt64?,
-        subscriptionsMax: Int
+        subscriptionsMax: Int,
+        user: UserLabel?,
+        followsAuthors: Bool
     ) {
         self.id = id
         self.changed = changed
@@ -73,5 +79,7 @@ package final class EngineConnection {
         self.takesCompressed = takesCompressed
         self.token = token
         self.subscriptionsMax = subscriptionsMax
+        self.user = user
+        self.followsAuthors = followsAuthors
     }
 }

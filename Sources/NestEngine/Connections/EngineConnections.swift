@@ -24,6 +24,8 @@ package final class EngineConnections {
     private var countOfSession: [UInt64: Int] = [:]
     /// The connections whose session has no number, by its secret id.
     private var unnumbered: [Identifier128: Set<ConnectionID>] = [:]
+    /// The number of connections that get AUTHORS.
+    private(set) var authorFollowerCount = 0
 
     package init() {}
 
@@ -39,7 +41,9 @@ package final class EngineConnections {
         scope: AuthorisationScope,
         takesCompressed: Bool = false,
         token: UInt64? = nil,
-        subscriptionsMax: Int = Limits.subscriptionsPerConnectionMax
+        subscriptionsMax: Int = Limits.subscriptionsPerConnectionMax,
+        user: UserLabel? = nil,
+        followsAuthors: Bool = false
     ) {
         self.all[id] = EngineConnection(
             id,
@@ -49,8 +53,11 @@ package final class EngineConnections {
             scope: scope,
             takesCompressed: takesCompressed,
             token: token,
-            subscriptionsMax: subscriptionsMax
+            subscriptionsMax: subscriptionsMax,
+            user: user,
+            followsAuthors: followsAuthors
         )
+        if followsAuthors { self.authorFollowerCount += 1 }
         self.changed.note(id)
         self.countOfSession[session, default: 0] += 1
         if session == 0 { self.unnumbered[sessionID, default: []].insert(id) }
@@ -60,6 +67,7 @@ package final class EngineConnections {
     package func remove(_ id: ConnectionID) -> EngineConnection? {
         guard let connection = self.all.removeValue(forKey: id) else { return nil }
         self.changed.note(id)
+        if connection.followsAuthors { self.authorFollowerCount -= 1 }
         self.uncount(connection)
         return connection
     }

@@ -1,9 +1,13 @@
+import NestModel
+import NestStore
+
 /// Sends replies. Holds them back from connections that lag: a reply must not overtake the diffs that contain its
 /// write.
 struct Replies {
     let connections: EngineConnections
     let admission: Admission
     let changeFeeds: ChangeFeeds
+    let authors: RevisionAuthors
 
     func send(
         _ reply: EngineReply,
@@ -12,12 +16,22 @@ struct Replies {
         _ effects: inout [EngineEffect]
     ) {
         guard let connection = self.connections[id] else { return }
+        let reply = self.withUsers(reply, connection.scope)
         if connection.isWaiting {
             connection.heldReplies.append((requestID, reply))
         } else {
             effects.append(.reply(id, requestID: requestID, reply))
             self.admission.charge(reply.byteCount, to: connection, &effects)
         }
+    }
+
+    /// Returns the reply with the users of an undo's conflicts. Nothing stores them with the answer that is kept for a
+    /// retry: another client may not know the same users. Without them if the journal cannot be read: the write is
+    /// durable and has its answer.
+    private func withUsers(_ reply: EngineReply, _ scope: AuthorisationScope) -> EngineReply {
+        guard case .receipt(var receipt) = reply, !receipt.conflicts.isEmpty else { return reply }
+        try? self.authors.fill(&receipt.conflicts, for: scope)
+        return .receipt(receipt)
     }
 
     /// Sends the change sets and replies that waited for the connection's lagging subscriptions.

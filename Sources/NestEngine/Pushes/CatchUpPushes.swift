@@ -15,6 +15,7 @@ struct CatchUpPushes {
     let catchUps: CatchUps
     let views: ViewPushes
     let replies: Replies
+    let authors: AuthorPushes
     let counters: EngineCounters
     let workMax: Int
 
@@ -65,6 +66,7 @@ struct CatchUpPushes {
                 self.positions.noteUnknown(view)
             case .difference(let body):
                 self.counters.netDiffs += 1
+                try self.authors.push(after: base, to: id, &effects)
                 effects.append(.push(EnginePush(view: viewID, content: .diff(body)), to: [id]))
                 self.positions.noteSent(view, to: [id])
             case .snapshot where self.snapshots.isLarge(view):

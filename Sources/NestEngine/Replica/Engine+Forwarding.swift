@@ -224,8 +224,22 @@ extension Engine {
         let answers = replica.forwarding.takeAnswers { self.isVisible($1, to: $0) }
         for (id, forward) in answers {
             guard let answer = forward.answer else { continue }
-            self.end(forward, of: id, answer, replica, &effects)
+            self.end(forward, of: id, self.checked(answer, to: forward), replica, &effects)
         }
+    }
+
+    /// Returns an answer, or the failure of a token that a leader of an older version made without its user and expiry.
+    private func checked(_ answer: EngineReply, to forward: PendingForward) -> EngineReply {
+        guard case .tokenCreated(let number) = answer, case .createToken(let grant, _) = forward.request,
+            let made = self.tokens.all[number]?.description.grant, made != grant
+        else { return answer }
+        return .failure(
+            NestError(
+                .unsupported,
+                "the leader is of an older version and made token \(number) without user and expiry: revoke it, and "
+                    + "create it again when all nodes have this version"
+            )
+        )
     }
 
     /// Whether this node has the state that a leader's answer is about.

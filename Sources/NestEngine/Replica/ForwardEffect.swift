@@ -3,8 +3,8 @@ import NestModel
 /// What the engine of a follower asks of its link to the leader.
 package enum ForwardEffect: Sendable {
     /// Before the first request of a connection on a link. `session`: its secret id. `token`: the one that the client
-    /// authenticated with.
-    case open(ConnectionID, session: Identifier128, token: UInt64?)
+    /// authenticated with. `user`: who the client is.
+    case open(ConnectionID, session: Identifier128, token: UInt64?, user: UserLabel?)
     case request(ConnectionID, ForwardedRequest)
     /// The connection is gone, or has nothing more to say.
     case close(ConnectionID)

@@ -11,6 +11,7 @@ struct ForwardQueue {
 
     let session: Identifier128
     let token: UInt64?
+    let user: UserLabel?
     private(set) var items: Deque<Item> = []
     /// The group of the next write.
     private(set) var group = PendingForward.Group.number(0)
@@ -19,9 +20,10 @@ struct ForwardQueue {
     /// Whether the leader has executed nothing since it refused a request. The connection must be opened again.
     private(set) var isInterrupted = false
 
-    init(session: Identifier128, token: UInt64?) {
+    init(session: Identifier128, token: UInt64?, user: UserLabel? = nil) {
         self.session = session
         self.token = token
+        self.user = user
     }
 
     var forwards: [PendingForward] {
@@ -54,7 +56,9 @@ struct ForwardQueue {
             guard case .forward(var forward) = self.items[index], forward.answer == nil else { continue }
             if !forward.isSent {
                 guard case .number(let group) = forward.group else { break }
-                if !self.isOpen { effects.append(.open(id, session: self.session, token: self.token)) }
+                if !self.isOpen {
+                    effects.append(.open(id, session: self.session, token: self.token, user: self.user))
+                }
                 self.isOpen = true
                 forward.noteSent()
                 self.items[index] = .forward(forward)

@@ -80,8 +80,8 @@ final class Forwarding {
     func hold(_ input: EngineInput, of id: ConnectionID) { self.queues[id]?.append(input) }
 
     private func queue(_ connection: EngineConnection, _ body: (inout ForwardQueue) -> Void) {
-        let (session, token) = (connection.sessionID, connection.token)
-        body(&self.queues[connection.id, default: ForwardQueue(session: session, token: token)])
+        let (session, token, user) = (connection.sessionID, connection.token, connection.user)
+        body(&self.queues[connection.id, default: ForwardQueue(session: session, token: token, user: user)])
     }
 
     /// Removes a connection that is gone. What was sent may still be executed.

@@ -13,7 +13,9 @@ extension PreviewUndo: EngineQuery {
             sides: engine.changeFeeds.sides,
             limits: engine.limits
         )
-        return UndoPreviewMessage(try previewer.preview(self.target, self.options, for: asker, now: now))
+        var preview = try previewer.preview(self.target, self.options, for: asker, now: now)
+        try RevisionAuthors(store: engine.store).fill(&preview.conflicts, for: asker.scope)
+        return UndoPreviewMessage(preview)
     }
 
     package func byteCount(_ answer: UndoPreviewMessage) -> Int { 4 << 10 }

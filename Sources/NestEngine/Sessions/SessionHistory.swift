@@ -45,7 +45,8 @@ struct SessionHistory {
                 isNextUndo: header.revision == stacks.nextUndo?.newest,
                 isNextRedo: header.revision == stacks.nextRedo?.newest,
                 isBlocked: header.sessionNumber == session && stacks.isBlocked(header.revision),
-                entry: header.entry
+                entry: header.entry,
+                user: connection.scope.user(of: header)
             )
         }
     }

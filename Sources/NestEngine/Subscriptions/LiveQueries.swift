@@ -12,6 +12,7 @@ final class LiveQueries {
     let positions: WindowPositions
     let reads: BackgroundReads
     let catchUpPushes: CatchUpPushes
+    let authors: AuthorPushes
     private let batchPushes: BatchPushes
     private let lagging: LaggingViews
     private let snapshots: ViewSnapshots
@@ -45,6 +46,7 @@ final class LiveQueries {
             reads: reads,
             counters: counters
         )
+        let authors = AuthorPushes(store: store, connections: connections)
         let catchUpPushes = CatchUpPushes(
             store: store,
             connections: connections,
@@ -57,6 +59,7 @@ final class LiveQueries {
             catchUps: catchUps,
             views: views,
             replies: replies,
+            authors: authors,
             counters: counters,
             workMax: limits.windowWorkMax
         )
@@ -68,6 +71,7 @@ final class LiveQueries {
         self.catchUps = catchUps
         self.reads = reads
         self.catchUpPushes = catchUpPushes
+        self.authors = authors
         self.batchPushes = BatchPushes(
             store: store,
             limits: limits,
@@ -95,7 +99,8 @@ final class LiveQueries {
             lagging: catchUpPushes,
             replies: replies,
             progress: ProgressMarks(connections: connections, store: store),
-            own: OwnRevisions(connections: connections)
+            own: OwnRevisions(connections: connections),
+            authors: authors
         )
         self.fetches = FetchRequests(
             store: store,

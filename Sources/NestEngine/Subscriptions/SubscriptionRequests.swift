@@ -20,6 +20,7 @@ struct SubscriptionRequests {
     let replies: Replies
     let progress: ProgressMarks
     let own: OwnRevisions
+    let authors: AuthorPushes
 
     func subscribe(
         _ connection: EngineConnection,
@@ -145,6 +146,7 @@ struct SubscriptionRequests {
                 view.subscribers[id] = self.firstState(connection, view)
                 self.accept(view, .difference, "", id, requestID, &effects)
                 self.own.pushHeld(by: connection, &effects)
+                try self.authors.push(after: resume.revision, to: id, &effects)
                 effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
                 return self.positions.noteSent(view, to: [id])
             case .snapshot(let why):

@@ -95,6 +95,8 @@ public struct ModelLimits: Sendable {
 
     @Bound(.refused, "The greatest number of a token")
     public var tokenNumberMax: UInt64 = 1 << 53 - 1
+    @Bound(.refused, "The latest expiry of a token, in microseconds since 1970: the end of the year 9999")
+    public var tokenExpiryMax: Int64 = 253_402_300_799_999_999
 
     @Bound(.cut, "Problems that a check of the store lists; more are counted")
     public var checkProblemsMax = 100

@@ -68,18 +68,32 @@ public struct TokenGrant: Hashable, Sendable {
     /// `nil`: the whole store.
     public var confinement: AccessConfinement?
     public var limits: TokenLimits
+    /// The label of the token's clients, for people; at most 256 bytes. Empty: the name is the label.
+    public var user: String
+    /// When the token ends, in microseconds since 1970-01-01 UTC; `nil`: never. At most `Limits.tokenExpiryMax`.
+    public var expires: Int64?
 
     public init(
         name: String,
         role: AccessRole,
         confinement: AccessConfinement? = nil,
-        limits: TokenLimits = TokenLimits()
+        limits: TokenLimits = TokenLimits(),
+        user: String = "",
+        expires: Int64? = nil
     ) {
         self.name = name
         self.role = role
         self.confinement = confinement
         self.limits = limits
+        self.user = user
+        self.expires = expires
     }
+
+    /// The label of the token's clients.
+    public var label: UserLabel? { UserLabel(self.user.isEmpty ? self.name : self.user) }
+
+    /// Whether the token has ended at a time, in microseconds since 1970-01-01 UTC.
+    public func isExpired(at time: Int64) -> Bool { self.expires.map { $0 <= time } ?? false }
 }
 
 /// A token as its server lists it, without the secret, which the server does not store.

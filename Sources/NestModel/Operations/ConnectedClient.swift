@@ -19,6 +19,8 @@ public struct ConnectedClient: Hashable, Sendable {
     public var bytesOut: Int
     /// The bytes that wait for the client to receive more.
     public var bytesQueued: Int
+    /// The label of its token, or what the client says; `nil`: none.
+    public var user: UserLabel?
 
     public init(
         number: UInt64,
@@ -31,7 +33,8 @@ public struct ConnectedClient: Hashable, Sendable {
         requestsInFlight: Int,
         bytesIn: Int,
         bytesOut: Int,
-        bytesQueued: Int
+        bytesQueued: Int,
+        user: UserLabel? = nil
     ) {
         self.number = number
         self.address = address
@@ -44,5 +47,6 @@ public struct ConnectedClient: Hashable, Sendable {
         self.bytesIn = bytesIn
         self.bytesOut = bytesOut
         self.bytesQueued = bytesQueued
+        self.user = user
     }
 }

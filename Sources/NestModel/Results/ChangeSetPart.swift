@@ -49,6 +49,8 @@ public struct ChangeSetPart: Hashable, Sendable {
     /// part.
     package var place: Int
     public var objects: [ChangedObject]
+    /// The user of the session when it wrote; `nil`: none.
+    public var user: UserLabel?
 
     package init(
         revision: Revision,
@@ -58,7 +60,8 @@ public struct ChangeSetPart: Hashable, Sendable {
         reverted: Revision?,
         name: String,
         place: Int = 0,
-        objects: [ChangedObject]
+        objects: [ChangedObject],
+        user: UserLabel? = nil
     ) {
         self.revision = revision
         self.time = time
@@ -68,6 +71,7 @@ public struct ChangeSetPart: Hashable, Sendable {
         self.name = name
         self.place = place
         self.objects = objects
+        self.user = user
     }
 
     /// Whether another part of the same change set follows.

@@ -109,6 +109,9 @@ public struct ResultsDiff: Hashable, Sendable {
     /// The revisions after `from`, up to `to`, that the receiving connection wrote itself; ascending. Not encoded in
     /// the diff: the client computes them.
     public var ownRevisions: [Revision] = []
+    /// The authors of the revisions that the diff may contain, ascending, if the client asks for them. Some of these
+    /// revisions may have changed other lists only. Not encoded in the diff: the server sends them before it.
+    public var authors: [RevisionAuthor] = []
 
     public init(from: Revision, to: Revision, total: Int, digest: UInt64) {
         self.from = from

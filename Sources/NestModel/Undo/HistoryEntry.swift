@@ -35,6 +35,8 @@ public struct HistoryEntry: Hashable, Sendable {
     public var isBlocked: Bool
     /// The first transaction of the undo entry that this one belongs to; `nil` if it is the first or the only one.
     public var entry: Revision?
+    /// The user of the session when it wrote; `nil`: none, or not visible to the requesting client.
+    public var user: UserLabel?
 
     public init(
         revision: Revision,
@@ -47,7 +49,8 @@ public struct HistoryEntry: Hashable, Sendable {
         isNextUndo: Bool,
         isNextRedo: Bool,
         isBlocked: Bool = false,
-        entry: Revision? = nil
+        entry: Revision? = nil,
+        user: UserLabel? = nil
     ) {
         self.revision = revision
         self.time = time
@@ -60,5 +63,6 @@ public struct HistoryEntry: Hashable, Sendable {
         self.isNextRedo = isNextRedo
         self.isBlocked = isBlocked
         self.entry = entry
+        self.user = user
     }
 }

@@ -88,6 +88,8 @@ public struct UndoConflict: Hashable, Sendable {
     public var sessionNumber: UInt64?
     /// A name of the object for people; may be empty.
     public var label: String
+    /// The user of that session when it made the change; `nil`: none, not known, or not visible to this client.
+    public var user: UserLabel?
 
     public init(
         reason: Reason,
@@ -96,7 +98,8 @@ public struct UndoConflict: Hashable, Sendable {
         property: PropertyNumber? = nil,
         revision: Revision? = nil,
         sessionNumber: UInt64? = nil,
-        label: String = ""
+        label: String = "",
+        user: UserLabel? = nil
     ) {
         self.reason = reason
         self.entity = entity
@@ -105,6 +108,7 @@ public struct UndoConflict: Hashable, Sendable {
         self.revision = revision
         self.sessionNumber = sessionNumber
         self.label = label
+        self.user = user
     }
 }
 
@@ -118,6 +122,12 @@ public struct UndoConflicts: Hashable, Sendable {
     public mutating func append(_ conflict: UndoConflict) {
         self.count += 1
         if self.listed.count < Limits.undoConflictsMax { self.listed.append(conflict) }
+    }
+
+    /// Sets the users of the listed conflicts, in their order. Precondition: one for each.
+    package mutating func setUsers(_ users: [UserLabel?]) {
+        precondition(users.count == self.listed.count, "one user for each conflict")
+        for (index, user) in users.enumerated() { self.listed[index].user = user }
     }
 
     /// Counts conflicts without listing them.

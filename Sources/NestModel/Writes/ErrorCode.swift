@@ -38,6 +38,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let forbidden = ErrorCode(rawValue: 0x0202)
     /// The token does not permit the request.
     public static let notPermitted = ErrorCode(rawValue: 0x0203)
+    /// The token was valid and has expired.
+    public static let tokenExpired = ErrorCode(rawValue: 0x0204)
     // 03: the request is wrong
     public static let invalid = ErrorCode(rawValue: 0x0300)
     public static let unknownEntity = ErrorCode(rawValue: 0x0301)
@@ -100,6 +102,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
         .malformed: "MALFORMED", .requestID: "REQUEST_ID", .flowControl: "FLOW_CONTROL", .checksum: "CHECKSUM",
         .unsupported: "UNSUPPORTED", .versionMismatch: "VERSION_MISMATCH",
         .unauthenticated: "UNAUTHENTICATED", .forbidden: "FORBIDDEN", .notPermitted: "NOT_PERMITTED",
+        .tokenExpired: "TOKEN_EXPIRED",
         .invalid: "INVALID", .unknownEntity: "UNKNOWN_ENTITY", .unknownProperty: "UNKNOWN_PROPERTY",
         .validationFailed: "VALIDATION_FAILED", .invalidText: "INVALID_TEXT", .valueTooLarge: "VALUE_TOO_LARGE",
         .invalidPredicate: "INVALID_PREDICATE",

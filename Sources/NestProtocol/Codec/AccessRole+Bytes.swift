@@ -11,6 +11,12 @@ extension ByteWriter {
         self.write(count: grant.limits.outputBytes)
     }
 
+    /// Writes a token's user label and expiry, which follow grants as later fields.
+    package mutating func write(identity grant: TokenGrant) {
+        self.write(string: grant.user)
+        self.write(expiry: grant.expires)
+    }
+
     /// Writes 0, or the object, its entity and the relationship.
     package mutating func write(confinement: AccessConfinement?) {
         self.write(varint: UInt64(confinement?.root.rawValue ?? 0))
@@ -37,6 +43,11 @@ extension ByteReader {
         return TokenGrant(name: name, role: role, confinement: confinement, limits: limits)
     }
 
+    package mutating func readIdentity(into grant: inout TokenGrant) throws(DecodingFailure) {
+        grant.user = try self.string("user", max: Limits.nameBytesMax)
+        grant.expires = try self.expiry()
+    }
+
     package mutating func confinement() throws(DecodingFailure) -> AccessConfinement? {
         let root = try self.varint("root")
         guard root > 0 else { return nil }
@@ -53,4 +64,9 @@ extension ByteReader {
             relationship: PropertyNumber(relationship)
         )
     }
+}
+
+extension TokenGrant {
+    /// Whether the grant has a user label or an expiry, which older records and messages do not have.
+    package var hasIdentity: Bool { !self.user.isEmpty || self.expires != nil }
 }

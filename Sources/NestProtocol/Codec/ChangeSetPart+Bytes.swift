@@ -11,6 +11,7 @@ extension ByteWriter {
         self.write(count: part.place)
         self.write(count: part.objects.count)
         for object in part.objects { self.write(changedObject: object) }
+        if part.user != nil { self.write(user: part.user) }
     }
 
     mutating func write(changedObject object: ChangedObject) {
@@ -43,6 +44,7 @@ extension ByteReader {
         let count = try self.count("objects", bytesEach: 3)
         part.objects.reserveCapacity(count)
         for _ in 0..<count { part.objects.append(try self.changedObject()) }
+        if !self.isAtEnd { part.user = try self.user() }
         return part
     }
 

@@ -9,6 +9,7 @@ extension ByteWriter {
         self.write(count: preview.deletedCount)
         self.write(count: preview.changes.count)
         for change in preview.changes { self.write(previewedChange: change) }
+        self.write(users: preview.conflicts.listed.map(\.user))
     }
 
     package mutating func write(previewedChange change: UndoPreview.Change) {
@@ -45,6 +46,7 @@ extension ByteReader {
             }
             preview.changes.append(UndoPreview.Change(object: object, label: label, values: values))
         }
+        preview.conflicts.setUsers(try self.users(count: preview.conflicts.listed.count))
         return preview
     }
 }

@@ -27,5 +27,11 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// Compressed frames.
     package static let compressedFrames = Features(rawValue: 1 << 4)
 
-    package static let all: Features = [.subtrees, .resume, .undo, .compression, .compressedFrames]
+    /// AUTHORS: who wrote the revisions of the next diffs.
+    package static let authors = Features(rawValue: 1 << 9)
+
+    package static let all: Features = [.subtrees, .resume, .undo, .compression, .compressedFrames, .authors]
+
+    /// What a client asks for unless its program asks for more.
+    package static let usual: Features = .all.subtracting(.authors)
 }

@@ -52,6 +52,9 @@ package struct Clients: Message, Equatable {
                 )
             )
         }
+        for (index, user) in try reader.users(count: self.clients.count).enumerated() {
+            self.clients[index].user = user
+        }
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -70,6 +73,7 @@ package struct Clients: Message, Equatable {
             writer.write(count: max(0, client.bytesOut))
             writer.write(count: client.bytesQueued)
         }
+        writer.write(users: self.clients.map(\.user))
     }
 }
 

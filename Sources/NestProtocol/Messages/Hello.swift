@@ -18,6 +18,8 @@ package struct Hello: Message, Equatable {
     package var token: AccessToken?
     /// For a node of the server's cluster: proves that it can read the log.
     package var peer: Peer?
+    /// The user that a client without a token claims to be; at most 256 bytes. Empty: none.
+    package var user: String
 
     /// The proof that the client is a node of the cluster.
     package struct Peer: Equatable, Sendable {
@@ -34,12 +36,13 @@ package struct Hello: Message, Equatable {
 
     package init(
         clientName: String,
-        features: Features = .all,
+        features: Features = .usual,
         session: Identifier128,
         expectedHistory: Identifier128? = nil,
         expectedModelHash: UInt64? = nil,
         token: AccessToken? = nil,
-        peer: Peer? = nil
+        peer: Peer? = nil,
+        user: String = ""
     ) {
         self.clientName = clientName
         self.features = features
@@ -48,6 +51,7 @@ package struct Hello: Message, Equatable {
         self.expectedModelHash = expectedModelHash
         self.token = token
         self.peer = peer
+        self.user = user
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
@@ -58,6 +62,7 @@ package struct Hello: Message, Equatable {
         var expectedModelHash: UInt64?
         var token: AccessToken?
         var peer: Peer?
+        var user = ""
         try TaggedFields.read(from: &reader) { (tag, field) throws(DecodingFailure) in
             switch tag {
             case 1: clientName = try field.string("client name", max: Limits.nameBytesMax)
@@ -69,6 +74,7 @@ package struct Hello: Message, Equatable {
                 token = AccessToken(number: try field.varint("token"), secret: try field.tokenSecret("token secret"))
             case 8:
                 peer = Peer(node: try field.identifier("node"), secret: try field.tokenSecret("node's secret"))
+            case 9: user = try field.string("user", max: Limits.nameBytesMax)
             default: break
             }
         }
@@ -80,7 +86,8 @@ package struct Hello: Message, Equatable {
             expectedHistory: expectedHistory,
             expectedModelHash: expectedModelHash,
             token: token,
-            peer: peer
+            peer: peer,
+            user: user
         )
     }
 
@@ -103,6 +110,7 @@ package struct Hello: Message, Equatable {
                 $0.write(tokenSecret: peer.secret)
             }
         }
+        if !self.user.isEmpty { fields.add(9) { $0.write(string: self.user) } }
         fields.encode(into: &writer)
     }
 }

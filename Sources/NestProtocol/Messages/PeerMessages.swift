@@ -91,23 +91,28 @@ package struct PeerOpen: Message, Equatable {
     package var session: Identifier128
     /// The number of the client's token; 0: it has none.
     package var token: UInt64
+    /// What a client without a token says its user is; empty: nothing.
+    package var user: String
 
-    package init(port: UInt32, session: Identifier128, token: UInt64) {
+    package init(port: UInt32, session: Identifier128, token: UInt64, user: String = "") {
         self.port = port
         self.session = session
         self.token = token
+        self.user = user
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
         self.port = try reader.port()
         self.session = try reader.identifier("session")
         self.token = try reader.varint("token")
+        self.user = reader.isAtEnd ? "" : try reader.string("user", max: Limits.nameBytesMax)
     }
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(varint: UInt64(self.port))
         writer.write(identifier: self.session)
         writer.write(varint: self.token)
+        if !self.user.isEmpty { writer.write(string: self.user) }
     }
 }
 

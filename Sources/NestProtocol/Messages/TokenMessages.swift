@@ -15,11 +15,13 @@ package struct CreateToken: Query, Equatable {
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
         self.secretHash = try reader.tokenSecret("hash")
         self.grant = try reader.tokenGrant()
+        if !reader.isAtEnd { try reader.readIdentity(into: &self.grant) }
     }
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(tokenSecret: self.secretHash)
         writer.write(tokenGrant: self.grant)
+        if self.grant.hasIdentity { writer.write(identity: self.grant) }
     }
 }
 
@@ -69,6 +71,11 @@ package struct TokenList: Message, Equatable {
                 )
             )
         }
+        guard !reader.isAtEnd else { return }
+        guard try reader.count("identities", max: self.tokens.count, bytesEach: 2) == self.tokens.count else {
+            throw DecodingFailure(.invalidValue, "identities")
+        }
+        for index in self.tokens.indices { try reader.readIdentity(into: &self.tokens[index].grant) }
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -80,6 +87,9 @@ package struct TokenList: Message, Equatable {
             writer.write(integer: token.lastUsed)
             writer.write(count: token.connections)
         }
+        guard self.tokens.contains(where: \.grant.hasIdentity) else { return }
+        writer.write(count: self.tokens.count)
+        for token in self.tokens { writer.write(identity: token.grant) }
     }
 }
 

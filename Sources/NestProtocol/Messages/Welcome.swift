@@ -28,6 +28,10 @@ package struct Welcome: Message, Equatable {
     package var confinement: AccessConfinement?
     /// The node's place in its cluster; `nil`: a single node.
     package var replica: Replica?
+    /// The label of the connection's user; empty: it has none. `nil`: the server knows no users.
+    package var user: String?
+    /// When the client's token expires, in microseconds since 1970-01-01 UTC; `nil`: never.
+    package var tokenExpires: Int64?
 
     /// What a node of a cluster says of itself.
     package struct Replica: Equatable, Sendable {
@@ -59,7 +63,9 @@ package struct Welcome: Message, Equatable {
         creditBytesInitial: Int = Limits.creditBytesInitial,
         role: AccessRole = .admin,
         confinement: AccessConfinement? = nil,
-        replica: Replica? = nil
+        replica: Replica? = nil,
+        user: String? = nil,
+        tokenExpires: Int64? = nil
     ) {
         self.serverName = serverName
         self.features = features
@@ -76,6 +82,8 @@ package struct Welcome: Message, Equatable {
         self.role = role
         self.confinement = confinement
         self.replica = replica
+        self.user = user
+        self.tokenExpires = tokenExpires
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
@@ -112,6 +120,8 @@ package struct Welcome: Message, Equatable {
                 replica.role = ReplicaRole(rawValue: try field.byte("replica role")) ?? .follower
                 isReplica = true
             case 17: replica.leader = try field.string("leader", max: Limits.nodeAddressBytesMax)
+            case 18: self.user = try field.string("user", max: Limits.nameBytesMax)
+            case 19: self.tokenExpires = try field.expiry()
             default: break
             }
         }
@@ -141,6 +151,8 @@ package struct Welcome: Message, Equatable {
             fields.add(16) { $0.write(byte: replica.role.rawValue) }
             if let leader = replica.leader { fields.add(17) { $0.write(string: leader) } }
         }
+        if let user { fields.add(18) { $0.write(string: user) } }
+        if let tokenExpires { fields.add(19) { $0.write(expiry: tokenExpires) } }
         fields.encode(into: &writer)
     }
 }

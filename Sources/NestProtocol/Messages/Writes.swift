@@ -33,7 +33,7 @@ package struct ReceiptMessage: Message, Equatable {
         let revision = try reader.revision("revision")
         let flags = try reader.byte("flags")
         let results = try reader.runs()
-        self.receipt = Receipt(
+        var receipt = Receipt(
             revision: revision,
             isChanged: flags & 1 != 0,
             isReplayed: flags & 2 != 0,
@@ -41,6 +41,8 @@ package struct ReceiptMessage: Message, Equatable {
             name: try reader.string("name", max: Limits.nameBytesMax),
             conflicts: reader.isAtEnd ? UndoConflicts() : try reader.undoConflicts()
         )
+        receipt.conflicts.setUsers(try reader.users(count: receipt.conflicts.listed.count))
+        self.receipt = receipt
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -48,6 +50,8 @@ package struct ReceiptMessage: Message, Equatable {
         writer.write(byte: (self.receipt.isChanged ? 1 : 0) | (self.receipt.isReplayed ? 2 : 0))
         writer.write(runs: self.receipt.results)
         writer.write(string: self.receipt.name)
-        if !self.receipt.conflicts.isEmpty { writer.write(undoConflicts: self.receipt.conflicts) }
+        guard !self.receipt.conflicts.isEmpty else { return }
+        writer.write(undoConflicts: self.receipt.conflicts)
+        writer.write(users: self.receipt.conflicts.listed.map(\.user))
     }
 }

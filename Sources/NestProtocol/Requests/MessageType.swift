@@ -95,6 +95,7 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case kick = 0x7a  // c
 
     case own = 0xb0  // s  id 0; clients may skip it
+    case authors = 0xb2  // s  id 0; only with its feature
 }
 
 extension MessageType {

@@ -19,6 +19,8 @@ extension AccessTable {
                         "name": "\(LogText.printable(grant.name))",
                         "role": "\(grant.role)",
                         "root": "\(grant.confinement.map { "\($0.root)" } ?? "none")",
+                        "user": "\(LogText.printable(grant.user))",
+                        "expires": "\(grant.expires.map { DateText.text(microseconds: $0) } ?? "never")",
                         "by": "\(author)",
                     ]
                 )

@@ -13,6 +13,10 @@ package struct Access: Sendable {
     package var role = AccessRole.admin
     package var confinement: AccessConfinement?
     package var limits = TokenLimits()
+    /// The label of the token, or what a client without a token says.
+    package var user: UserLabel?
+    /// When the token ends, in microseconds since 1970-01-01 UTC; `nil`: never.
+    package var expires: Int64?
     /// Whether the connection is another node's.
     package private(set) var isNode = false
 
@@ -30,7 +34,17 @@ package struct Access: Sendable {
         self.role = token.grant.role
         self.confinement = token.grant.confinement
         self.limits = token.grant.limits
+        self.user = token.grant.label
+        self.expires = token.grant.expires
     }
+
+    /// The access of a client without a token. `user`: what it says.
+    package init(user: String) {
+        self.user = UserLabel(user, isClaimed: true)
+    }
+
+    /// Whether the token has ended. `time`: in microseconds since 1970-01-01 UTC.
+    func isExpired(at time: Int64) -> Bool { self.expires.map { $0 <= time } ?? false }
 
     package var scope: AuthorisationScope { self.confinement.map { .subtree($0) } ?? .everything }
 
@@ -60,6 +74,8 @@ package final class AccessTable: Sendable {
         /// The token is missing or wrong; the client does not learn which. The penalty is `nil` when the client
         /// presented no token, because that is not a guess.
         case refused(LoginPenalties.Penalty?)
+        /// The secret is right, and the token has expired. The penalty limits what such attempts log and cost.
+        case expired(LoginPenalties.Penalty)
         /// The token is valid, but already has its maximum number of connections.
         case full
     }
@@ -101,11 +117,20 @@ package final class AccessTable: Sendable {
         }
     }
 
-    /// Checks the token of a HELLO. A connection that is granted access counts until `left`.
-    package func authenticate(_ token: AccessToken?, from address: String, now: NIODeadline) -> Decision {
+    /// Checks the token of a HELLO. A connection that is granted access counts until `left`. `user`: who a client
+    /// without a token says it is. `time`: in microseconds since 1970-01-01 UTC.
+    package func authenticate(
+        _ token: AccessToken?,
+        user: String = "",
+        from address: String,
+        now: NIODeadline,
+        time: Int64
+    ) -> Decision {
         let hash = token?.secret.sha256
         return self.state.withLockedValue { state in
-            guard let token, let hash else { return self.isTokenRequired(state) ? .refused(nil) : .granted(Access()) }
+            guard let token, let hash else {
+                return self.isTokenRequired(state) ? .refused(nil) : .granted(Access(user: user))
+            }
             // Also compare when the token does not exist, so that the check takes the same time.
             let known = state.tokens[token.number]
             let expected = known?.secretHash ?? Self.unknownHash
@@ -113,6 +138,9 @@ package final class AccessTable: Sendable {
                 return .refused(state.penalties.failed(address, now: now))
             }
             let description = known.description
+            guard !description.grant.isExpired(at: time) else {
+                return .expired(state.penalties.failed(address, now: now))
+            }
             let count = state.connections[description.number, default: 0]
             let max = description.grant.limits.connections
             guard max == 0 || count < max else { return .full }
@@ -125,10 +153,11 @@ package final class AccessTable: Sendable {
     private static let unknownHash = TokenSecret.random().sha256
 
     /// Returns the access of a client of another node, which has checked the client's secret. `token`: its number; 0:
-    /// the client has none. Returns `nil` if the client may not log in here.
-    package func access(ofToken token: UInt64) -> Access? {
+    /// the client has none. `user`: who a client without a token says it is. Returns `nil` if the client may not log in
+    /// here.
+    package func access(ofToken token: UInt64, user: String = "") -> Access? {
         self.state.withLockedValue { state in
-            guard token != 0 else { return self.isTokenRequired(state) ? nil : Access() }
+            guard token != 0 else { return self.isTokenRequired(state) ? nil : Access(user: user) }
             return state.tokens[token].map { Access($0.description) }
         }
     }

@@ -12,6 +12,9 @@ extension ClientConnection {
         "this server requires a token: none was given, or it is not valid here"
     )
 
+    /// The error that ends a connection whose token has expired, and that answers a login with such a token.
+    static let tokenExpired = NestError(.tokenExpired, "the token has expired: connect with a valid token")
+
     var access: Access { self.session.access }
 
     /// Checks HELLO's token. The connection reads nothing more until the client is logged in.
@@ -20,12 +23,21 @@ extension ClientConnection {
         if let peer = hello.peer { return self.admit(peer, hello) }
         guard !self.slot.isWaiting else { return self.finishWithoutSlot() }
         let address = LoginPenalties.key(self.context?.remoteAddress)
-        switch self.server.access.authenticate(hello.token, from: address, now: .now()) {
+        let decision = self.server.access.authenticate(
+            hello.token,
+            user: LogText.label(hello.user),
+            from: address,
+            now: .now(),
+            time: self.server.configuration.now()
+        )
+        switch decision {
         case .granted(let access):
             self.session.access = access
             self.register(hello)
         case .refused(let penalty):
             self.refuseLogin(hello.token, penalty)
+        case .expired(let penalty):
+            self.refuseLogin(hello.token, penalty, Self.tokenExpired)
         case .full:
             self.logRefused(hello.token, "connections")
             self.fail(NestError(.limitExceeded, "the token already has its maximum number of connections"))
@@ -41,19 +53,26 @@ extension ClientConnection {
                 scope: self.access.scope,
                 takesCompressed: hello.features.contains(.compressedFrames),
                 token: self.access.token,
-                subscriptionsMax: self.access.subscriptionsMax
+                subscriptionsMax: self.access.subscriptionsMax,
+                user: self.access.user,
+                followsAuthors: hello.features.contains(.authors)
             )
         )
     }
 
     /// Refuses a login, at once or after a penalty.
-    func refuseLogin(_ token: AccessToken?, _ penalty: LoginPenalties.Penalty?) {
-        self.logRefused(token, "unauthenticated", isNotable: penalty?.isLogged != false)
-        guard let penalty else { return self.fail(Self.unauthenticated) }
+    func refuseLogin(
+        _ token: AccessToken?,
+        _ penalty: LoginPenalties.Penalty?,
+        _ error: NestError = ClientConnection.unauthenticated
+    ) {
+        let reason = error.code == .tokenExpired ? "expired" : "unauthenticated"
+        self.logRefused(token, reason, isNotable: penalty?.isLogged != false)
+        guard let penalty else { return self.fail(error) }
         // Bytes that arrived with a wrong token are never handled.
         self.inbound.removeAll()
         self.session.refusal = self.loop.eventLoop.assumeIsolated().scheduleTask(in: penalty.delay) {
-            self.fail(Self.unauthenticated)
+            self.fail(error)
         }
     }
 
@@ -80,7 +99,9 @@ extension ClientConnection {
                 subscriptionsMax: self.access.subscriptionsMax,
                 role: self.access.role,
                 confinement: self.access.confinement,
-                replica: self.server.replica?.status.welcome
+                replica: self.server.replica?.status.welcome,
+                user: self.access.user?.text ?? "",
+                tokenExpires: self.access.expires
             )
             self.send(message.frame(id: 0))
             self.logOpened()

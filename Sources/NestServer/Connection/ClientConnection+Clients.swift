@@ -23,7 +23,8 @@ extension ClientConnection {
             requestsInFlight: self.quota.inFlight,
             bytesIn: self.inbound.totalByteCount,
             bytesOut: self.output.writtenByteCount - buffered,
-            bytesQueued: self.output.queue.byteCount + buffered
+            bytesQueued: self.output.queue.byteCount + buffered,
+            user: self.access.user
         )
     }
 

@@ -29,7 +29,7 @@ extension ClientConnection {
         self.context?.close(promise: nil)
     }
 
-    /// Ends the connection because its token was revoked. Drops the queued output.
+    /// Ends the connection because its token was revoked or has expired. Drops the queued output.
     func expel(_ error: NestError) {
         self.output.queue.removeAll()
         self.fail(error)

@@ -15,6 +15,7 @@ extension ClientConnection {
                 "session": "\(self.session.number)",
                 "token": "\(self.session.access.token.map { "\($0)" } ?? "none")",
                 "role": "\(self.session.access.role)",
+                "user": "\(self.session.access.user.map { LogText.shown($0) } ?? "none")",
             ]
         )
     }

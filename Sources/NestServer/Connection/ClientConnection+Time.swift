@@ -23,6 +23,8 @@ extension ClientConnection {
         case .greeting, .closed:
             break
         case .ready, .draining:
+            // By the clock of the day, which may be set: the rest of the token's time is not a timer.
+            if self.access.isExpired(at: self.server.configuration.now()) { return self.expel(Self.tokenExpired) }
             self.checkOutput(now: now, timing)
             self.checkSilence(now: now, timing)
             self.checkFrame(now: now, timing)

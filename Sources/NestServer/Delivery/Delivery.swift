@@ -60,6 +60,8 @@ package struct Delivery: Sendable {
             case .own(let revisions, let connection):
                 guard isOwn(connection) else { continue }
                 self.append(EffectFrame(Own(revisions: revisions)), id: 0, to: [connection])
+            case .authors(let body, let connections):
+                self.append(EffectFrame(type: .authors, body: body), id: 0, to: own(connections))
             case .undoState(let state, let connections):
                 self.append(EffectFrame(UndoStateMessage(state)), id: 0, to: own(connections))
             case .end(let connection, let error):

@@ -154,7 +154,7 @@ struct StandbyClaims: Sendable {
     /// the engine performs, all writes precede all reads.
     private mutating func mayAnswer(_ input: EngineInput, isRunning: Bool) -> Bool {
         switch input {
-        case .connected(_, _, _, _, _, _, let isWelcomed):
+        case .connected(_, _, _, _, _, _, _, _, let isWelcomed):
             return !isWelcomed
         case .request(let id, _, let request):
             if request.isWrite, !isRunning { self.barred.insert(id) }
@@ -184,7 +184,17 @@ struct StandbyClaims: Sendable {
         case .running, .waiting: break
         }
         switch claim.input {
-        case .connected(let id, let session, let scope, let takesCompressed, let token, let subscriptionsMax, _):
+        case .connected(
+            let id,
+            let session,
+            let scope,
+            let takesCompressed,
+            let token,
+            let subscriptionsMax,
+            let user,
+            let followsAuthors,
+            _
+        ):
             guard case .waiting = claim.source else { return self.answered.welcomed.insert(id).inserted }
             self.welcomed.append(
                 .connected(
@@ -194,6 +204,8 @@ struct StandbyClaims: Sendable {
                     takesCompressed: takesCompressed,
                     token: token,
                     subscriptionsMax: subscriptionsMax,
+                    user: user,
+                    followsAuthors: followsAuthors,
                     isWelcomed: true
                 )
             )

@@ -226,8 +226,8 @@ struct LinkConnection {
     mutating func send(_ effects: [ForwardEffect]) {
         for effect in effects where self.isUp && self.output.end == nil {
             switch effect {
-            case .open(let connection, let session, let token):
-                if !self.requests.open(connection, session: session, token: token) {
+            case .open(let connection, let session, let token, let user):
+                if !self.requests.open(connection, session: session, token: token, user: user) {
                     self.end("requests crossed the link's reconnection")
                 }
             case .request(let connection, let request):

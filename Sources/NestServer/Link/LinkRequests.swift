@@ -62,10 +62,12 @@ struct LinkRequests {
     // MARK: Ports
 
     /// Returns false if the connection has a port: the effect belongs to another connection to the leader.
-    mutating func open(_ connection: ConnectionID, session: Identifier128, token: UInt64?) -> Bool {
+    mutating func open(_ connection: ConnectionID, session: Identifier128, token: UInt64?, user: UserLabel?) -> Bool {
         guard self.ports[connection] == nil, self.nextPort < .max else { return false }
         self.ports[connection] = self.nextPort
-        self.write(PeerOpen(port: self.nextPort, session: session, token: token ?? 0), id: 0)
+        // The leader knows the label of a token itself.
+        let claim = token == nil ? user?.text ?? "" : ""
+        self.write(PeerOpen(port: self.nextPort, session: session, token: token ?? 0, user: claim), id: 0)
         self.nextPort += 1
         return true
     }

@@ -40,7 +40,7 @@ extension ClientConnection {
             return self.fail(NestError(.limitExceeded, "a node has at most \(Limits.peerPortsMax) ports"))
         }
         let connection = self.loop.makeConnectionID()
-        guard let access = self.server.access.access(ofToken: message.token) else {
+        guard let access = self.server.access.access(ofToken: message.token, user: LogText.label(message.user)) else {
             var port = PeerPorts.Port(connection: connection, access: Access(), refusal: Self.unauthenticated)
             port.pendingOpen = message
             self.peer?.ports.add(port, number: message.port)
@@ -54,7 +54,8 @@ extension ClientConnection {
                 session: message.session,
                 scope: access.scope,
                 token: access.token,
-                subscriptionsMax: 0
+                subscriptionsMax: 0,
+                user: access.user
             )
         )
     }
@@ -155,6 +156,8 @@ extension ClientConnection {
             throw NestError(.invalid, "the port \(message.port) is not open: send PEER_OPEN first")
         }
         if let refusal = self.peer?.ports[message.port]?.refusal { throw refusal }
+        // The node ends the client's connection too, by its own clock.
+        if access.isExpired(at: self.server.configuration.now()) { throw Self.tokenExpired }
         guard let type = MessageType(rawValue: message.request), type.isForwarded, let kind = type.request else {
             throw WireError.unsupportedMessage(message.request).nestError
         }

@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NIOSSL
+import NestModel
 
 /// Text for the log.
 package enum LogText {
@@ -29,6 +30,12 @@ package enum LogText {
         }
         return String(scalars)
     }
+
+    /// Returns what a client says of its user, as others see it: printable, and at most as long as a label may be.
+    static func label(_ text: String) -> String { self.cut(self.printable(text), bytesMax: Limits.nameBytesMax) }
+
+    /// Returns a label for the log: `~` marks a claim, which the server has not checked.
+    static func shown(_ user: UserLabel) -> String { (user.isClaimed ? "~" : "") + self.printable(user.text) }
 
     /// Returns a peer's text with control characters replaced, so that an event stays on one line and cannot control a
     /// terminal.

@@ -41,6 +41,8 @@ package struct ServerConfiguration: Sendable {
     )
     /// Threads that serve connections; the engine has one more.
     package var eventLoopCount = max(1, min(4, System.coreCount - 1))
+    /// The clock that expires tokens, in microseconds since 1970-01-01 UTC. Tests set it.
+    package var now: @Sendable () -> Int64 = { WallClock.now() }
     /// Called on the engine's thread, which waits for it. For tests.
     package var onEngineStage: (@Sendable (EngineStage, [EngineInput]) -> Void)?
     /// The bytes of the newest records that a leader keeps for its followers.

@@ -29,6 +29,8 @@ package final class JournalHeader: Sendable {
     package let revisionCount: Int
     /// The token scope of the write. Headers from before format 5 have none, which means everything.
     package let scope: WriteScope
+    /// The user of the session when it wrote; `nil`: none. Headers from before users have none.
+    package let user: UserLabel?
     /// The number of blocks of a bulk change set.
     package let blockCount: Int
     /// The size of the change set inside the group's `changes`, in bytes.
@@ -49,6 +51,7 @@ package final class JournalHeader: Sendable {
         coalescingKey: String? = nil,
         revisionCount: Int = 1,
         scope: WriteScope = .everything,
+        user: UserLabel? = nil,
         blockCount: Int = 0,
         inlineBytes: Int = 0
     ) {
@@ -66,6 +69,7 @@ package final class JournalHeader: Sendable {
         self.coalescingKey = coalescingKey
         self.revisionCount = revisionCount
         self.scope = scope
+        self.user = user
         self.blockCount = blockCount
         self.inlineBytes = inlineBytes
     }
@@ -85,13 +89,19 @@ package final class JournalHeader: Sendable {
         self.copy(key: self.key, conflicts: self.conflicts, coalescingKey: coalescingKey)
     }
 
-    /// Returns a copy. `revisionCount`, `inlineBytes`: `nil` for the same number.
+    /// Returns a copy with a user.
+    func written(by user: UserLabel?) -> JournalHeader {
+        self.copy(key: self.key, conflicts: self.conflicts, coalescingKey: self.coalescingKey, user: user)
+    }
+
+    /// Returns a copy. `revisionCount`, `inlineBytes`, `user`: `nil` for the same.
     func copy(
         key: Identifier128?,
         conflicts: UndoConflicts,
         coalescingKey: String?,
         revisionCount: Int? = nil,
-        inlineBytes: Int? = nil
+        inlineBytes: Int? = nil,
+        user: UserLabel? = nil
     ) -> JournalHeader {
         JournalHeader(
             revision: self.revision,
@@ -108,6 +118,7 @@ package final class JournalHeader: Sendable {
             coalescingKey: coalescingKey,
             revisionCount: revisionCount ?? self.revisionCount,
             scope: self.scope,
+            user: user ?? self.user,
             blockCount: self.blockCount,
             inlineBytes: inlineBytes ?? self.inlineBytes
         )
@@ -125,17 +136,21 @@ private enum HeaderFlags {
 }
 
 extension ByteWriter {
-    /// Writes the headers of one group. The coalescing keys follow all headers, where older builds do not read.
+    /// Writes the headers of one group. The coalescing keys and then the users follow all headers, where older builds
+    /// do not read. A group without either ends behind its headers.
     mutating func write(headers: [JournalHeader]) {
         self.write(count: headers.count)
         for header in headers { self.write(header: header) }
         let keys = headers.enumerated().compactMap { index, header in header.coalescingKey.map { (index, $0) } }
-        guard !keys.isEmpty else { return }
+        let hasUsers = headers.contains { $0.user != nil }
+        guard !keys.isEmpty || hasUsers else { return }
         self.write(count: keys.count)
         for (index, key) in keys {
             self.write(count: index)
             self.write(string: key)
         }
+        guard hasUsers else { return }
+        for header in headers { self.write(user: header.user) }
     }
 
     mutating func write(header: JournalHeader) {
@@ -172,6 +187,10 @@ extension ByteReader {
             guard index < headers.count else { throw DecodingFailure(.invalidValue, "coalescing header") }
             let key = try self.string("coalescing key", max: Limits.coalesceKeyBytesMax)
             headers[index] = headers[index].coalescing(by: key)
+        }
+        guard !self.isAtEnd else { return headers }
+        for index in headers.indices {
+            if let user = try self.user() { headers[index] = headers[index].written(by: user) }
         }
         return headers
     }

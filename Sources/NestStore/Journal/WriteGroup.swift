@@ -28,6 +28,7 @@ package struct WriteDescription {
     /// joins.
     package var coalescingKey: String?
     package var scope: WriteScope
+    package var user: UserLabel?
 
     package init(
         kind: HistoryEntry.Kind = .write,
@@ -39,7 +40,8 @@ package struct WriteDescription {
         results: [Receipt.Run] = [],
         entry: Revision? = nil,
         coalescingKey: String? = nil,
-        scope: WriteScope = .everything
+        scope: WriteScope = .everything,
+        user: UserLabel? = nil
     ) {
         self.kind = kind
         self.reverted = reverted
@@ -51,6 +53,7 @@ package struct WriteDescription {
         self.entry = entry
         self.coalescingKey = coalescingKey
         self.scope = scope
+        self.user = user
     }
 }
 
@@ -215,6 +218,7 @@ package final class WriteGroup {
             entry: description.entry,
             coalescingKey: description.coalescingKey,
             scope: description.scope,
+            user: description.user,
             blockCount: finished.set.blockCount,
             inlineBytes: finished.inlineBytes.count
         )

@@ -24,6 +24,9 @@ package enum LogNote: Sendable {
         static let tokenRevoked: UInt8 = 5
         static let trim: UInt8 = 6
         static let leader: UInt8 = 7
+        /// As `tokenCreated`, and the token has a user label or an expiry. A node that would ignore the expiry must
+        /// not apply it.
+        static let tokenWithIdentityCreated: UInt8 = 8
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
@@ -43,11 +46,13 @@ package enum LogNote: Sendable {
             writer.write(count: answer.count)
             writer.write(raw: answer)
         case .tokenCreated(let token):
-            writer.write(byte: Tag.tokenCreated)
+            let hasIdentity = token.description.grant.hasIdentity
+            writer.write(byte: hasIdentity ? Tag.tokenWithIdentityCreated : Tag.tokenCreated)
             writer.write(varint: token.description.number)
             writer.write(tokenSecret: token.secretHash)
             writer.write(tokenGrant: token.description.grant)
             writer.write(integer: token.description.created)
+            if hasIdentity { writer.write(identity: token.description.grant) }
         case .tokenRevoked(let number):
             writer.write(byte: Tag.tokenRevoked)
             writer.write(varint: number)
@@ -63,7 +68,8 @@ package enum LogNote: Sendable {
     }
 
     fileprivate init(from reader: inout ByteReader) throws(DecodingFailure) {
-        switch try reader.byte("note") {
+        let tag = try reader.byte("note")
+        switch tag {
         case Tag.session:
             self = .session(
                 Store.Session(
@@ -78,11 +84,12 @@ package enum LogNote: Sendable {
             self = .forgetSessions(numbers)
         case Tag.blocked:
             self = .blocked(try reader.revision("blocked"), answer: try reader.blob("answer"))
-        case Tag.tokenCreated:
+        case Tag.tokenCreated, Tag.tokenWithIdentityCreated:
             let number = try reader.varint("token")
             let secretHash = try reader.tokenSecret("hash")
-            let grant = try reader.tokenGrant()
+            var grant = try reader.tokenGrant()
             let created = try reader.integer(Int64.self, "created")
+            if tag == Tag.tokenWithIdentityCreated { try reader.readIdentity(into: &grant) }
             self = .tokenCreated(
                 Store.Token(
                     description: TokenDescription(number: number, grant: grant, created: created, lastUsed: 0),

@@ -4,7 +4,7 @@ import NestModel
 enum LogTable {
     /// Returns `nil` for an ordinary store.
     static func read(_ connection: Connection, path: String) throws(StoreError) -> LogState? {
-        guard try Store.pragma(connection, "user_version") == Schema.clusterVersion else { return nil }
+        guard Schema.isOfCluster(try Store.pragma(connection, "user_version")) else { return nil }
         let statement = try connection.statement(
             "SELECT store, position, chain, epoch, node, time, timeline, replicated FROM nest_log"
         )
@@ -34,7 +34,7 @@ enum LogTable {
 
     /// Makes a store of a cluster an ordinary one. Call it in a transaction.
     static func drop(_ connection: Connection) throws(StoreError) {
-        guard try Store.pragma(connection, "user_version") == Schema.clusterVersion else { return }
+        guard Schema.isOfCluster(try Store.pragma(connection, "user_version")) else { return }
         try connection.execute("DROP TABLE nest_log")
         try connection.execute("PRAGMA user_version = \(Schema.version)")
     }

@@ -5,10 +5,12 @@ import NestSchema
 /// with `sqlite3`; the names of nest's own tables and columns begin with `nest_`.
 enum Schema {
     /// Incremented when older builds can no longer read the store. Written to `PRAGMA user_version`.
-    static let version: Int64 = 5
+    static let version: Int64 = 7
     /// The format of a store of a cluster, which has the table `nest_log`: an older nestd would write it without the
     /// cluster's log.
-    static let clusterVersion: Int64 = 6
+    static let clusterVersion: Int64 = 8
+    /// The cluster's format before tokens had an expiry. Its table `nest_log` is the same.
+    private static let olderClusterVersion: Int64 = 6
     /// The oldest format that is upgraded when a store is opened.
     static let oldestVersion: Int64 = 2
     /// "nest" in ASCII, in `PRAGMA application_id`: distinguishes a store from any other SQLite file.
@@ -101,8 +103,17 @@ enum Schema {
     /// The statements that upgrade a store of format 2 or 3.
     static let fromFormat3 = [Self.tokenTable]
 
-    /// The statements that upgrade a store of any older format. Since format 5 a journal header may have a token scope.
-    static let fromAnyFormat = ["PRAGMA user_version = \(Self.version)"]
+    /// The statement that ends an upgrade of a store of any older format. Since format 5 a journal header may have a
+    /// token scope; since format 7 a header may have a user, and a token a user and an expiry, which an older nestd
+    /// would not enforce.
+    static func setVersion(from version: Int64) -> String {
+        "PRAGMA user_version = \(Self.isOfCluster(version) ? Self.clusterVersion : Self.version)"
+    }
+
+    /// Whether a store of this format belongs to a cluster.
+    static func isOfCluster(_ version: Int64) -> Bool {
+        version == Self.clusterVersion || version == Self.olderClusterVersion
+    }
 
     static func statements(_ layout: ModelLayout) -> [String] {
         layout.entities.flatMap { [Self.table($0, layout, name: $0.name)] + Self.indexes($0) }

@@ -110,7 +110,8 @@ extension Store {
         try connection.execute("BEGIN IMMEDIATE")
         do {
             let statements =
-                (version < 3 ? Schema.fromFormat2 : []) + (version < 4 ? Schema.fromFormat3 : []) + Schema.fromAnyFormat
+                (version < 3 ? Schema.fromFormat2 : []) + (version < 4 ? Schema.fromFormat3 : [])
+                + [Schema.setVersion(from: version)]
             for sql in statements { try connection.execute(sql) }
             try connection.execute("COMMIT")
         } catch {

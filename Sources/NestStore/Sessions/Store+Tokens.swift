@@ -33,7 +33,12 @@ extension Store {
                 ),
                 let grant = try? ByteReader.read(
                     statement.blob(2),
-                    { (reader) throws(DecodingFailure) in try reader.tokenGrant() }
+                    { (reader) throws(DecodingFailure) in
+                        var grant = try reader.tokenGrant()
+                        // Stores from before format 7 have neither user nor expiry.
+                        if !reader.isAtEnd { try reader.readIdentity(into: &grant) }
+                        return grant
+                    }
                 )
             else { throw .corrupt(path: path, reason: "a token is damaged") }
             let description = TokenDescription(
@@ -62,7 +67,7 @@ extension Store {
             }
             return token
         }
-        try Self.check(grant, among: existing.map(\.description), of: self)
+        try Self.check(grant, among: existing.map(\.description), of: self, now: now)
         guard self.membership != nil else {
             try self.insertToken(number: nil, grant, secretHash: secretHash, created: now)
             return try self.newestToken()
@@ -102,6 +107,7 @@ extension Store {
         hash.write(tokenSecret: secretHash)
         var bytes = ByteWriter()
         bytes.write(tokenGrant: grant)
+        if grant.hasIdentity { bytes.write(identity: grant) }
         if let number { insert.bind(1, Int64(number)) } else { insert.bindNull(1) }
         insert.bind(2, blob: hash.bytes)
         insert.bind(3, blob: bytes.bytes)
@@ -173,14 +179,36 @@ extension Store {
         return try connection.access { () throws(StoreError) in try Self.storedModel(connection, path: path) }
     }
 
-    private static func check(_ grant: TokenGrant, among tokens: [TokenDescription], of store: Store) throws(StoreError)
-    {
+    private static func check(
+        _ grant: TokenGrant,
+        among tokens: [TokenDescription],
+        of store: Store,
+        now: Int64
+    ) throws(StoreError) {
         guard !grant.name.isEmpty else { throw .refused(.invalid, "a token needs a name") }
         guard grant.name.utf8.count <= Limits.nameBytesMax else {
             throw .refused(.valueTooLarge, "a token's name has at most \(Limits.nameBytesMax) bytes")
         }
+        guard grant.user.utf8.count <= Limits.nameBytesMax else {
+            throw .refused(.valueTooLarge, "a token's user label has at most \(Limits.nameBytesMax) bytes")
+        }
+        if let expires = grant.expires {
+            guard expires > now else {
+                throw .refused(.invalid, "the token would have expired already: its expiry must be later than now")
+            }
+            guard expires <= Limits.tokenExpiryMax else {
+                throw .refused(.invalid, "a token expires by the end of the year 9999, or never")
+            }
+        }
         guard tokens.count < Limits.tokensMax else {
             throw .refused(.limitExceeded, "a store has at most \(Limits.tokensMax) tokens")
+        }
+        let listed = TokenList(tokens + [TokenDescription(number: Limits.tokenNumberMax, grant: grant, created: now)])
+        guard listed.body.count <= Limits.frameBytesMax else {
+            throw .refused(
+                .limitExceeded,
+                "the list of tokens would not fit into a frame: use shorter names and user labels, or revoke tokens"
+            )
         }
         if tokens.isEmpty, !grant.isFullAdmin {
             throw .refused(

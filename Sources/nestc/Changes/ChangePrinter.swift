@@ -46,6 +46,7 @@ struct ChangePrinter {
         json.field("time", DateText.text(microseconds: part.time))
         json.field("session", part.sessionNumber)
         json.field("mine", part.sessionNumber == self.ownSession)
+        UserText.write(part.user, into: &json)
         json.field("kind", "\(part.kind)")
         json.key("reverted")
         if let reverted = part.reverted { json.integer(reverted.rawValue) } else { json.null() }
@@ -79,7 +80,8 @@ struct ChangePrinter {
 
     private func lines(_ part: ChangeSetPart, _ output: Output) -> [String] {
         let kind = part.kind == .write ? "" : "\(part.kind) of \(part.reverted ?? Revision(0)): "
-        let whose = part.sessionNumber == self.ownSession ? "mine" : "s\(part.sessionNumber)"
+        let isMine = part.sessionNumber == self.ownSession
+        let whose = UserText.whose(isMine: isMine, session: part.sessionNumber, part.user)
         let head = output.dim("\(part.revision)\t\(ShownText.time(microseconds: part.time))\t\(whose)\t")
         var lines = ["\(head)\(kind)\(output.shown(part.name))\(part.hasMore ? output.dim("  …") : "")"]
         let listed = output.isTerminal ? part.objects.prefix(Self.listedMax) : part.objects[...]

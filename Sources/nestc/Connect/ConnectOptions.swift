@@ -25,6 +25,9 @@ struct ConnectOptions: ParsableArguments {
     )
     var tokenFile: String?
 
+    @Option(help: ArgumentHelp("Who you are, for a server without tokens (or NEST_USER).", valueName: "name"))
+    var user: String?
+
     @Flag(help: "Connect with TLS. More options: 'nestc help context'.")
     var tls = false
 
@@ -58,7 +61,7 @@ struct ConnectOptions: ParsableArguments {
 
     /// The options that take a value. They may precede the command's name.
     static let valueOptions = [
-        "--server", "--context", "--token-file", "--tls-ca", "--tls-server-name", "--tls-cert", "--tls-key",
+        "--server", "--context", "--token-file", "--user", "--tls-ca", "--tls-server-name", "--tls-cert", "--tls-key",
     ]
     static let flags = ["--tls", "--insecure"]
 
@@ -66,6 +69,8 @@ struct ConnectOptions: ParsableArguments {
     func resolved() throws -> SavedContext {
         var saved = try self.base()
         if let file = self.tokenFile ?? environment("NEST_TOKEN_FILE") { saved.tokenFile = file }
+        if let user = self.user ?? environment("NEST_USER") { saved.user = user }
+        try Self.checkUser(saved.user)
         if self.tls { saved.tls = true }
         saved.tlsCA = self.tlsCa ?? saved.tlsCA
         saved.tlsServerName = self.tlsServerName ?? saved.tlsServerName
@@ -105,6 +110,7 @@ struct ConnectOptions: ParsableArguments {
             "NEST_SERVER": try Self.addresses(saved.server, from: "the server").text(usesTLS: saved.isTLS),
             "NEST_CONTEXT": try name ?? (isCurrent ? ContextFile.readIfAny().current : nil) ?? "",
             "NEST_TOKEN_FILE": saved.tokenFile.map(absolutePath) ?? "",
+            "NEST_USER": saved.user ?? "",
         ]
     }
 
@@ -113,6 +119,12 @@ struct ConnectOptions: ParsableArguments {
         guard let file = saved.tokenFile else { return nil }
         guard self.tokenFile == nil, environment("NEST_TOKEN_FILE") == file else { return try TokenFile.read(file) }
         return try naming("NEST_TOKEN_FILE") { try TokenFile.read(file) }
+    }
+
+    /// Refuses a label that no server accepts.
+    static func checkUser(_ user: String?) throws {
+        guard let user, user.utf8.count > Limits.nameBytesMax else { return }
+        throw CommandFailure(.usage, "--user has at most \(Limits.nameBytesMax) bytes")
     }
 
     /// Reads a list of addresses. `source`: what specifies it, for the message.

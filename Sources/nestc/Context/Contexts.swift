@@ -19,8 +19,8 @@ struct Contexts: AsyncParsableCommand {
               nestc --context home tree      for one command (or NEST_CONTEXT)
 
             nestc saves contexts in $XDG_CONFIG_HOME/nest/config (default ~/.config/nest/config), which only you can \
-            read. A context has the address of a server, the file of a token, and TLS settings. --server or \
-            NEST_SERVER connects without a context.
+            read. A context has the address of a server, the file of a token, a user (for a server without tokens: \
+            --user), and TLS settings. --server or NEST_SERVER connects without a context.
 
             An address is HOST:PORT, HOST (port 7000), :PORT (this machine) or [IPv6]:PORT. nest:// may precede it, or \
             nests://, which means --tls. For a cluster, write the addresses of its nodes with commas: a,b:7001,c. \
@@ -70,6 +70,8 @@ struct SetContext: ParsableCommand {
         }
         var context = SavedContext(at: try ConnectOptions.addresses(server, from: "--server"))
         context.tokenFile = connect.tokenFile.map(absolutePath)
+        try ConnectOptions.checkUser(connect.user)
+        context.user = connect.user
         context.tlsCA = connect.tlsCa.map(absolutePath)
         context.tlsServerName = connect.tlsServerName
         context.tlsCert = connect.tlsCert.map(absolutePath)

@@ -5,6 +5,8 @@ struct SavedContext: Codable, Equatable {
     /// One address, or a list of them.
     var server: String
     var tokenFile: String?
+    /// The user's label, for a server without tokens.
+    var user: String?
     /// `nil`: TLS is used if one of the following settings is present.
     var tls: Bool?
     /// The file with the authorities that may sign the server's certificate, in PEM. `nil`: the system's authorities.

@@ -64,7 +64,8 @@ struct ShowContext: ParsableCommand {
 extension SavedContext {
     fileprivate var settings: [(String, String)] {
         let values: [(String, String?)] = [
-            ("server", self.server), ("tokenFile", self.tokenFile), ("tls", self.isTLS ? "yes" : "no"),
+            ("server", self.server), ("tokenFile", self.tokenFile), ("user", self.user),
+            ("tls", self.isTLS ? "yes" : "no"),
             ("tlsCA", self.tlsCA), ("tlsServerName", self.tlsServerName), ("tlsCert", self.tlsCert),
             ("tlsKey", self.tlsKey),
         ]

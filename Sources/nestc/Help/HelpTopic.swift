@@ -54,6 +54,7 @@ enum HelpTopic: String, CaseIterable {
           NEST_SERVER       the server, HOST:PORT; several with commas
           NEST_CONTEXT      the context: see 'nestc help context'
           NEST_TOKEN_FILE   the file with the token: see 'nestc help token'
+          NEST_USER         who you are, for a server without tokens
           NEST_SESSION      the session, 32 hex digits: see 'nestc help session'
           NEST_GROUP        the group: see 'nestc help group'
           TZ                the time zone of times on a terminal

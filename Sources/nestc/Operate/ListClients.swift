@@ -16,6 +16,8 @@ struct ListClients: NestCommand {
             The id is the connection's id in the server's log. The server does not reuse it while it runs. 'requests' \
             counts requests since the client connected. 'out' is the number of bytes that the client's socket \
             accepted, 'queued' the number that wait because it accepts no more.
+
+            'user' is the label of the client's token. '~' marks a claim: the client has no token and says so itself.
             """
     )
 
@@ -30,6 +32,7 @@ struct ListClients: NestCommand {
                         json.field("id", "c\(client.number)")
                         json.field("address", client.address)
                         json.field("name", client.name)
+                        UserText.write(client.user, into: &json)
                         json.field("session", client.sessionNumber)
                         json.field("connected", DateText.text(microseconds: client.connectedAt))
                         json.field("subscriptions", client.subscriptions)
@@ -44,10 +47,12 @@ struct ListClients: NestCommand {
             return
         }
         let table = TextTable(
-            header: ["id", "address", "name", "session", "connected", "subs", "requests", "in", "out", "queued"],
+            header: [
+                "id", "address", "name", "user", "session", "connected", "subs", "requests", "in", "out", "queued",
+            ],
             rows: clients.map { client in
                 [
-                    "c\(client.number)", client.address, client.name,
+                    "c\(client.number)", client.address, client.name, UserText.text(client.user),
                     client.sessionNumber == 0 ? "" : "s\(client.sessionNumber)",
                     ShownText.time(microseconds: client.connectedAt), ShownText.number(client.subscriptions),
                 ]

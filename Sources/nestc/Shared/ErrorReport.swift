@@ -154,6 +154,11 @@ extension ErrorReport {
             Specify your token with --token-file FILE or with a context: see 'nestc help token'. If you did, the token \
             is revoked or belongs to another server.
             """
+        case .tokenExpired:
+            """
+
+            Ask for a new one: an administrator creates it with 'nestc token create NAME --expires WHEN'.
+            """
         case .unreachable: "\nCheck the addresses in --server, NEST_SERVER or the context."
         case .schemaChanged: "\nRun the command again: it reads the server's new model."
         default: ""

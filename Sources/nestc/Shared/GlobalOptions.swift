@@ -56,6 +56,7 @@ struct GlobalOptions: ParsableArguments {
         )
         configuration.connectTimeout = min(timeout, .seconds(5))
         configuration.requestTimeout = timeout
+        configuration.user = saved.user ?? ""
         configuration.tls = try saved.clientTLS()
         configuration.sendsTokenInClear = self.connect.insecure
         return configuration

@@ -5,6 +5,8 @@ import NestModel
 /// A command that talks to a server.
 protocol NestCommand: AsyncParsableCommand {
     var global: GlobalOptions { get }
+    /// Changes the settings of the client that the options specify.
+    func configure(_ configuration: inout ClientConfiguration)
     func run(_ client: NestClient, _ output: inout Output) async throws
 }
 
@@ -15,7 +17,9 @@ extension NestCommand {
     mutating func run() async throws {
         let command = self
         var output = Output()
-        try await NestClient.withClient(try command.global.configuration()) { client in
+        var configuration = try command.global.configuration()
+        command.configure(&configuration)
+        try await NestClient.withClient(configuration) { client in
             do {
                 try await NamedRefusal.naming(client) { try await command.runInGroup(client, &output) }
             } catch let error as NestError {
@@ -24,6 +28,8 @@ extension NestCommand {
         }
         try output.flush()
     }
+
+    func configure(_ configuration: inout ClientConfiguration) {}
 
     private func runInGroup(_ client: NestClient, _ output: inout Output) async throws {
         if self is any WritingCommand { try await GroupVariable.join(client) }

@@ -6,9 +6,12 @@ import NestModel
 struct EventJSON {
     private let resolved: RequestOptions.Resolved
     private let names: SectionNames
+    /// Whether diffs have authors.
+    private let showsAuthors: Bool
 
-    init(_ resolved: RequestOptions.Resolved) {
+    init(_ resolved: RequestOptions.Resolved, showsAuthors: Bool = false) {
         self.resolved = resolved
+        self.showsAuthors = showsAuthors
         self.names = SectionNames(resolved)
     }
 
@@ -118,6 +121,15 @@ struct EventJSON {
             }
             json.field("digest", ResultsDigest.text(diff.digest))
             if diff.isOwn { json.field("own", true) }
+            guard self.showsAuthors else { return }
+            json.key("authors")
+            json.array(diff.authors) { json, author in
+                json.object { json in
+                    json.field("revision", author.revision)
+                    json.field("session", author.sessionNumber)
+                    UserText.write(author.user, into: &json)
+                }
+            }
         }
     }
 

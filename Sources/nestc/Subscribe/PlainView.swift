@@ -53,9 +53,19 @@ struct PlainView {
             // Separates the list from its previous state.
             if self.hasPrinted { try output.line("") }
             for line in self.lines(state, output) { try output.line(line) }
+            if case .diff(let diff) = change, !diff.authors.isEmpty {
+                try output.line(output.dim(Self.text(diff.authors)))
+            }
             self.hasPrinted = true
         }
         self.marks.shown()
+    }
+
+    /// Returns who made a change: `r41 s2 Ann, r42 s3`.
+    private static func text(_ authors: [RevisionAuthor]) -> String {
+        authors.map { author in
+            "r\(author.revision) \(UserText.whose(isMine: false, session: author.sessionNumber, author.user))"
+        }.joined(separator: ", ")
     }
 
     private func header(_ state: SectionedSnapshot, _ output: Output) -> String {

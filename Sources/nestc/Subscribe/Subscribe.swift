@@ -40,6 +40,10 @@ struct Subscribe: NestCommand {
             "firstSection" and "firstInSection" are the position of the first visible row in it, from 0. "anchor" is \
             the object that --around follows; if it leaves the result, the row that takes its position becomes the \
             anchor. A "position" event reports that these numbers have changed and the rows have not.
+
+            With --authors, a diff has "authors": the revision, session and user of what it contains. Among them may be \
+            a transaction that changed only other objects. On a terminal nestc then prints lines as with --plain, and the \
+            authors below the list: r41 s2 Ann.
             """
     )
 
@@ -52,6 +56,9 @@ struct Subscribe: NestCommand {
 
     @Flag(help: "Apply each diff, compare digest, total and sometimes all values; exit with 1 at the first difference.")
     var applyCheck = false
+
+    @Flag(help: "Show who made each change: the sessions and their users.")
+    var authors = false
 
     @Option(help: ArgumentHelp("End after this many snapshots and diffs.", valueName: "n"))
     var count: Int?
@@ -69,7 +76,7 @@ struct Subscribe: NestCommand {
     func run(_ client: NestClient, _ output: inout Output) async throws {
         var resolved = try await self.request.resolve(client, isOutline: true)
         let isText = self.plain || output.isTerminal && !self.global.json
-        if isText, !self.plain, TerminalScreen.isBrowsable {
+        if isText, !self.plain, !self.authors, TerminalScreen.isBrowsable {
             return try await self.browse(resolved, client)
         }
         resolved.request.window = self.window.fetchWindow
@@ -85,6 +92,8 @@ struct Subscribe: NestCommand {
             }
         }
     }
+
+    func configure(_ configuration: inout ClientConfiguration) { configuration.followsAuthors = self.authors }
 
     private func browse(_ resolved: RequestOptions.Resolved, _ client: NestClient) async throws {
         let text = ListText(resolved)
@@ -108,7 +117,7 @@ struct Subscribe: NestCommand {
     ) async throws {
         var limit = self.limit
         var check = ValueCheck(client: client)
-        let events = EventJSON(resolved)
+        let events = EventJSON(resolved, showsAuthors: self.authors)
         do {
             for try await change in results {
                 try output.line(events.line(change, results))

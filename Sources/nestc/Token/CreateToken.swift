@@ -17,11 +17,16 @@ struct CreateTokenCommand: NestCommand {
             Examples:
               nestc token create laptop --role admin -o ~/.config/nest/admin.token
               nestc token create guest --root 7 --connections 2     print the token
+              nestc token create ann-phone --user Ann --expires 30d
 
             A token with the role read can view and follow objects. write can also edit and undo, and admin can also \
             create and revoke tokens. With --root, the token's scope is one object and everything below it: the client \
             can neither see nor change other objects, and errors do not mention them. A limit lowers the server's own \
             limit, for each connection with the token; 0 is the server's limit.
+
+            --user is who uses the token: history, changes, clients and undo show it. Without it they show the token's \
+            name. --expires is a time from now, such as 90m, 12h, 30d or 52w, or a date. Then the token's connections \
+            end and it is refused.
             """
     )
 
@@ -37,6 +42,11 @@ struct CreateTokenCommand: NestCommand {
 
     @Option(help: "The relationship from --root to the objects below it. (default: the only one)")
     var relationship: String?
+
+    @Option(
+        help: ArgumentHelp("When the token expires: 12h, 30d, 2027-01-31. (default: never)", valueName: "when")
+    )
+    var expires: String?
 
     @Option(help: "The maximum number of connections.")
     var connections = 0
@@ -66,6 +76,15 @@ struct CreateTokenCommand: NestCommand {
         guard self.root != nil || self.relationship == nil else {
             throw ValidationError("--relationship needs --root")
         }
+        _ = try self.expiry()
+    }
+
+    private func expiry() throws -> Int64? {
+        do {
+            return try self.expires.map { text throws(DateFault) in try TokenExpiry.microseconds(text, .local) }
+        } catch {
+            throw ValidationError("--expires: \(error.message)")
+        }
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
@@ -82,7 +101,9 @@ struct CreateTokenCommand: NestCommand {
                 requestsInFlight: self.requests,
                 subscriptions: self.subscriptions,
                 outputBytes: self.outputBytes
-            )
+            ),
+            user: self.global.connect.user ?? "",
+            expires: try self.expiry()
         )
         let token = try await client.createToken(grant)
         if let path = self.output { try PrivateFile.write(Array("\(token.text)\n".utf8), to: path, isNew: true) }
@@ -92,6 +113,13 @@ struct CreateTokenCommand: NestCommand {
                     json.field("token", token.number)
                     json.field("name", self.name)
                     json.field("role", "\(role)")
+                    json.field("user", grant.label?.text ?? "")
+                    json.key("expires")
+                    if let expires = grant.expires {
+                        json.string(DateText.text(microseconds: expires))
+                    } else {
+                        json.null()
+                    }
                     if self.output == nil { json.field("secret", token.text) }
                 }
             )

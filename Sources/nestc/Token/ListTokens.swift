@@ -11,6 +11,9 @@ struct ListTokensCommand: NestCommand {
             Examples:
               nestc token list
               nestc token list --json
+
+            'user' is the label that others see for what the token's clients write: --user of 'nestc token create', or \
+            else the name. An expired token ends its connections and is refused. Revoke it to remove it from the list.
             """
     )
 
@@ -25,17 +28,29 @@ struct ListTokensCommand: NestCommand {
         guard !tokens.isEmpty else {
             return self.note("there are no tokens: every client that can connect is an administrator")
         }
+        let now = microsecondsNow()
         let rows = tokens.map { token in
             [
-                "\(token.number)", token.grant.name, "\(token.grant.role)",
+                "\(token.number)", token.grant.name, UserText.visible(token.grant.label?.text ?? ""),
+                "\(token.grant.role)",
                 token.grant.confinement.map { "\($0.root)" } ?? "",
                 ShownText.time(microseconds: token.created),
                 token.lastUsed == 0 ? "never" : ShownText.time(microseconds: token.lastUsed),
+                Self.expiry(token, now: now),
                 "\(token.connections)",
             ]
         }
-        try TextTable(header: ["token", "name", "role", "root", "created", "last used", "connections"], rows: rows)
-            .print(&output)
+        try TextTable(header: Self.header, rows: rows).print(&output)
+    }
+
+    private static let header = [
+        "token", "name", "user", "role", "root", "created", "last used", "expires", "connections",
+    ]
+
+    /// Returns when a token expires; `expired` if it has, by this machine's clock.
+    private static func expiry(_ token: TokenDescription, now: Int64) -> String {
+        guard let expires = token.grant.expires else { return "never" }
+        return token.grant.isExpired(at: now) ? "expired" : ShownText.time(microseconds: expires)
     }
 
     private static func json(_ token: TokenDescription) -> JSONWriter {
@@ -45,9 +60,17 @@ struct ListTokensCommand: NestCommand {
             json.field("role", "\(token.grant.role)")
             json.key("root")
             if let root = token.grant.confinement?.root { json.integer(root.rawValue) } else { json.null() }
+            json.key("user")
+            if let label = token.grant.label { json.string(label.text) } else { json.null() }
             json.field("created", DateText.text(microseconds: token.created))
             json.key("lastUsed")
             if token.lastUsed == 0 { json.null() } else { json.string(DateText.text(microseconds: token.lastUsed)) }
+            json.key("expires")
+            if let expires = token.grant.expires {
+                json.string(DateText.text(microseconds: expires))
+            } else {
+                json.null()
+            }
             json.field("connections", token.connections)
             json.key("limits")
             json.object { json in

@@ -18,6 +18,9 @@ struct HistoryList: NestCommand {
             '(blocked)' an entry that was skipped because its undo would change nothing. The transactions of one undo \
             entry are one line, in the position of the newest. With --json, each transaction is a line, and "entry" is \
             the revision of the entry's first transaction.
+
+            Behind the session, 'mine' or 's2', is its user, if it has one: 's2 Ann' is the label of Ann's token. '~' \
+            marks a claim: a client without a token said so.
             """
     )
 
@@ -59,6 +62,7 @@ struct HistoryList: NestCommand {
                     json.field("time", DateText.text(microseconds: entry.time))
                     json.field("session", entry.sessionNumber)
                     json.field("mine", entry.isMine)
+                    UserText.write(entry.user, into: &json)
                     json.field("kind", "\(entry.kind)")
                     json.key("reverted")
                     if let reverted = entry.reverted { json.integer(reverted.rawValue) } else { json.null() }
@@ -77,7 +81,7 @@ struct HistoryList: NestCommand {
             line.count > 1 ? "  (\(counted(line.count, "transaction")) from \(entry.entry ?? entry.revision))" : ""
         let blocked = line.isBlocked ? "  (blocked)" : ""
         let mark = line.isNextUndo ? "  <- undo" : line.isNextRedo ? "  <- redo" : ""
-        let whose = entry.isMine ? "mine" : "s\(entry.sessionNumber)"
+        let whose = UserText.whose(isMine: entry.isMine, session: entry.sessionNumber, entry.user)
         let head = output.dim("\(entry.revision)\t\(ShownText.time(microseconds: entry.time))\t\(whose)\t")
         let name = output.shown(entry.name)
         try output.line("\(head)\(kind)\(name)\(output.dim(several + blocked))\(output.bold(mark))")

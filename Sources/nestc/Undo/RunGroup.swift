@@ -12,8 +12,8 @@ struct RunGroup: AsyncParsableCommand {
               nestc group 'night shift' -- ./night-shift.sh
               nestc undo                                        undoes all of it
 
-            The command runs with NEST_GROUP, NEST_SESSION, NEST_SERVER, NEST_CONTEXT and NEST_TOKEN_FILE set. Each \
-            nestc that it starts, and each program that joins the group of that number, writes into the same undo \
+            The command runs with NEST_GROUP, NEST_SESSION, NEST_SERVER, NEST_CONTEXT, NEST_TOKEN_FILE and NEST_USER \
+            set. Each nestc that it starts, and each program that joins the group of that number, writes into the same undo \
             entry. If the command fails, its writes stay. In a group, another group is part of the first.
 
             The exit code is that of the command. It is 1 if the group ended before the command did: the server was \

@@ -71,9 +71,10 @@ struct ConflictText {
         }
     }
 
-    /// Returns ` by s2 in revision 41`, as far as it is known.
+    /// Returns ` by s2 Ann in revision 41`, as far as it is known.
     private func since(_ conflict: UndoConflict) -> String {
-        let who = conflict.sessionNumber.map { $0 == self.ownSession ? " by this session" : " by s\($0)" } ?? ""
+        let user = conflict.user == nil ? "" : " \(UserText.text(conflict.user))"
+        let who = conflict.sessionNumber.map { $0 == self.ownSession ? " by this session" : " by s\($0)\(user)" } ?? ""
         return who + (conflict.revision.map { " in revision \($0)" } ?? "")
     }
 
@@ -94,6 +95,7 @@ struct ConflictText {
                 if let revision = conflict.revision { json.integer(revision.rawValue) } else { json.null() }
                 json.key("session")
                 if let session = conflict.sessionNumber { json.integer(session) } else { json.null() }
+                UserText.write(conflict.user, into: &json)
                 json.field("label", conflict.label)
             }
         }

@@ -69,6 +69,14 @@ struct TokenCommand: ParsableCommand {
         @Option(help: "The role: read, write or admin.", transform: Self.role)
         var role = AccessRole.admin
 
+        @Option(help: "The user of the token, whom history and changes show. (default: the token's name)")
+        var user = ""
+
+        @Option(
+            help: ArgumentHelp("When the token expires: 12h, 30d, 2027-01-31. (default: never)", valueName: "when")
+        )
+        var expires: String?
+
         @OptionGroup var store: StoreOption
 
         private static func role(_ text: String) throws -> AccessRole {
@@ -80,18 +88,29 @@ struct TokenCommand: ParsableCommand {
 
         func run() throws {
             let secret = TokenSecret.random()
-            let grant = TokenGrant(name: self.name, role: self.role)
+            let grant = TokenGrant(name: self.name, role: self.role, user: self.user, expires: try self.expiry())
             let token = try self.store.with(model: .nestedList) { store in
-                try store.createToken(grant, secretHash: secret.sha256, now: Self.now())
+                try store.createToken(grant, secretHash: secret.sha256, now: TokenCommand.now())
             }
             print(AccessToken(number: token.description.number, secret: secret).text)
         }
 
-        private static func now() -> Int64 {
-            var time = timespec()
-            clock_gettime(CLOCK_REALTIME, &time)
-            return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+        func validate() throws { _ = try self.expiry() }
+
+        private func expiry() throws -> Int64? {
+            let reading = DateReading(now: TokenCommand.now())
+            do {
+                return try self.expires.map { text throws(DateFault) in try TokenExpiry.microseconds(text, reading) }
+            } catch {
+                throw ValidationError("--expires: \(error.message)")
+            }
         }
+    }
+
+    private static func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
     }
 
     struct ListTokens: ParsableCommand {
@@ -101,6 +120,8 @@ struct TokenCommand: ParsableCommand {
             discussion: """
                 Examples:
                   nestd token list --store notes.sqlite
+
+                A line has the token's number, name, role, root, user and expiry (UTC), between tabs.
                 """
         )
 
@@ -109,10 +130,24 @@ struct TokenCommand: ParsableCommand {
         func run() throws {
             for token in try self.store.with({ try $0.tokens() }) {
                 let grant = token.description.grant
-                let root = grant.confinement.map { "\t#\($0.root)" } ?? ""
-                let name = grant.name.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? "?" : String($0) }
-                print("\(token.description.number)\t\(name.joined())\t\(grant.role)\(root)")
+                let root = grant.confinement.map { "#\($0.root)" } ?? ""
+                let expires = grant.expires.map { DateText.text(microseconds: $0) } ?? "never"
+                let user = grant.label?.text ?? ""
+                print(
+                    "\(token.description.number)\t\(Self.visible(grant.name))\t\(grant.role)\t\(root)"
+                        + "\t\(Self.visible(user))\t\(expires)"
+                )
             }
+        }
+
+        /// Replaces what could control a terminal or cannot be seen.
+        private static func visible(_ text: String) -> String {
+            text.unicodeScalars.map { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+                default: String(scalar)
+                }
+            }.joined()
         }
     }
 

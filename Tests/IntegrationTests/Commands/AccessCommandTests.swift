@@ -171,7 +171,91 @@ extension ProcessTests {
             #expect(try await user.run("ls", "--token", "x").status == 64)
             try await server.terminate()
             let offline = try await self.nestd("token", "list", "--store", server.storePath)
-            #expect(offline.output == "1\tme\tadmin\n3\tr\tread\n", "\(offline)")
+            #expect(offline.output == "1\tme\tadmin\t\tme\tnever\n3\tr\tread\t\tr\tnever\n", "\(offline)")
+        }
+
+        /// History, changes, clients and undo name the user of a token; token list shows its expiry.
+        @Test func tokensHaveUsersAndExpiries() async throws {
+            let server = try await ServerProcess.started()
+            let directory = server.directory.path
+            let user = await CommandLineUser(server)
+            let (admin, ann) = ("\(directory)/admin.token", "\(directory)/ann.token")
+            try await user.output("token", "create", "me", "--role", "admin", "-o", admin, "-q")
+            let made = try await user.output(
+                ["token", "create", "phone", "--user", "Ann\u{1b}[2J\u{200b}", "--expires", "30d", "-o", ann, "--json"]
+                    + ["--token-file", admin]
+            )
+            #expect(made.contains(#""user":"Ann\u001b[2J"#) && made.contains(#""expires":"20"#), "\(made)")
+            #expect(try await user.output("add", "Milk", "--token-file", ann) == "2\n")
+            try await user.output("set", "2", "title=Oat milk", "--token-file", admin)
+            // A terminal can show every label, and no label can control it.
+            let label = #"Ann\u{1b}[2J\u{200b}"#
+            let history = try await user.output("history", "--all", "--token-file", admin)
+            #expect(history.contains("\ts1 \(label)\tadd item") && history.contains("\tmine me\tedit"), "\(history)")
+            let json = try await user.output("history", "--all", "--limit", "1", "--json", "--token-file", admin)
+            #expect(json.contains(#""user":"me","userClaimed":false"#), "\(json)")
+            let changes = try await user.output("changes", "--since", "0", "--limit", "1", "--token-file", admin)
+            #expect(changes.contains("s1 \(label)"), "\(changes)")
+            let clients = try await user.output("clients", "--json", "--token-file", admin)
+            #expect(clients.contains(#""user":"me","userClaimed":false"#), "\(clients)")
+            let undo = try await user.run("undo", "--force", "--token-file", ann)
+            #expect(undo.status == 0 && undo.errors.contains("by s2 me in revision 2"), "\(undo.report)")
+            let list = try await user.output("token", "list", "--token-file", admin)
+            #expect(list.contains(label) && list.contains("never"), "\(list)")
+            for expires in ["0d", "1970-01-01", "soon", "9999999w", "-1d", ""] {
+                let wrong = try await user.run(
+                    ["token", "create", "x", "--expires=\(expires)", "--token-file", admin]
+                )
+                #expect(wrong.status == 64 && wrong.errors.contains("--expires"), "\(wrong.report)")
+            }
+            let follower = try user.start(
+                ["subscribe", "--parent", "1", "--authors", "--json", "--count", "2", "--token-file", admin]
+            )
+            _ = try await follower.lines(atLeast: 1)
+            try await user.output("add", "Bread", "--token-file", ann)
+            let lines = try await follower.lines(atLeast: 2)
+            #expect(lines[1].contains(#""authors":[{"revision":"#) && lines[1].contains(#""user":"Ann\u001b[2J"#))
+            try await server.terminate()
+            let expired = try await self.nestd(
+                "token",
+                "create",
+                "z",
+                "--expires",
+                "1970-01-01",
+                "--store",
+                server.storePath
+            )
+            #expect(expired.end == .exit(64) && expired.errors.contains("--expires"), "\(expired)")
+            let offline = try await self.nestd("token", "list", "--store", server.storePath)
+            #expect(offline.output.hasPrefix("1\tme\tadmin\t\tme\tnever\n2\tphone\twrite\t\tAnn?[2J?\t20"), "\(offline)")
+        }
+
+        /// Without tokens a user is what the client says, and is marked as that.
+        @Test func aUserWithoutATokenIsAClaim() async throws {
+            let server = try await ServerProcess.started()
+            let user = await CommandLineUser(server)
+            try await user.output("add", "a", "--user", "Ann")
+            let variable = try await user.shell("NEST_USER=Bob nestc add b")
+            #expect(variable.status == 0, "\(variable.report)")
+            let both = try await user.shell("NEST_USER=Bob nestc --user Cy add c")
+            #expect(both.status == 0, "\(both.report)")
+            let group = try await user.shell("nestc --user Dan group g -- nestc add d")
+            #expect(group.status == 0, "\(group.report)")
+            let context = try await user.shell(
+                "NEST_SERVER= nestc context set here --server \(await server.address) --user Eve "
+                    + "&& NEST_SERVER= nestc add e && NEST_SERVER= nestc context show"
+            )
+            #expect(context.status == 0 && context.output.contains("user\tEve"), "\(context.report)")
+            try await user.output("add", "f")
+            let history = try await user.output("history")
+            let whose = history.split(separator: "\n").map { $0.split(separator: "\t")[2] }
+            #expect(whose == ["mine", "mine ~Eve", "mine ~Dan", "mine ~Cy", "mine ~Bob", "mine ~Ann"])
+            let json = try await user.output("history", "--json")
+            #expect(json.contains(#""user":"Ann","userClaimed":true"#) && json.contains(#""user":null,"userClaimed":false"#))
+            let clients = try await user.output("clients", "--user", "Ann")
+            #expect(clients.contains("~Ann"), "\(clients)")
+            let long = try await user.run("ls", "--user", String(repeating: "x", count: 257))
+            #expect(long.status == 64 && long.errors.contains("at most 256 bytes"), "\(long.report)")
         }
 
         /// Commands refuse a token file that other users can read.

@@ -49,7 +49,7 @@ extension ProcessTests {
             "unrelate": (["2", "children", "3"], "", .refuses("NOT_PERMITTED")),
             "rm": (["3"], "", .contains("")),
             "tx": (["-"], #"{"insert":"Item","values":{"title":"Bread"}}"#, .contains("5")),
-            "subscribe": (["--count", "1"], "", .contains("\"Milk\"")),
+            "subscribe": (["--count", "1", "--authors"], "", .contains("\"Milk\"")),
             "changes": ([], "", .refuses("NOT_PERMITTED")),
             "explain": ([], "", .refuses("NOT_PERMITTED")),
             "undo": ([], "", .refuses("NOTHING_TO_UNDO")),

@@ -28,7 +28,8 @@ actor PageReader {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         var variables = [
             "NEST_SERVER": "127.0.0.1:\(first)", "NEST_SESSION": "", "NEST_GROUP": "", "NEST_CONTEXT": "",
-            "NEST_TOKEN_FILE": "", "NO_COLOR": "1", "TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC",
+            "NEST_TOKEN_FILE": "", "NEST_USER": "", "NO_COLOR": "1", "TERM": "xterm-256color", "LANG": "C.UTF-8",
+            "TZ": "UTC",
             "PATH": "\(programs):\(path)", "HOME": self.directory.path,
             "XDG_STATE_HOME": "\(self.directory.path)/.state", "XDG_CONFIG_HOME": "\(self.directory.path)/.config",
         ]

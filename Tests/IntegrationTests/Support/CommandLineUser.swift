@@ -14,7 +14,7 @@ struct CommandLineUser {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         var environment = [
             "NEST_SERVER": server, "XDG_STATE_HOME": "\(directory.path)/state", "NEST_SESSION": "", "NEST_GROUP": "",
-            "XDG_CONFIG_HOME": "\(directory.path)/config", "NEST_CONTEXT": "", "NEST_TOKEN_FILE": "",
+            "XDG_CONFIG_HOME": "\(directory.path)/config", "NEST_CONTEXT": "", "NEST_TOKEN_FILE": "", "NEST_USER": "",
             "PATH": "/\(programs):\(path)",
         ]
         if let session { environment["NEST_SESSION"] = session }

@@ -116,6 +116,33 @@ import NestFraming
         #expect(machine.phase == .idle)
     }
 
+    /// Another attempt would fail too: the client ends at once, and says why.
+    @Test func anExpiredTokenEndsTheClient() {
+        var machine = Self.ready()
+        _ = machine.submit(Self.read(1))
+        let error = NestError(.tokenExpired, "the token has expired")
+        let actions = machine.received(Self.frame(ErrorMessage(error), id: 0), now: Self.now)
+        #expect(actions.contains(.connectFailed(error)) && actions.contains(.fail(RequestToken(1), error)))
+        #expect(actions.contains(.closeChannel) && machine.phase == .closed(error))
+        #expect(machine.channelClosed(nil, now: Self.now) == [])
+        #expect(machine.connect() == [.connectFailed(error)])
+    }
+
+    /// Of a write that was sent, the outcome is unknown.
+    @Test func anExpiredTokenLeavesTheOutcomeOfAWriteOpen() {
+        var machine = Self.ready()
+        let write = OutgoingRequest(
+            owner: .caller(RequestToken(1)),
+            kind: .write,
+            TransactionMessage(WriteTransaction(mutations: [.delete(.object(ObjectID(2)))]))
+        )
+        _ = machine.submit(write)
+        let error = NestError(.tokenExpired, "the token has expired")
+        let actions = machine.received(Self.frame(ErrorMessage(error), id: 0), now: Self.now)
+        let codes = actions.compactMap { if case .fail(_, let error) = $0 { error.code } else { nil } }
+        #expect(codes == [.outcomeUnknown])
+    }
+
     @Test func readsWaitForTheNextConnection() {
         var machine = Self.ready()
         _ = machine.submit(Self.read(1))

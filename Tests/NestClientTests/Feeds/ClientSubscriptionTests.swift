@@ -50,6 +50,47 @@ extension SocketTests {
             }
         }
 
+        /// A diff has the authors of the last AUTHORS whose revisions it spans.
+        @Test func diffsHaveTheAuthorsThatPrecedeThem() async throws {
+            func author(_ revision: UInt64) -> RevisionAuthor {
+                RevisionAuthor(revision: Revision(revision), sessionNumber: 2, user: UserLabel("u\(revision)"))
+            }
+            let first = Fixtures.state(3, [Fixtures.row(2, "a")])
+            try await FakeServer.run { server in
+                try await server.welcome(revision: 5)
+                let (id, _) = try await server.expect(Subscribe.self)
+                try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: id)
+                try await server.sendSnapshot(first, id: Self.view)
+                var state = first
+                // Revision 4 is of an earlier batch, and revision 9 of a later one.
+                try await server.send(Authors([author(6)]))
+                try await server.send(Authors([author(3), author(7), author(8), author(9)]))
+                try await server.send(
+                    Fixtures.append(Fixtures.row(3, "b"), to: &state, at: 8, from: 3),
+                    view: Self.view
+                )
+                try await server.send(
+                    Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 9, from: 8),
+                    view: Self.view
+                )
+                let leave = try await server.expect(Unsubscribe.self)
+                try await server.send(Done(), id: leave.id)
+                _ = try await server.next()
+            } client: { port in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    try await client.withFetchedResults(Fixtures.request) { results in
+                        var authors: [[RevisionAuthor]] = []
+                        for try await change in results {
+                            if case .diff(let diff) = change { authors.append(diff.authors) }
+                            if authors.count == 2 { break }
+                        }
+                        #expect(authors == [[author(7), author(8)], [author(9)]])
+                    }
+                    _ = try? await client.ping()
+                }
+            }
+        }
+
         @Test func aSubscriptionResumesFromItsStateAfterALostConnection() async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
             // The server closes a connection only after the subscriber has seen all its events: unseen events may be

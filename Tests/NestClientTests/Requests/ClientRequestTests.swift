@@ -7,6 +7,27 @@ import NestFraming
 
 extension SocketTests {
     struct ClientRequestTests {
+        /// A server that ignores an expiry would make a token that never ends.
+        @Test func tokensWithAnExpiryNeedAServerThatKnowsThem() async throws {
+            try await FakeServer.run { server in
+                try await server.welcome(revision: 5)
+                let plain = try await server.expect(CreateToken.self)
+                #expect(plain.message.grant.name == "plain")
+                try await server.send(TokenCreated(number: 4), id: plain.id)
+            } client: { port in
+                let client = NestClient(Fixtures.configuration(port))
+                for grant in [
+                    TokenGrant(name: "t", role: .read, expires: 1 << 40),
+                    TokenGrant(name: "t", role: .read, user: "Ann"),
+                ] {
+                    let error = await #expect(throws: NestError.self) { try await client.createToken(grant) }
+                    #expect(error?.code == .unsupported)
+                }
+                #expect(try await client.createToken(TokenGrant(name: "plain", role: .read)).number == 4)
+                await client.close()
+            }
+        }
+
         @Test func aWriteHasAKeyAndReturnsItsReceipt() async throws {
             let receipt = try await FakeServer.run { server in
                 let hello = try await server.welcome(revision: 7)

@@ -78,8 +78,9 @@ final class ReplicaFixture {
         self.isCollecting = true
     }
 
-    func connect(session: UInt64, to node: SimulatedNode) throws -> SimulatedClient {
+    func connect(session: UInt64, to node: SimulatedNode, user: UserLabel? = nil) throws -> SimulatedClient {
         let client = SimulatedClient(session: Identifier128(high: 7, low: session), connection: ConnectionID(0))
+        client.user = user
         self.clients.append((node, client))
         defer { self.nextConnection += 1 }
         try node.perform([client.connect(as: ConnectionID(self.nextConnection))])

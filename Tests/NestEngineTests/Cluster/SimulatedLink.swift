@@ -143,13 +143,13 @@ final class SimulatedLink {
 
     private func input(_ effect: ForwardEffect) -> EngineInput? {
         switch effect {
-        case .open(let id, let session, let token):
+        case .open(let id, let session, let token, let user):
             let port = ConnectionID(self.nextPort)
             self.nextPort += 1
             if self.ports.updateValue(port, forKey: id) != nil {
                 self.follower.log.violations.append("\(id) is opened twice on a link")
             }
-            return .connected(port, session: session, scope: .everything, token: token)
+            return .connected(port, session: session, scope: .everything, token: token, user: user)
         case .close(let id):
             guard let port = self.ports.removeValue(forKey: id) else { return nil }
             return .disconnected(port)
@@ -217,7 +217,7 @@ final class SimulatedLink {
 extension ForwardEffect {
     fileprivate var connection: ConnectionID {
         switch self {
-        case .open(let id, _, _), .request(let id, _), .close(let id): id
+        case .open(let id, _, _, _), .request(let id, _), .close(let id): id
         }
     }
 }

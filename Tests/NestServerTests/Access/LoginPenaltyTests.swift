@@ -34,17 +34,50 @@ import NestProtocol
         var grantedCount = 0
         for number in 0..<100_000 {
             let guess = AccessToken(number: UInt64(number % 9), secret: TokenSecret.random())
-            if case .refused(let penalty?) = table.authenticate(guess, from: "a", now: self.start) {
+            if case .refused(let penalty?) = table.authenticate(guess, from: "a", now: self.start, time: 0) {
                 delays.append(penalty.delay)
             }
             guard number.isMultiple(of: 1_000) else { continue }
-            if case .granted(let access) = table.authenticate(good, from: "a", now: self.start), access.role == .read {
+            if case .granted(let access) = table.authenticate(good, from: "a", now: self.start, time: 0),
+                access.role == .read
+            {
                 grantedCount += 1
                 table.left(access)
             }
         }
         #expect(delays.count == 100_000 && grantedCount == 100)
         #expect(delays.dropFirst(6).allSatisfy { $0 == .milliseconds(Int64(Limits.loginDelayMillisecondsMax)) })
+    }
+
+    /// Endless logins with an expired token neither fill the log nor come for nothing; a wrong secret of it is a guess
+    /// like any.
+    @Test func expiredTokensAreDelayedAndLoggedLikeWrongOnes() {
+        let secret = TokenSecret.random()
+        let grant = TokenGrant(name: "t", role: .read, expires: 100)
+        let description = TokenDescription(number: 7, grant: grant, created: 0)
+        let table = AccessTable(.required, [Store.Token(description: description, secretHash: secret.sha256)])
+        let token = AccessToken(number: 7, secret: secret)
+        guard case .granted(let access) = table.authenticate(token, from: "a", now: self.start, time: 99) else {
+            Issue.record("refused before its expiry")
+            return
+        }
+        #expect(access.expires == 100)
+        var logged: [Bool] = []
+        var delays: [Int64] = []
+        for _ in 0..<3 {
+            guard case .expired(let penalty) = table.authenticate(token, from: "a", now: self.start, time: 100) else {
+                Issue.record("not refused at its expiry")
+                return
+            }
+            logged.append(penalty.isLogged)
+            delays.append(penalty.delay.nanoseconds / 1_000_000)
+        }
+        #expect(logged == [true, false, false] && delays == [100, 200, 400])
+        let wrong = AccessToken(number: 7, secret: TokenSecret.random())
+        guard case .refused = table.authenticate(wrong, from: "b", now: self.start, time: 100) else {
+            Issue.record("a wrong secret learns of the expiry")
+            return
+        }
     }
 
     /// Endless guesses do not fill the log.

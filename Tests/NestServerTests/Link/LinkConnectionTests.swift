@@ -117,8 +117,8 @@ import Testing
         Record(position: position, chain: Identifier128(high: UInt64(position), low: 0), bytes: bytes)
     }
 
-    private static func open(_ connection: UInt64) -> ForwardEffect {
-        .open(ConnectionID(connection), session: Identifier128(high: 9, low: connection), token: nil)
+    private static func open(_ connection: UInt64, token: UInt64? = nil, user: UserLabel? = nil) -> ForwardEffect {
+        .open(ConnectionID(connection), session: Identifier128(high: 9, low: connection), token: token, user: user)
     }
 
     private static func request(
@@ -237,6 +237,17 @@ import Testing
 
     // MARK: Requests
 
+    /// The leader knows the label of a token; that of a client without one goes with the port.
+    @Test func portsOfClientsWithoutATokenNameTheirUser() throws {
+        var (peer, _) = try Peer.up()
+        let ann = UserLabel("Ann", isClaimed: true)
+        try peer.send(Self.open(1, user: ann), Self.request(1, 100))
+        try peer.send(Self.open(2, token: 7, user: UserLabel("Bob")), Self.request(2, 101))
+        try peer.send(Self.open(3), Self.request(3, 102))
+        let ports = try [0, 2, 4].map { try PeerOpen(body: peer.sent[$0].body) }
+        #expect(ports.map(\.user) == ["Ann", "", ""] && ports.map(\.token) == [0, 7, 0])
+    }
+
     @Test func requestsGoThroughPortsAndAreAnswered() throws {
         var (peer, _) = try Peer.up()
         try peer.send(Self.open(1), Self.request(1, 100), Self.open(2), Self.request(2, 101, .endGroup))
@@ -304,7 +315,7 @@ import Testing
         var requests = LinkRequests()
         requests.nextID = Limits.requestIDMax
         let session = Identifier128(high: 9, low: 1)
-        let isOpen = requests.open(ConnectionID(1), session: session, token: nil)
+        let isOpen = requests.open(ConnectionID(1), session: session, token: nil, user: nil)
         let write = ForwardedRequest(number: 1, request: .undo(key: nil))
         let isSent = [requests.send(write, of: ConnectionID(1)), requests.send(write, of: ConnectionID(1))]
         #expect(isOpen && isSent == [true, false])

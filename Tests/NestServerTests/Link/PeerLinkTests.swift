@@ -77,7 +77,7 @@ extension SocketTests {
             world.link.take(.applied(state))
 
             let client = ConnectionID(1)
-            let open = ForwardEffect.open(client, session: Identifier128(high: 5, low: 5), token: nil)
+            let open = ForwardEffect.open(client, session: Identifier128(high: 5, low: 5), token: nil, user: nil)
             world.link.send([open, .request(client, ForwardedRequest(number: 1, request: .endGroup))])
             try await world.waits(until: "the reply") { $0.events.last == "answer 1" }
 

@@ -83,9 +83,9 @@ extension ServerRawConnection {
     }
 
     /// Opens a port for a client of its own session.
-    func open(_ port: UInt32, token: UInt64 = 0) throws {
+    func open(_ port: UInt32, token: UInt64 = 0, user: String = "") throws {
         let session = Identifier128(high: 0x706f_7274, low: UInt64(port))
-        try self.send(PeerOpen(port: port, session: session, token: token).frame(id: 0))
+        try self.send(PeerOpen(port: port, session: session, token: token, user: user).frame(id: 0))
     }
 
     /// Forwards a request of a port's client. Returns its id.

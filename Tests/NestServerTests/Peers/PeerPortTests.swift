@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import NIOCore
 import NestFraming
 import NestModel
@@ -93,6 +94,53 @@ extension SocketTests {
                 try node.send(PeerOpen(port: 2, session: session, token: 0).frame(id: 0))
                 let join = try node.forward(BeginGroup(name: nil, joined: group), port: 2)
                 #expect(try node.expectError(id: join) == .notFound)
+            }
+        }
+
+        /// What is written through a port has the user of its token, or the printable claim of its client.
+        @Test func aPortHasTheUserOfItsClient() async throws {
+            try await withLeader {
+                $0.authentication = .open
+            } _: { port, log in
+                let node = try ServerRawConnection.node(port: port, log)
+                try node.open(1, user: "Ann\u{1b}")
+                _ = try node.insert("a", port: 1)
+                let grant = TokenGrant(name: "t", role: .admin, user: "Bob")
+                let create = try node.forward(CreateToken(grant, secretHash: TokenSecret.random().sha256), port: 1)
+                let number = try node.expect(TokenCreated.self, id: create).number
+                try node.open(2, token: number, user: "Ann")
+                _ = try node.insert("b", port: 2)
+                try node.open(3)
+                _ = try node.insert("c", port: 3)
+                let (client, _) = try ServerRawConnection.ready(port: port, session: 900)
+                let id = try client.request(GetHistory(before: Revision(0), limit: 9, onlyMine: false))
+                let users = try client.expect(History.self, id: id).entries.map(\.user)
+                #expect(users == [nil, UserLabel("Bob"), UserLabel("Ann\u{fffd}", isClaimed: true)])
+            }
+        }
+
+        /// The leader refuses what comes through the port of an expired token, whatever the clock of the other node.
+        @Test func aPortOfAnExpiredTokenTakesNoRequests() async throws {
+            let expires = Limits.tokenExpiryMax
+            let time = NIOLockedValueBox<Int64>(0)
+            try await withLeader {
+                $0.authentication = .open
+                $0.now = { time.withLockedValue { $0 } }
+            } _: { port, log in
+                let node = try ServerRawConnection.node(port: port, log)
+                try node.open(1)
+                let grant = TokenGrant(name: "t", role: .admin, expires: expires)
+                let create = try node.forward(CreateToken(grant, secretHash: TokenSecret.random().sha256), port: 1)
+                let number = try node.expect(TokenCreated.self, id: create).number
+                try node.open(2, token: number)
+                _ = try node.insert("a", port: 2)
+                time.withLockedValue { $0 = expires }
+                try node.open(3, token: number)
+                for port: UInt32 in [2, 3] {
+                    let id = try node.forward(TransactionMessage(.insert("late")), port: port)
+                    #expect(try node.expectError(id: id) == .tokenExpired)
+                }
+                #expect(try ServerRawConnection.titles(port: port) == ["a"])
             }
         }
 

@@ -60,10 +60,28 @@ import Testing
         let path = self.path("replica.sqlite")
         try Replica.layDown(try self.fixture.store.reader.snapshot(bytesLeftMin: 0), at: path)
         // The user version of SQLite's header.
-        #expect(FileBytes.read(path)[60..<64] == [0, 0, 0, 6])
+        #expect(FileBytes.read(path)[60..<64] == [0, 0, 0, 8])
         let single = self.path("single.sqlite")
         try self.open(single, log: nil).close()
-        #expect(FileBytes.read(single)[60..<64] == [0, 0, 0, 5])
+        #expect(FileBytes.read(single)[60..<64] == [0, 0, 0, 7])
+    }
+
+    /// During a rolling upgrade a node takes over the file, or a snapshot, of the version before.
+    @Test func aFileOfAnOlderNodeIsUpgraded() throws {
+        try self.fixture.perform(Fixture.insert("a"))
+        let path = self.path("replica.sqlite")
+        try Replica.layDown(try self.fixture.store.reader.snapshot(bytesLeftMin: 0), at: path)
+        var bytes = FileBytes.read(path)
+        bytes[63] = 6
+        FileBytes.write(bytes, to: path)
+        let state = try #require(self.fixture.store.logState)
+        #expect(try Store.replicaFile(at: path) == .replica(state, historyID: self.fixture.store.historyID))
+        self.expectMismatch("--log") { _ = try self.open(path, log: nil) }
+        let store = try self.open(path, log: self.replica.log)
+        #expect(try store.tableHash() == self.fixture.store.tableHash())
+        #expect(store.logState == state)
+        try store.close()
+        #expect(FileBytes.read(path)[60..<64] == [0, 0, 0, 8])
     }
 
     @Test func theStateOfAClosedFileIsRead() throws {

@@ -116,7 +116,7 @@ final class AttackConnection: Sendable {
     private static func take(_ frame: Frame, _ state: NIOLoopBoundBox<State>) {
         switch MessageType(rawValue: frame.type) {
         case .progress, .undoState: if frame.id == 0 { return }
-        case .credit, .own, .goAway: return
+        case .credit, .own, .authors, .goAway: return
         case .error:
             let code = (try? ErrorMessage(body: frame.body))?.error.code ?? .malformed
             return Self.settle(frame.id, .refused(code), state)

@@ -1,0 +1,117 @@
+import NestEngine
+import NestModel
+import NestProtocol
+import NestStore
+import NestTestSupport
+import Testing
+
+/// AUTHORS: the authors of what the next diffs contain.
+@Suite struct AuthorsTests {
+    private static let ann = UserLabel("Ann")
+    private static let bob = UserLabel("Bob", isClaimed: true)
+    private static let inside = ObjectID(2)
+    private static let scope = AuthorisationScope.subtree(
+        AccessConfinement(root: Self.inside, entity: EngineFixture.item, relationship: PropertyNumber(6))
+    )
+
+    private let fixture: EngineFixture
+
+    init() throws { self.fixture = try EngineFixture() }
+
+    private func insert(_ client: SimulatedClient, _ title: String, under owner: ObjectID = EngineFixture.root)
+        -> EngineInput
+    {
+        client.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert(title, under: owner)]))).input
+    }
+
+    private func author(_ revision: UInt64, _ session: UInt64, _ user: UserLabel?) -> RevisionAuthor {
+        RevisionAuthor(revision: Revision(revision), sessionNumber: session, user: user)
+    }
+
+    /// All followers of a batch share one message, which comes before the diffs.
+    @Test func aBatchNamesItsAuthorsOnceBeforeTheDiffs() throws {
+        let ann = try self.fixture.connect(session: 1, user: Self.ann)
+        let bob = try self.fixture.connect(session: 2, user: Self.bob)
+        let other = try self.fixture.connect(session: 3)
+        let followers = try (4...6).map { try self.fixture.connect(session: $0, followsAuthors: true) }
+        // The last one has no list.
+        for client in followers.dropLast() + [other] {
+            try self.fixture.perform([client.subscribe(EngineFixture.root)])
+        }
+        let effects = try self.fixture.perform([
+            self.insert(ann, "1"), self.insert(bob, "2"), self.insert(other, "3"),
+        ])
+        let kinds = effects.compactMap { effect in
+            switch effect {
+            case .authors(_, let to): "authors \(to.count)"
+            case .push: "push"
+            default: nil
+            }
+        }
+        #expect(kinds == ["authors 2", "push"])
+        let expected = [self.author(1, 1, Self.ann), self.author(2, 2, Self.bob), self.author(3, 3, nil)]
+        #expect(followers.map(\.authors) == [[expected], [expected], []])
+        #expect(other.authors.isEmpty)
+    }
+
+    /// A batch that changes no list of the client is not announced.
+    @Test func aBatchWithoutADiffHasNoAuthors() throws {
+        let ann = try self.fixture.connect(session: 1, user: Self.ann)
+        try self.fixture.perform([self.insert(ann, "1")])
+        let follower = try self.fixture.connect(session: 2, followsAuthors: true)
+        try self.fixture.perform([follower.subscribe(EngineFixture.root)])
+        try self.fixture.perform([self.insert(ann, "below", under: Self.inside)])
+        #expect(follower.authors.isEmpty)
+        try self.fixture.perform([self.insert(ann, "2")])
+        #expect(follower.authors == [[self.author(3, 1, Self.ann)]])
+        // Without the follower nothing is sent.
+        try self.fixture.perform([.disconnected(follower.connection)])
+        let effects = try self.fixture.perform([self.insert(ann, "3")])
+        #expect(!effects.contains { if case .authors = $0 { true } else { false } })
+    }
+
+    /// A confined follower gets the authors of its own reach, in a message of their own.
+    @Test func aConfinedFollowerGetsTheAuthorsOfItsReach() throws {
+        let all = try self.fixture.connect(session: 1, user: Self.ann, followsAuthors: true)
+        try self.fixture.perform([self.insert(all, "inside")])
+        let guests = try (2...3).map {
+            try self.fixture.connect(session: $0, scope: Self.scope, user: UserLabel("Guest"), followsAuthors: true)
+        }
+        for client in guests + [all] { try self.fixture.perform([client.subscribe(Self.inside)]) }
+        try self.fixture.perform([
+            self.insert(all, "SECRET", under: EngineFixture.root), self.insert(all, "a", under: Self.inside),
+            self.insert(guests[0], "b", under: Self.inside),
+        ])
+        let guest = self.author(4, 2, UserLabel("Guest"))
+        #expect(guests.map(\.authors) == [[[guest]], [[guest]]])
+        #expect(all.authors == [[self.author(2, 1, Self.ann), self.author(3, 1, Self.ann), guest]])
+        // A batch of other reach only: a diff without authors.
+        try self.fixture.perform([self.insert(all, "c", under: Self.inside)])
+        #expect(guests.map(\.authors.count) == [1, 1] && all.authors.count == 2)
+    }
+
+    /// A blocked connection gets the authors with its net difference.
+    @Test func aNetDifferenceNamesTheAuthorsSinceTheBlock() throws {
+        let ann = try self.fixture.connect(session: 1, user: Self.ann)
+        let follower = try self.fixture.connect(session: 2, followsAuthors: true)
+        try self.fixture.perform([follower.subscribe(EngineFixture.root)])
+        try self.fixture.perform([self.insert(ann, "1")])
+        try self.fixture.perform([follower.block()])
+        for title in ["2", "3"] { try self.fixture.perform([self.insert(ann, title)]) }
+        #expect(follower.authors == [[self.author(1, 1, Self.ann)]])
+        try self.fixture.perform([follower.drain()])
+        #expect(follower.authors.last == [self.author(2, 1, Self.ann), self.author(3, 1, Self.ann)])
+    }
+
+    /// The authors of a net difference are limited to the newest.
+    @Test func theAuthorsOfALongNetDifferenceAreTheNewest() throws {
+        let ann = try self.fixture.connect(session: 1, user: Self.ann)
+        let follower = try self.fixture.connect(session: 2, followsAuthors: true)
+        try self.fixture.perform([follower.subscribe(EngineFixture.root)])
+        try self.fixture.perform([follower.block()])
+        for title in 0..<200 { try self.fixture.perform([self.insert(ann, "\(title)")]) }
+        try self.fixture.perform([follower.drain()])
+        let revisions = try #require(follower.authors.first).map(\.revision.rawValue)
+        #expect(revisions == Array(73...200))
+    }
+}
