@@ -1,4 +1,4 @@
-# make run: a server on port 7000. make test: all tests. make test-unit: the tests that take seconds.
+# make run: a server on port 7000, and for browsers on port 7080. make test: all tests. make test-unit: the tests that take seconds.
 # make test-one NAME=...: one test or suite. make check: the checks that every change must pass.
 # Without colours a build for a file or a pipe is the same as one for a terminal: nothing is built twice.
 CHECKED = --explicit-target-dependency-import-check error --no-color-diagnostics
@@ -86,7 +86,7 @@ cluster-kills: setup
 # Without TARGET, fuzzes all targets in turn. Merge inputs that are worth keeping into Tests/Fixtures/Corpus.
 # swiftc uses only the last -sanitize=, so that one names both sanitizers.
 FUZZ = NEST_FUZZ=1 swift build --scratch-path .build/fuzz --product nestfuzz --sanitize=address -Xswiftc -sanitize=fuzzer,address
-TARGETS = frames conversation bodies value fetch predicate chunk transaction meaning opml md text json jsonl csv model
+TARGETS = frames conversation websocket bodies value fetch predicate chunk transaction meaning opml md text json jsonl csv model
 fuzz: setup
 	$(FUZZ)
 	@mkdir -p .build/fuzz/findings; for target in $(or $(TARGET),$(TARGETS)); do \
@@ -183,7 +183,7 @@ test-deb: setup
 	deploy/test-package "$$(deploy/package)"
 
 run: build-release
-	mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite
+	mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite --web 127.0.0.1:7080
 
 # A cluster on this machine: PostgreSQL, installed if root runs this, and a nestd for each port. docs/cluster.md describes
 # it: make cluster PORTS='7100 7101 7102' MODEL=model.json

@@ -31,7 +31,7 @@ extension Nestd {
             }
         }
         let settings = try ServiceSettings(flags: self.flags, environment: environment, file: file)
-        let faults = Security(settings).faults + ClusterSettings.faults(settings)
+        let faults = Security(settings).faults + ClusterSettings.faults(settings) + WebSettings.faults(settings)
         guard faults.isEmpty else { throw SettingFaults(faults) }
         return settings
     }
@@ -56,6 +56,10 @@ extension Nestd {
             (.tlsKey, self.security.tlsKey.map { .text($0) }),
             (.tlsClientCA, self.security.tlsClientCa.map { .text($0) }),
             (.tlsPeerCA, self.security.tlsPeerCa.map { .text($0) }),
+            (.web, self.web.web.map { .text($0) }),
+            (.webRoot, self.web.webRoot.map { .text($0) }),
+            (.webNames, self.web.webName.isEmpty ? nil : .text(self.web.webName.joined(separator: ","))),
+            (.webOrigins, self.web.webOrigin.isEmpty ? nil : .text(self.web.webOrigin.joined(separator: ","))),
             (.minFree, self.minFree.map { .integer($0) }),
         ]
         return Dictionary(uniqueKeysWithValues: values.compactMap { setting, value in value.map { (setting, $0) } })

@@ -27,6 +27,7 @@ struct Nestd: AsyncParsableCommand {
               nestd token create me > me.token        now clients need a token
               nestd --host 0.0.0.0 --tls-cert nest.crt --tls-key nest.key
               nestd --host 0.0.0.0 --insecure         open to every client that can connect
+              nestd --web 127.0.0.1:7080              serve browsers too
               nestd --check --store notes.sqlite      check the whole store
               nestd --config /etc/nest/nestd.json --check-config
               nestd cluster init --log postgres://db.example/nest --store nest.sqlite
@@ -116,6 +117,8 @@ struct Nestd: AsyncParsableCommand {
 
     @OptionGroup var cluster: ClusterOptions
 
+    @OptionGroup var web: WebOptions
+
     @Flag(help: "Print every limit of the server and of the protocol, and exit.")
     var printLimits = false
 
@@ -137,6 +140,8 @@ struct Nestd: AsyncParsableCommand {
             throw ValidationError("--json can only be used with --print-limits")
         }
         guard self.model != "" else { throw ValidationError("--model needs the name of a file") }
+        guard self.web.web != "" else { throw ValidationError("--web needs a host and a port") }
+        guard self.web.webRoot != "" else { throw ValidationError("--web-root needs the name of a directory") }
         guard self.config != "" else { throw ValidationError("--config needs the name of a file") }
         guard self.cluster.log != "" else {
             throw ValidationError("--log needs a URL, such as postgres://db.example/nest")
@@ -204,6 +209,7 @@ struct Nestd: AsyncParsableCommand {
         configuration.diskFreeBytesMin = settings.integer(.minFree)! << 20
         configuration.writeStepsMax = settings.integer(.writeStepsMax)!
         configuration.confinedWriteStepsMax = settings.integer(.confinedWriteStepsMax)!
+        configuration.web = WebSettings(settings)?.configuration
         if let cluster {
             configuration.replica = cluster.replica(
                 host: host,
@@ -223,11 +229,15 @@ struct Nestd: AsyncParsableCommand {
         // A node may wait for its log for long: the service manager must not take that for a failed start.
         if cluster != nil { operations.notifier?.send(.ready(status: "waiting for the log")) }
         let node = cluster.map { ", node \($0.node)" } ?? ""
-        let server = Server(configuration, logger: logger) { listening in
+        let server = Server(configuration, logger: logger) { [configuration] listening in
             print(
                 "nestd listens on \(host.contains(":") ? "[\(host)]" : host):\(listening.port), store \(location.description), "
                     + "history \(listening.historyID), revision \(listening.revision)\(node)"
             )
+            if let web = configuration.web, let port = listening.webPort {
+                let url = WebSettings.url(host: web.host, port: port, isEncrypted: configuration.tls != nil)
+                print("nestd serves browsers at \(url)")
+            }
             fflush(nil)
             operations.ready(status: status)
         } onStopping: { failure in

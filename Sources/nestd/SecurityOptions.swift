@@ -48,7 +48,8 @@ struct SecurityOptions: ParsableArguments {
 
 /// The security settings in force.
 struct Security {
-    private let host: String
+    /// The hosts that nestd listens on, for clients and for browsers.
+    private let hosts: [String]
     private let isInsecure: Bool
     private let authentication: SecurityOptions.Authentication
     private let certificate: String?
@@ -59,7 +60,7 @@ struct Security {
 
     init(_ settings: ServiceSettings) {
         self.settings = settings
-        self.host = settings.text(.host) ?? ""
+        self.hosts = [settings.text(.host) ?? "", WebSettings.host(settings)].compactMap { $0 }
         self.isInsecure = settings.isOn(.insecure)
         self.authentication = settings.text(.auth).flatMap(SecurityOptions.Authentication.init(rawValue:)) ?? .auto
         self.certificate = settings.text(.tlsCert)
@@ -89,7 +90,7 @@ struct Security {
             let names = needed.map { self.settings.spelling(of: $0, besides: .tlsPeerCA) }
             if !names.isEmpty { faults.append("\(name) needs \(names.joined(separator: " and "))") }
         }
-        guard !self.isInsecure, !Loopback.contains(self.host) else { return faults }
+        guard !self.isInsecure, let host = self.reachableHost else { return faults }
         let wants: String
         if self.certificate == nil {
             wants = "nothing would be encrypted: add --tls-cert and --tls-key"
@@ -99,17 +100,21 @@ struct Security {
         } else {
             return faults
         }
-        let advice = "Or use --host 127.0.0.1, or add --insecure to allow it"
-        faults.append("refused: other machines can reach \(self.host), and \(wants). \(advice)")
+        let option = host == self.hosts[0] ? "--host 127.0.0.1" : "--web 127.0.0.1:7080"
+        let advice = "Or use \(option), or add --insecure to allow it"
+        faults.append("refused: other machines can reach \(host), and \(wants). \(advice)")
         return faults
     }
+
+    /// A host that other machines can reach; `nil`: there is none.
+    private var reachableHost: String? { self.hosts.first { !Loopback.contains($0) } }
 
     var policy: AccessTable.Policy {
         switch self.authentication {
         case .required: .required
         case .none: .open
         case .auto:
-            self.isInsecure || self.clientAuthority != nil || Loopback.contains(self.host) ? .ifTokens : .required
+            self.isInsecure || self.clientAuthority != nil || self.reachableHost == nil ? .ifTokens : .required
         }
     }
 

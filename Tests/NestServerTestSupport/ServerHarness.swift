@@ -10,6 +10,28 @@ package func withServer<Result>(
     _ configure: (inout ServerConfiguration) -> Void = { _ in },
     _ body: (Int, Server) async throws -> Result
 ) async throws -> Result {
+    try await withListeningServer(configure) { listening, server in try await body(listening.port, server) }
+}
+
+/// The same, with a port for browsers. The first number is the port for clients over TCP, the second that for browsers.
+@discardableResult
+package func withWebServer<Result>(
+    _ configure: (inout ServerConfiguration) -> Void = { _ in },
+    root: String? = nil,
+    _ body: (Int, Int, Server) async throws -> Result
+) async throws -> Result {
+    try await withListeningServer { configuration in
+        configuration.web = WebConfiguration(host: "127.0.0.1", port: 0, root: root)
+        configure(&configuration)
+    } _: { listening, server in
+        try await body(listening.port, listening.webPort ?? 0, server)
+    }
+}
+
+private func withListeningServer<Result>(
+    _ configure: (inout ServerConfiguration) -> Void,
+    _ body: (Server.Listening, Server) async throws -> Result
+) async throws -> Result {
     var configuration = ServerConfiguration(
         host: "127.0.0.1",
         port: 0,
@@ -22,7 +44,7 @@ package func withServer<Result>(
     let server = Server(configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let listening = try await server.start()
     do {
-        let result = try await body(listening.port, server)
+        let result = try await body(listening, server)
         try await server.stop()
         return result
     } catch {

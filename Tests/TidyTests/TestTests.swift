@@ -5,7 +5,8 @@ import Testing
 @Suite struct TestTests {
     /// The texts that occur in a test file that opens sockets, starts processes or waits for time.
     private static let outside = [
-        "withServer", "withTokens", "FakeServer.run", "ServerRawConnection", "EngineThread", "ServerProcess",
+        "withServer", "withWebServer", "withTokens", "FakeServer.run", "ServerRawConnection", "EngineThread",
+        "ServerProcess",
         "ChildProcess(", "Terminal(", "Screen(", "PageReader(", "DatagramSocket(", "PlainHTTP.", "Bootstrap(",
         "PostgresServer.started", "LogFixture.started",
         "Task.sleep", "waitUntil(", "waitFor(",

@@ -29,6 +29,13 @@ extension Setting {
     package static let node = Setting("node", .text)
     /// HOST:PORT under which clients and other nodes reach this one.
     package static let advertise = Setting("advertise", .text)
+    /// HOST:PORT for browsers; without a value there is no such port.
+    package static let web = Setting("web.address", .text, option: "--web")
+    /// The directory whose files browsers get.
+    package static let webRoot = Setting("web.root", .text)
+    /// Names and origins, separated by commas.
+    package static let webNames = Setting("web.names", .text, option: "--web-name")
+    package static let webOrigins = Setting("web.origins", .text, option: "--web-origin")
     /// The port for metrics and health, on the loopback address only; without a value they are not shown.
     package static let metricsPort = Setting("metrics.port", .integer(0...65_535))
     package static let logLevel = Setting(
@@ -82,6 +89,7 @@ extension Setting {
     package static let all: [Setting] = [
         .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .tlsPeerCA, .insecure, .store, .minFree, .memory, .model,
         .logURL, .node, .advertise,
+        .web, .webRoot, .webNames, .webOrigins,
         .metricsPort, .logLevel, .logFormat, .connectionsMax,
         .outputBytesMax, .spoolBytesMax, .memoryBytesMax,
         .writeStepsMax, .confinedWriteStepsMax,

@@ -128,6 +128,27 @@ public struct ConnectionLimits: Sendable {
     @Bound(.waits, "Connections over the maximum that receive BUSY at one time; beyond it the server accepts none")
     public var refusedConnectionsMax = 32
 
+    @Bound(.closed, "Bytes of the head of an HTTP request to the web port")
+    public var webHeadBytesMax = 8 << 10
+
+    @Bound(.closed, "Fields of such a head")
+    public var webFieldsMax = 64
+
+    @Bound(.closed, "Time for which a connection of the web port may wait for its next HTTP request")
+    public var webIdleSeconds = 15
+
+    @Bound(.refused, "Bytes of a file that the web port sends")
+    public var webFileBytesMax = 64 << 20
+
+    @Bound(.inner, "Bytes of such a file that are read and sent at a time")
+    public var webFilePartBytes = 64 << 10
+
+    @Bound(.refused, "Files that the web port sends at one time; a request for another is refused with 503")
+    public var webFilesOpenMax = 64
+
+    @Bound(.closed, "Bytes of the payload of one WebSocket frame from a client")
+    public var webSocketFrameBytesMax = 64 << 10
+
     @Bound(.inner, "Descriptors reserved for the store, spool files and event loops")
     public var fileDescriptorsReserved = 128
 

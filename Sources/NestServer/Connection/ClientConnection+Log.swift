@@ -59,16 +59,6 @@ extension ClientConnection {
         )
     }
 
-    /// Logs that this connection and `count - 1` others ended before WELCOME.
-    func logRejected(count: Int, _ logger: Logger) {
-        logger.info(
-            "connections.rejected",
-            metadata: [
-                "count": "\(count)", "last": "\(self.closing ?? .peer)", "address": "\(self.slot.addressText)",
-            ]
-        )
-    }
-
     /// Adds the bytes written since the last call to the server's metrics. Called once a second, not at every write.
     func reportBytes() {
         let bytes = self.output.takeUnreported()

@@ -9,8 +9,7 @@ extension ClientConnection {
     func takeSlot(_ peer: SocketAddress?) {
         self.slot.opened(by: peer)
         var entry = self.slot.take(from: self.server.limiter)
-        if entry != .served, let oldest = self.loop.takeOldestEvictable(of: entry == .full ? nil : self.slot.address) {
-            oldest.evict()
+        if entry != .served, self.loop.evictOldest(of: entry == .full ? nil : self.slot.address) {
             entry = self.slot.take(from: self.server.limiter)
         }
         guard entry != .served else { return }
@@ -33,7 +32,7 @@ extension ClientConnection {
         return self.machine.phase != .greeting || self.session.refusal != nil
     }
 
-    private func evict() {
+    func evict() {
         self.slot.leave(self.server.limiter)
         self.cut(.evicted)
     }

@@ -34,18 +34,25 @@ final class ClientConnection: ChannelDuplexHandler {
     var machine = SessionStateMachine()
     var session = ClientSession()
     var transfers = Transfers()
-    var slot = ConnectionSlot()
+    var slot: ConnectionSlot
     var liveness: Liveness
     /// Set for the connection of another node of the cluster.
     var peer: PeerState?
 
-    init(server: ServerContext, loop: ConnectionLoop) {
+    /// `slot`: the slot of the connection if it has one already. `since`: the time from which it must log in.
+    init(
+        server: ServerContext,
+        loop: ConnectionLoop,
+        slot: ConnectionSlot = ConnectionSlot(),
+        since: NIODeadline? = nil
+    ) {
         let now = NIODeadline.now()
         self.id = loop.makeConnectionID()
         self.server = server
         self.loop = loop
+        self.slot = slot
         self.quota = RequestQuota(controlFrames: server.configuration.controlFrames, now: now)
-        self.liveness = Liveness(now: now)
+        self.liveness = Liveness(now: now, openedAt: since)
     }
 
     // MARK: The channel
@@ -58,7 +65,7 @@ final class ClientConnection: ChannelDuplexHandler {
         self.loop.add(self)
         self.loop.count { $0.connections += 1 }
         context.fireChannelActive()
-        self.takeSlot(context.remoteAddress)
+        if !self.slot.isHeld { self.takeSlot(context.remoteAddress) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -25,6 +25,8 @@ enum CloseReason: Equatable, CustomStringConvertible {
     case storeFailed
     /// The node whose connection it was has connected again.
     case replaced
+    /// The client broke the rules of WebSocket.
+    case webSocket(WebSocketCode)
     case error(ErrorCode)
 
     var description: String {
@@ -45,6 +47,7 @@ enum CloseReason: Equatable, CustomStringConvertible {
         case .kicked: "kicked"
         case .storeFailed: "store failed"
         case .replaced: "replaced"
+        case .webSocket(let code): "WebSocket \(code.rawValue)"
         case .error(let code): "error \(code)"
         }
     }

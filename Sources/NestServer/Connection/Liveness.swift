@@ -18,8 +18,9 @@ package struct Liveness: Sendable {
     private var arrivingFrame: (number: Int, since: NIODeadline)?
     private var endedAt: NIODeadline?
 
-    package init(now: NIODeadline) {
-        self.openedAt = now
+    /// `openedAt`: when the handshake began, if that is not now.
+    package init(now: NIODeadline, openedAt: NIODeadline? = nil) {
+        self.openedAt = openedAt ?? now
         self.lastHeard = now
         self.lastProgress = now
     }

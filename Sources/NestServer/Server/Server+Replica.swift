@@ -39,6 +39,7 @@ extension Server {
             let listening = try await self.start(configuration, opened.session)
             // The next opening listens where this one does.
             configuration.port = listening.port
+            if let port = listening.webPort { configuration.web?.port = port }
             node.wait(because: nil)
             await self.untilEnding()
             let ending = self.ending.withLockedValue { ending in

@@ -16,14 +16,17 @@ package final class Server: Service {
     /// The address and the store of a server that listens.
     package struct Listening: Sendable {
         package let address: SocketAddress
+        /// The address for browsers, if there is one.
+        package let webAddress: SocketAddress?
         package let historyID: Identifier128
         package let revision: Revision
 
         package var port: Int { self.address.port ?? 0 }
+        package var webPort: Int? { self.webAddress?.port }
     }
 
     private struct Running {
-        let listener: Listener
+        let listeners: [Listener]
         let io: IOLayer
         let server: ServerContext
         let timers: ServerTimers
@@ -134,12 +137,27 @@ package final class Server: Service {
             onEnd: { self.end($0) }
         )
         do throws(ServerError) {
-            let listener = try await Listener.bind(configuration, loops: io.loops, group: io.group, server: server)
-            return self.started(listener, opened, io, server)
+            return self.started(try await self.listen(configuration, io, server), opened, io, server)
         } catch {
             await replica?.stop()
             await replica?.stopLink()
             await self.close(server, group: io.group)
+            throw error
+        }
+    }
+
+    /// Listens for clients and, if they have a port, for browsers.
+    private func listen(
+        _ configuration: ServerConfiguration,
+        _ io: IOLayer,
+        _ server: ServerContext
+    ) async throws(ServerError) -> [Listener] {
+        let listener = try await Listener.bind(configuration, loops: io.loops, group: io.group, server: server)
+        guard let web = configuration.web else { return [listener] }
+        do throws(ServerError) {
+            return [listener, try await Listener.bind(web, loops: io.loops, group: io.group, server: server)]
+        } catch {
+            await listener.close()
             throw error
         }
     }
@@ -176,15 +194,21 @@ package final class Server: Service {
     }
 
     private func started(
-        _ listener: Listener,
+        _ listeners: [Listener],
         _ opened: EngineThread.Opened,
         _ io: IOLayer,
         _ server: ServerContext
     ) -> Listening {
         let timers = ServerTimers(io, server, self.healthMonitor(opened, server))
-        self.running.withLockedValue { $0 = Running(listener: listener, io: io, server: server, timers: timers) }
-        guard let address = listener.address else { preconditionFailure("a bound listener has an address") }
-        let listening = Listening(address: address, historyID: opened.historyID, revision: opened.revision)
+        self.running.withLockedValue { $0 = Running(listeners: listeners, io: io, server: server, timers: timers) }
+        guard let address = listeners[0].address else { preconditionFailure("a bound listener has an address") }
+        let webAddress = listeners.count > 1 ? listeners[1].address : nil
+        let listening = Listening(
+            address: address,
+            webAddress: webAddress,
+            historyID: opened.historyID,
+            revision: opened.revision
+        )
         self.logger.info(
             "server.listening",
             metadata: [
@@ -197,6 +221,13 @@ package final class Server: Service {
                 "tls": "\(server.tls == nil ? "off" : "1.3")",
             ]
         )
+        if let webAddress {
+            let root = configuration.web?.root ?? "none"
+            self.logger.info(
+                "web.listening",
+                metadata: ["address": "\(LogText.address(webAddress))", "root": "\(root)"]
+            )
+        }
         self.onListening(listening)
         return listening
     }
@@ -279,7 +310,7 @@ package final class Server: Service {
         let interruption = running.io.loops[0].eventLoop.scheduleTask(in: patience) {
             running.server.engine.interrupt()
         }
-        await running.listener.close()
+        for listener in running.listeners { await listener.close() }
         let emptied = self.drain(running.io.loops, within: patience, reason, failure)
         if let replica = running.server.replica {
             // What clients have sent so far comes before the end of the lead, so that nothing of it is refused.

@@ -10,6 +10,8 @@ package struct ServerConfiguration: Sendable {
     /// 0: any free port.
     package var port: Int
     package var store: Store.Configuration
+    /// `nil`: no port for web pages.
+    package var web: WebConfiguration?
     /// `nil`: a single node.
     package var replica: ReplicaConfiguration?
     /// When a client needs a token.
@@ -64,6 +66,8 @@ package struct ServerConfiguration: Sendable {
         package var pingInterval = TimeAmount.seconds(Int64(Limits.pingIntervalSeconds))
         package var pingTimeout = TimeAmount.seconds(Int64(Limits.pingTimeoutSeconds))
         package var outputStall = TimeAmount.seconds(Int64(Limits.outputStallSeconds))
+        /// The time for which a connection of the web port may wait for its next request.
+        package var webIdle = TimeAmount.seconds(Int64(Limits.webIdleSeconds))
         package var linger = TimeAmount.seconds(Int64(Limits.lingerSeconds))
         /// The maximum time of one read transaction: while it lasts, the write-ahead log cannot be reset.
         package var readTransaction = TimeAmount.seconds(Int64(Limits.readTransactionSecondsMax))

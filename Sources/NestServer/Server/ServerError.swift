@@ -4,8 +4,11 @@ import NestStore
 package enum ServerError: Error, Sendable, CustomStringConvertible {
     /// The store cannot be served.
     case store(StoreError)
-    case addressInUse(host: String, port: Int)
+    /// `option`: the one that specifies the port.
+    case addressInUse(host: String, port: Int, option: String)
     case cannotListen(host: String, port: Int, reason: String)
+    /// The directory of the web port's files cannot be read.
+    case webRoot(String, reason: String)
     /// The store failed while the server ran, so that the server may acknowledge nothing more.
     case engine(StoreError)
     /// The log of the cluster cannot be used.
@@ -17,8 +20,10 @@ package enum ServerError: Error, Sendable, CustomStringConvertible {
         switch self {
         case .store(let error):
             error.description
-        case .addressInUse(let host, let port):
-            "port \(port) of \(host) is in use: stop the program that listens there, or specify another --port"
+        case .addressInUse(let host, let port, let option):
+            "port \(port) of \(host) is in use: stop the program that listens there, or specify another \(option)"
+        case .webRoot(let path, let reason):
+            "cannot read the directory \(path) of --web-root: \(reason)"
         case .cannotListen(let host, let port, let reason):
             "cannot listen on \(host), port \(port): \(reason)"
         case .engine(let error):

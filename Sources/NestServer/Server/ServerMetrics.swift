@@ -22,6 +22,12 @@ package final class ServerMetrics: Sendable {
         package var shed = 0
         /// How often the listener paused.
         package var acceptPauses = 0
+        /// Answers to requests of HTTP.
+        package var webRequests = 0
+        /// Of these, the refusals.
+        package var webRefused = 0
+        /// Connections that became WebSockets.
+        package var webSockets = 0
 
         package init() {}
 
@@ -38,6 +44,9 @@ package final class ServerMetrics: Sendable {
             a.floods += b.floods
             a.shed += b.shed
             a.acceptPauses += b.acceptPauses
+            a.webRequests += b.webRequests
+            a.webRefused += b.webRefused
+            a.webSockets += b.webSockets
         }
     }
 
@@ -71,6 +80,9 @@ package final class ServerMetrics: Sendable {
     private let floods = Counter(label: "nest.connections.flooding.total")
     private let shed = Counter(label: "nest.connections.shed.total")
     private let acceptPauses = Counter(label: "nest.accept.pauses.total")
+    private let webRequests = Counter(label: "nest.web.requests")
+    private let webRefused = Counter(label: "nest.web.refused")
+    private let webSockets = Counter(label: "nest.web.sockets")
 
     package init() {}
 
@@ -89,6 +101,9 @@ package final class ServerMetrics: Sendable {
         self.floods.increment(by: counts.floods)
         self.shed.increment(by: counts.shed)
         self.acceptPauses.increment(by: counts.acceptPauses)
+        self.webRequests.increment(by: counts.webRequests)
+        self.webRefused.increment(by: counts.webRefused)
+        self.webSockets.increment(by: counts.webSockets)
     }
 
     package func record(_ levels: Levels) {
@@ -107,7 +122,8 @@ package final class ServerMetrics: Sendable {
             ("connection_bytes", levels.connectionBytes), ("accept_pauses_total", total.acceptPauses),
             ("requests", total.requests), ("errors", total.errors), ("bytes_in", total.bytesIn),
             ("bytes_out", total.bytesOut), ("batches", total.batches), ("hops", total.hops),
-            ("spool_bytes", levels.spoolBytes),
+            ("spool_bytes", levels.spoolBytes), ("web_requests", total.webRequests),
+            ("web_refused", total.webRefused), ("web_sockets", total.webSockets),
         ].map { Statistic(name: $0.0, value: UInt64(max(0, $0.1))) }
     }
 }

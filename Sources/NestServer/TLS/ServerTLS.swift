@@ -1,5 +1,6 @@
 import Glibc
 import NIOConcurrencyHelpers
+import NIOCore
 import NIOSSL
 import NestModel
 import NestSecrets
@@ -11,6 +12,8 @@ package final class ServerTLS: Sendable {
         /// The server's certificate, followed by intermediate certificates.
         package var certificate: String
         package var key: String
+        /// The files that must stay secret.
+        var secret: [String] { [self.key] }
         /// The authorities that sign clients' certificates; `nil` if clients need no certificate.
         package var clientAuthority: String?
 
@@ -28,25 +31,46 @@ package final class ServerTLS: Sendable {
 
     /// The protocol's name in ALPN.
     package static let applicationProtocol = "nest/1"
+    /// The same of the web port.
+    package static let webApplicationProtocol = "http/1.1"
 
-    private let files: Files
-    private let context: NIOLockedValueBox<NIOSSLContext>
+    let files: Files
+    private let contexts: NIOLockedValueBox<Contexts>
+
+    private struct Contexts {
+        let nest: NIOSSLContext
+        let web: NIOSSLContext
+
+        init(_ files: Files) throws(Failure) {
+            self.nest = try ServerTLS.context(files, ServerTLS.applicationProtocol)
+            self.web = try ServerTLS.context(files, ServerTLS.webApplicationProtocol)
+        }
+    }
 
     /// Reads the files. Blocks.
     package init(_ files: Files) throws(Failure) {
         self.files = files
-        self.context = NIOLockedValueBox(try Self.context(files))
+        self.contexts = NIOLockedValueBox(try Contexts(files))
     }
 
     /// Reads the files again. Returns a closure that makes new connections use them. Throws, and changes nothing, if
     /// they cannot be used. Blocks.
     package func prepared() throws(Failure) -> @Sendable () -> Void {
-        let context = try Self.context(self.files)
-        return { self.context.withLockedValue { $0 = context } }
+        let contexts = try Contexts(self.files)
+        return { self.contexts.withLockedValue { $0 = contexts } }
     }
 
-    /// Returns the first handler of a connection.
-    func makeHandler() -> NIOSSLServerHandler { NIOSSLServerHandler(context: self.context.withLockedValue { $0 }) }
+    /// Returns the first handlers of a connection.
+    func makeHandlers() -> [any ChannelHandler] {
+        let context = self.contexts.withLockedValue { $0.nest }
+        return [NIOSSLServerHandler(context: context), ProtocolGate([Self.applicationProtocol])]
+    }
+
+    /// The same for the web port. Programs other than browsers may name no protocol.
+    func makeWebHandlers() -> [any ChannelHandler] {
+        let context = self.contexts.withLockedValue { $0.web }
+        return [NIOSSLServerHandler(context: context), ProtocolGate([Self.webApplicationProtocol, nil])]
+    }
 
     /// Reads the certificate with its chain, and the key. Blocks.
     static func identity(
@@ -68,14 +92,14 @@ package final class ServerTLS: Sendable {
         return (chain, key)
     }
 
-    private static func context(_ files: Files) throws(Failure) -> NIOSSLContext {
+    private static func context(_ files: Files, _ applicationProtocol: String) throws(Failure) -> NIOSSLContext {
         let (chain, key) = try self.identity(files)
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
             privateKey: .privateKey(key)
         )
         configuration.minimumTLSVersion = .tlsv13
-        configuration.applicationProtocols = [self.applicationProtocol]
+        configuration.applicationProtocols = [applicationProtocol]
         if let authority = files.clientAuthority {
             configuration.trustRoots = .certificates(try self.certificates(authority))
             // Clients must have a certificate. The names in it are not host names, so they are not verified.

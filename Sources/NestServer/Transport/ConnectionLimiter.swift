@@ -15,8 +15,8 @@ package final class ConnectionLimiter: Sendable {
         /// Connections that wait for HELLO without a slot.
         var waiting = 0
         var byAddress: [AddressKey: Int] = [:]
-        /// Called once when the listener may accept again.
-        var resume: (@Sendable () -> Void)?
+        /// Called once when the listeners may accept again.
+        var resumes: [@Sendable () -> Void] = []
         var max: Int
         /// Limits the rate of connections that end before WELCOME.
         var rejections: TokenBucket
@@ -98,13 +98,13 @@ package final class ConnectionLimiter: Sendable {
     }
 
     package func closed() {
-        let resume = self.state.withLockedValue { state -> (@Sendable () -> Void)? in
+        let resumes = self.state.withLockedValue { state -> [@Sendable () -> Void] in
             state.open -= 1
-            guard state.open < state.max + self.refusedMax else { return nil }
-            defer { state.resume = nil }
-            return state.resume
+            guard state.open < state.max + self.refusedMax else { return [] }
+            defer { state.resumes = [] }
+            return state.resumes
         }
-        resume?()
+        for resume in resumes { resume() }
     }
 
     /// Counts a connection that ended before WELCOME.
@@ -117,11 +117,12 @@ package final class ConnectionLimiter: Sendable {
         self.state.withLockedValue { $0.rejections.isEmpty(now: now) }
     }
 
-    /// Whether the listener may accept. If not, `resume` is called when it may, on any thread.
+    /// Whether a listener may accept. If not, `resume` is called when it may, on any thread: it must ask again, because
+    /// another listener may have been faster.
     package func mayAccept(orResume resume: @escaping @Sendable () -> Void) -> Bool {
         self.state.withLockedValue { state in
             guard state.open >= state.max + self.refusedMax else { return true }
-            state.resume = resume
+            state.resumes.append(resume)
             return false
         }
     }

@@ -6,7 +6,7 @@ import NestEngine
 import NestModel
 
 /// One event loop and the connections on it. A delivery reaches it in one hop, whatever its size.
-final class ConnectionLoop: Sendable {
+package final class ConnectionLoop: Sendable {
     let eventLoop: any EventLoop
     private let index: UInt64
     private let loopCount: UInt64
@@ -15,6 +15,9 @@ final class ConnectionLoop: Sendable {
 
     private struct State {
         var connections: [ConnectionID: ClientConnection] = [:]
+        /// Connections of the web port that speak HTTP.
+        var webConnections: [ConnectionID: WebConnection] = [:]
+        var webSocketOutput = WebSocketOutput()
         var nextNumber: UInt64 = 1
         var counts = ServerMetrics.Counts()
         var sweep: RepeatedTask?
@@ -28,14 +31,14 @@ final class ConnectionLoop: Sendable {
         var heldBytes = 0
         var reportedBytes = 0
         /// The last of the connections that ended before WELCOME since the last sweep.
-        var lastRejected: ClientConnection?
+        var lastRejected: (reason: CloseReason, addressText: String)?
         var peers = LoopPeers()
     }
 
     /// The smallest change of the held bytes that is reported between sweeps.
     private static let reportBytes = 64 << 10
 
-    init(
+    package init(
         eventLoop: any EventLoop,
         index: Int,
         of loopCount: Int,
@@ -100,25 +103,66 @@ final class ConnectionLoop: Sendable {
         self.state.value.evictable.append(connection.id)
     }
 
-    /// Returns the oldest connection that may be evicted, from `address` or, if that is `nil`, from any. Returns a
-    /// connection only once.
-    func takeOldestEvictable(of address: AddressKey?) -> ClientConnection? {
-        let connections = self.state.value.connections
-        while let id = self.state.value.evictable.first, connections[id]?.isEvictable() != true {
+    /// Evicts the oldest connection that may be evicted, from `address` or, if that is `nil`, from any. Returns whether
+    /// there was one.
+    func evictOldest(of address: AddressKey?) -> Bool {
+        while let id = self.state.value.evictable.first, !self.isEvictable(id) {
             self.state.value.evictable.removeFirst()
         }
-        let index = self.state.value.evictable.firstIndex { connections[$0]?.isEvictable(of: address) == true }
-        return index.flatMap { connections[self.state.value.evictable.remove(at: $0)] }
+        guard let index = self.state.value.evictable.firstIndex(where: { self.isEvictable($0, of: address) }) else {
+            return false
+        }
+        let id = self.state.value.evictable.remove(at: index)
+        self.state.value.connections[id]?.evict()
+        self.state.value.webConnections[id]?.evict()
+        return true
+    }
+
+    private func isEvictable(_ id: ConnectionID, of address: AddressKey? = nil) -> Bool {
+        self.state.value.connections[id]?.isEvictable(of: address)
+            ?? self.state.value.webConnections[id]?.isEvictable(of: address) ?? false
     }
 
     func remove(_ connection: ClientConnection) {
         self.state.value.connections[connection.id] = nil
         if !connection.session.wasWelcomed {
-            self.state.value.counts.rejected += 1
-            self.state.value.lastRejected = connection
+            self.noteRejected(connection.closing ?? .peer, connection.slot.addressText)
         }
-        if self.state.value.connections.isEmpty { self.state.value.emptied?.succeed() }
+        self.noteRemoval()
     }
+
+    /// Counts a connection that ended before WELCOME.
+    private func noteRejected(_ reason: CloseReason, _ addressText: String) {
+        self.state.value.counts.rejected += 1
+        self.state.value.lastRejected = (reason, addressText)
+    }
+
+    private var isEmpty: Bool { self.state.value.connections.isEmpty && self.state.value.webConnections.isEmpty }
+
+    private func noteRemoval() {
+        if self.isEmpty { self.state.value.emptied?.succeed() }
+    }
+
+    // MARK: The web port
+
+    func add(_ connection: WebConnection) {
+        self.state.value.webConnections[connection.id] = connection
+        self.state.value.evictable.append(connection.id)
+    }
+
+    /// Removes a connection that has ended, or has become a WebSocket. `rejected`: why it ended without an answer.
+    func remove(_ connection: WebConnection, rejected: CloseReason?) {
+        self.state.value.webConnections[connection.id] = nil
+        if let rejected { self.noteRejected(rejected, connection.slot.addressText) }
+        self.noteRemoval()
+    }
+
+    /// Returns the buffers of a WebSocket message, which the connections of this loop share.
+    func webSocketMessage(_ payload: ByteBuffer) -> (first: ByteBuffer, second: ByteBuffer?) {
+        self.state.value.webSocketOutput.message(payload)
+    }
+
+    // MARK: Deliveries
 
     /// Compresses frames that no other loop has compressed yet.
     var compressor: Zstandard.Compressor {
@@ -167,9 +211,10 @@ final class ConnectionLoop: Sendable {
         self.state.value.sweep = self.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
             let now = NIODeadline.now()
             for connection in self.state.value.connections.values { connection.sweep(now: now) }
+            for connection in self.state.value.webConnections.values { connection.sweep(now: now) }
             // Remove the connections that have ended or logged in.
-            let connections = self.state.value.connections
-            self.state.value.evictable.removeAll { connections[$0]?.isEvictable() != true }
+            let evictable = self.state.value.evictable.filter { self.isEvictable($0) }
+            self.state.value.evictable = evictable
             self.report()
             self.logRejected(server.logger)
             server.metrics.add(self.state.value.counts)
@@ -181,7 +226,13 @@ final class ConnectionLoop: Sendable {
     private func logRejected(_ logger: Logger) {
         guard let last = self.state.value.lastRejected else { return }
         self.state.value.lastRejected = nil
-        last.logRejected(count: self.state.value.counts.rejected, logger)
+        logger.info(
+            "connections.rejected",
+            metadata: [
+                "count": "\(self.state.value.counts.rejected)", "last": "\(last.reason)",
+                "address": "\(last.addressText)",
+            ]
+        )
     }
 
     // MARK: Memory
@@ -213,7 +264,8 @@ final class ConnectionLoop: Sendable {
     func drain(within deadline: TimeAmount, _ reason: DrainReason = .stopping) -> EventLoopFuture<Void> {
         let emptied = self.eventLoop.makePromise(of: Void.self)
         self.state.value.emptied = emptied
-        if self.state.value.connections.isEmpty {
+        for connection in self.state.value.webConnections.values { connection.cut() }
+        if self.isEmpty {
             emptied.succeed()
         } else {
             for connection in self.state.value.connections.values { connection.drain(reason) }

@@ -11,11 +11,47 @@ struct Listener: Sendable {
     /// The bound address, with the port that the system chose if 0 was configured.
     var address: SocketAddress? { self.channel.localAddress }
 
+    /// Listens for clients that speak the protocol over TCP.
     static func bind(
         _ configuration: ServerConfiguration,
         loops: [ConnectionLoop],
         group: MultiThreadedEventLoopGroup,
         server: ServerContext
+    ) async throws(ServerError) -> Listener {
+        let place = Place(host: configuration.host, port: configuration.port, option: "--port")
+        return try await self.bind(place, loops: loops, group: group, server: server) { loop in
+            (server.tls?.makeHandlers() ?? []) + [ClientConnection(server: server, loop: loop)]
+        }
+    }
+
+    /// Listens for browsers.
+    static func bind(
+        _ web: WebConfiguration,
+        loops: [ConnectionLoop],
+        group: MultiThreadedEventLoopGroup,
+        server: ServerContext
+    ) async throws(ServerError) -> Listener {
+        let port = try WebPort(web, server)
+        let place = Place(host: web.host, port: web.port, option: "--web")
+        return try await self.bind(place, loops: loops, group: group, server: server) { loop in
+            (server.tls?.makeWebHandlers() ?? []) + [WebConnection(port, loop: loop)]
+        }
+    }
+
+    private struct Place {
+        let host: String
+        let port: Int
+        /// The option that specifies it.
+        let option: String
+    }
+
+    /// `handlers` returns the handlers of a new connection.
+    private static func bind(
+        _ place: Place,
+        loops: [ConnectionLoop],
+        group: MultiThreadedEventLoopGroup,
+        server: ServerContext,
+        handlers: @escaping @Sendable (ConnectionLoop) -> [any ChannelHandler]
     ) async throws(ServerError) -> Listener {
         var bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Int32(Limits.acceptBacklog))
@@ -37,25 +73,22 @@ struct Listener: Sendable {
                     guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         preconditionFailure("a connection is on one of the server's event loops")
                     }
-                    if let tls = server.tls {
-                        try channel.pipeline.syncOperations.addHandlers([tls.makeHandler(), ProtocolGate()])
-                    }
-                    try channel.pipeline.syncOperations.addHandler(ClientConnection(server: server, loop: loop))
+                    try channel.pipeline.syncOperations.addHandlers(handlers(loop))
                 }
             }
-        if let bytes = configuration.socketSendBytes {
+        if let bytes = server.configuration.socketSendBytes {
             bootstrap = bootstrap.childChannelOption(.socketOption(.so_sndbuf), value: .init(bytes))
         }
         do {
-            let channel = try await bootstrap.bind(host: configuration.host, port: configuration.port).get()
+            let channel = try await bootstrap.bind(host: place.host, port: place.port).get()
             return Listener(channel: channel)
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw .addressInUse(host: configuration.host, port: configuration.port)
+            throw .addressInUse(host: place.host, port: place.port, option: place.option)
         } catch {
             let isUnknown =
                 if case SocketAddressError.unknown = error { true } else { error is SocketAddressError.UnknownHost }
             let reason = isUnknown ? "there is no such host" : LogText.reason(error)
-            throw .cannotListen(host: configuration.host, port: configuration.port, reason: reason)
+            throw .cannotListen(host: place.host, port: place.port, reason: reason)
         }
     }
 

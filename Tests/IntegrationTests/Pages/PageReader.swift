@@ -4,7 +4,7 @@ import Testing
 
 /// Runs the commands of a page from top to bottom, in a fresh directory that looks like the root of the repository.
 ///
-/// The ports 7000 to 7009 of a page are replaced by free ports in commands, and back in the output.
+/// The ports 7000 to 7009 and 7080 of a page are replaced by free ports in commands, and back in the output.
 actor PageReader {
     /// The time to wait for output that the page shows. Only a wrong page waits so long.
     private static let patience = Duration.seconds(20)
@@ -23,7 +23,7 @@ actor PageReader {
         // PostgreSQL, which does not run as root, must be able to enter.
         chmod(self.directory.path, 0o711)
         let first = try Self.freePorts()
-        self.ports = Array(first..<first + 10)
+        self.ports = Array(first..<first + Self.pagePorts.count)
         let programs = URL(filePath: Program.nestc).deletingLastPathComponent().path()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         var variables = [
@@ -168,23 +168,28 @@ actor PageReader {
     // MARK: Ports
 
     private func typed(_ command: String) -> String {
-        command.replacing(/\b700(\d)\b/) { "\(self.ports[Int($0.output.1)!])" }
+        command.replacing(/\b70[08]\d\b/) { match in
+            Self.pagePorts.firstIndex(of: Int(match.output)!).map { "\(self.ports[$0])" } ?? String(match.output)
+        }
     }
 
     private func shown(_ line: String) -> String {
         line.replacing(/\b\d{5}\b/) { number in
-            self.ports.firstIndex(of: Int(number.output)!).map { "700\($0)" } ?? String(number.output)
+            self.ports.firstIndex(of: Int(number.output)!).map { "\(Self.pagePorts[$0])" } ?? String(number.output)
         }
     }
 
-    /// Returns the first of ten successive ports that are free now. The system gives none of them to outgoing
+    /// The ports on the pages.
+    private static let pagePorts = Array(7_000...7_009) + [7_080]
+
+    /// Returns the first of as many successive ports that are free now. The system gives none of them to outgoing
     /// connections.
     private static func freePorts() throws -> Int {
         for _ in 0..<100 {
             let first = Int.random(in: 1_200..<3_100) * 10
-            if (first..<first + 10).allSatisfy(Self.isFree) { return first }
+            if (first..<first + Self.pagePorts.count).allSatisfy(Self.isFree) { return first }
         }
-        throw ProcessFailure("no ten successive ports are free")
+        throw ProcessFailure("no \(Self.pagePorts.count) successive ports are free")
     }
 
     private static func isFree(_ port: Int) -> Bool {

@@ -10,19 +10,20 @@ import NestFraming
 extension SocketTests {
     /// Runs the conversations of `Tests/Vectors/negative.json` against a server.
     @Suite struct ConversationVectorTests {
-        /// Each violation gets the expected error code and id, and the connection closes or stays open as expected.
-        @Test func theServerRepliesMatchTheVectors() async throws {
+        /// Each violation gets the expected error code and id, and the connection closes or stays open as expected:
+        /// over TCP, and over WebSocket.
+        @Test(arguments: [false, true]) func theServerRepliesMatchTheVectors(isWebSocket: Bool) async throws {
             let vectors = try Vectors.negative("connection")
-            try await withServer { port, _ in
+            try await withWebServer { port, webPort, _ in
                 for vector in vectors {
-                    try self.play(vector, port: port)
+                    try self.play(vector, port: isWebSocket ? webPort : port, isWebSocket: isWebSocket)
                 }
             }
         }
 
-        private func play(_ vector: Vectors.Negative, port: Int) throws {
+        private func play(_ vector: Vectors.Negative, port: Int, isWebSocket: Bool) throws {
             let expected = try vector.json["expect"]
-            let connection = try ServerRawConnection(port: port)
+            let connection = try ServerRawConnection(port: port, isWebSocket: isWebSocket)
             for bytes in try vector.json["send"].elements { try connection.send(try Hex.bytes(bytes.text)) }
 
             if let preface = expected.optional("preface") {

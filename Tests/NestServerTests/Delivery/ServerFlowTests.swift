@@ -55,11 +55,17 @@ extension SocketTests {
             }
         }
 
-        @Test func aSlowReaderGetsNetDiffsAndDelaysNoOtherClient() async throws {
-            try await withServer {
+        @Test(arguments: [false, true])
+        func aSlowReaderGetsNetDiffsAndDelaysNoOtherClient(isWebSocket: Bool) async throws {
+            try await withWebServer {
                 $0.socketSendBytes = 16 << 10
-            } _: { port, _ in
-                let (slow, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
+            } _: { port, webPort, _ in
+                let (slow, _) = try ServerRawConnection.ready(
+                    port: isWebSocket ? webPort : port,
+                    session: 2,
+                    receiveBytes: 8 << 10,
+                    isWebSocket: isWebSocket
+                )
                 try slow.request(Subscribe(.rootChildren))
                 let (writer, _) = try ServerRawConnection.ready(port: port)
                 var id = try writer.request(TransactionMessage(.insert("first")))
@@ -79,14 +85,19 @@ extension SocketTests {
             }
         }
 
-        @Test func aReaderThatStallsIsClosed() async throws {
-            try await withServer {
+        @Test(arguments: [false, true]) func aReaderThatStallsIsClosed(isWebSocket: Bool) async throws {
+            try await withWebServer {
                 $0.socketSendBytes = 16 << 10
                 $0.timing.outputStall = .milliseconds(200)
-            } _: { port, _ in
+            } _: { port, webPort, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
                 try writer.insertWideRows(40)
-                let (stuck, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
+                let (stuck, _) = try ServerRawConnection.ready(
+                    port: isWebSocket ? webPort : port,
+                    session: 2,
+                    receiveBytes: 8 << 10,
+                    isWebSocket: isWebSocket
+                )
                 try stuck.request(Subscribe(.rootChildren))
                 try await writer.wait(for: "connections_blocked_total") { $0 > 0 }
                 try await writer.wait(for: "connections") { $0 == 1 }
@@ -183,7 +194,7 @@ extension SocketTests {
                     } _: { _, _ in
                     }
                 } throws: { error in
-                    if case ServerError.addressInUse(_, port) = error { true } else { false }
+                    if case ServerError.addressInUse(_, port, _) = error { true } else { false }
                 }
             }
         }

@@ -142,6 +142,16 @@ struct ServerOutputTests {
         #expect(gate.enter(nil) == .served)
     }
 
+    /// Each of several listeners is resumed when a connection closes, so that one cannot make another wait for ever.
+    @Test func theConnectionLimiterResumesAllListeners() {
+        let gate = ConnectionLimiter(max: 1, refusedMax: 0)
+        gate.accepted()
+        let resumed = [ResumeCount(), ResumeCount()]
+        for count in resumed { #expect(!gate.mayAccept { count.add() }) }
+        gate.closed()
+        #expect(resumed.map(\.value) == [1, 1])
+    }
+
     /// One address gets at most its share of the slots. An IPv6 network counts as one address.
     @Test func connectionsPerAddressAreLimited() throws {
         let gate = ConnectionLimiter(max: 20, perAddressMax: 3)

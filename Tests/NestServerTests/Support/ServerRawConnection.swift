@@ -16,9 +16,12 @@ final class ServerRawConnection {
     private let descriptor: Int32
     private var inbound = ByteBuffer()
     private(set) var lastRequestID: UInt32 = 0
+    /// The WebSocket around the protocol's bytes; `nil`: there is none.
+    private var webSocket: RawWebSocket?
 
     /// `receiveBytes`: the size of the kernel's receive buffer; a small one is full soon.
-    init(port: Int, receiveBytes: Int32? = nil) throws {
+    /// `isWebSocket`: whether the port is that for browsers.
+    init(port: Int, receiveBytes: Int32? = nil, isWebSocket: Bool = false) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBytes {
             setsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBytes, socklen_t(MemoryLayout<Int32>.size))
@@ -27,6 +30,7 @@ final class ServerRawConnection {
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
         let result = address.withSockAddr { connect(self.descriptor, $0, socklen_t($1)) }
         guard result == 0 else { throw Failure(description: "connect: errno \(errno)") }
+        if isWebSocket { try self.openWebSocket() }
     }
 
     deinit {
@@ -41,9 +45,10 @@ final class ServerRawConnection {
         port: Int,
         session: UInt64 = 1,
         receiveBytes: Int32? = nil,
-        features: Features = ServerRawConnection.features
+        features: Features = ServerRawConnection.features,
+        isWebSocket: Bool = false
     ) throws -> (ServerRawConnection, Welcome) {
-        let connection = try ServerRawConnection(port: port, receiveBytes: receiveBytes)
+        let connection = try ServerRawConnection(port: port, receiveBytes: receiveBytes, isWebSocket: isWebSocket)
         try connection.send(Preface.client.bytes)
         try connection.send(Self.hello(session: session, features: features))
         #expect(try connection.preface() == [1, 1, 1, 0])
@@ -64,6 +69,15 @@ final class ServerRawConnection {
     // MARK: Out
 
     func send(_ bytes: [UInt8]) throws {
+        if self.webSocket == nil { return try self.sendRaw(bytes) }
+        for start in stride(from: 0, to: bytes.count, by: Limits.webSocketFrameBytesMax) {
+            let part = Array(bytes[start..<min(bytes.count, start + Limits.webSocketFrameBytesMax)])
+            try self.sendRaw(RawWebSocket.frame(.binary, part))
+        }
+    }
+
+    /// Sends bytes as they are, without a WebSocket frame around them.
+    func sendRaw(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes {
@@ -177,12 +191,73 @@ final class ServerRawConnection {
         }
     }
 
+    // MARK: WebSocket
+
+    /// The code of the server's close frame; `nil` if it has not sent one.
+    var closeCode: UInt16? { self.webSocket?.closeCode }
+
+    /// The payloads of the server's pongs.
+    var pongs: [[UInt8]] { self.webSocket?.pongs ?? [] }
+
+    /// Asks for a WebSocket. `bytes`: what follows the request at once.
+    func openWebSocket(followedBy bytes: [UInt8] = []) throws {
+        try self.sendRaw(Array(RawWebSocket.request().utf8) + bytes)
+        let head = try self.httpHead()
+        guard head.hasPrefix("HTTP/1.1 101 ") else { throw Failure(description: head) }
+        #expect(head.lowercased().contains("\r\nsec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo=\r\n"))
+        var webSocket = RawWebSocket()
+        webSocket.received(&self.inbound)
+        self.webSocket = webSocket
+        self.inbound = webSocket.takePayloads()
+        self.webSocket = webSocket
+    }
+
+    /// Returns the head of an HTTP answer.
+    func httpHead() throws -> String {
+        var head: [UInt8] = []
+        while head.suffix(4) != [0x0d, 0x0a, 0x0d, 0x0a] {
+            if let byte = self.inbound.readInteger(as: UInt8.self) {
+                head.append(byte)
+            } else if try !self.receive() {
+                throw Failure(description: "closed in the head \(String(decoding: head, as: UTF8.self))")
+            }
+        }
+        return String(decoding: head, as: UTF8.self)
+    }
+
+    /// Returns an HTTP answer: its status, its head and its body.
+    func httpAnswer() throws -> (status: Int, head: String, body: [UInt8]) {
+        let head = try self.httpHead()
+        let status = head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        let length = head.lowercased().firstMatch(of: /\r\ncontent-length: (\d+)\r\n/).flatMap { Int($0.1) } ?? 0
+        while self.inbound.readableBytes < length {
+            guard try self.receive() else { throw Failure(description: "closed in the body") }
+        }
+        return (status, head, self.inbound.readBytes(length: length) ?? [])
+    }
+
     private func receive() throws -> Bool {
+        guard var webSocket = self.webSocket else { return try self.receiveRaw(&self.inbound) }
+        defer { self.webSocket = webSocket }
+        while webSocket.closeCode == nil {
+            var bytes = ByteBuffer()
+            guard try self.receiveRaw(&bytes) else { return false }
+            webSocket.received(&bytes)
+            var payloads = webSocket.takePayloads()
+            if payloads.readableBytes > 0 || !webSocket.pongs.isEmpty {
+                self.inbound.writeBuffer(&payloads)
+                return true
+            }
+        }
+        return false
+    }
+
+    private func receiveRaw(_ buffer: inout ByteBuffer) throws -> Bool {
         var bytes = [UInt8](repeating: 0, count: 64 << 10)
         let count = recv(self.descriptor, &bytes, bytes.count, 0)
         if count < 0, errno == ECONNRESET { return false }
         guard count >= 0 else { throw Failure(description: "recv: errno \(errno)") }
-        self.inbound.writeBytes(bytes.prefix(count))
+        buffer.writeBytes(bytes.prefix(count))
         return count > 0
     }
 }

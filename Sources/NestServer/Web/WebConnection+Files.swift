@@ -1,0 +1,101 @@
+import NIOCore
+import NIOPosix
+import NestModel
+import NestProtocol
+
+/// A request for a file.
+struct WebRequest: Sendable {
+    let path: WebPath
+    let isHead: Bool
+    let keepsConnection: Bool
+    /// The values of `If-None-Match`.
+    let knownTags: [String]
+
+    init(_ head: WebHead, _ path: WebPath, keepsConnection: Bool) {
+        self.path = path
+        self.isHead = head.method == "HEAD"
+        self.keepsConnection = keepsConnection
+        self.knownTags = head.values("if-none-match")
+    }
+}
+
+/// The files of the web port. Threads for files open and read them; a connection holds one part of one file at a time.
+extension WebConnection {
+    func answer(_ request: WebRequest) {
+        guard let files = self.port.files else {
+            guard request.path.text == WebPage.path else { return self.refuse(.noFile, request) }
+            return self.send(WebPage.answer(isEncrypted: self.port.isEncrypted), request)
+        }
+        guard let lease = files.lease() else {
+            return self.refuse(WebRefusal(.unavailable, "the server sends too many files at once"), request)
+        }
+        self.onFileThread {
+            files.find(request.path)
+        } then: {
+            self.found($0, request, lease)
+        }
+    }
+
+    private func found(_ finding: WebFiles.Finding, _ request: WebRequest, _ lease: WebFiles.Lease) {
+        switch finding {
+        case .none:
+            self.refuse(.noFile, request)
+        case .tooLarge:
+            self.refuse(WebRefusal(.notFound, "the file has more than \(Limits.webFileBytesMax) bytes"), request)
+        case .directory:
+            self.send(.moved(to: request.path.text + "/"), request)
+        case .file(let file) where file.tag.matches(request.knownTags):
+            self.send(.notModified(file.tag), request)
+        case .file(let file) where request.isHead || file.size == 0:
+            self.send(.file(file), request)
+        case .file(let file):
+            self.sendPart(of: file, at: 0, request, lease)
+        }
+    }
+
+    private func refuse(_ refusal: WebRefusal, _ request: WebRequest) {
+        self.refuse(refusal, isHead: request.isHead, keepsConnection: request.keepsConnection)
+    }
+
+    private func send(_ answer: WebAnswer, _ request: WebRequest) {
+        self.send(answer, isHead: request.isHead, keepsConnection: request.keepsConnection)
+    }
+
+    /// Reads and sends a part, and the next one when the kernel has accepted it. The head goes with the first.
+    private func sendPart(of file: WebFile, at offset: Int, _ request: WebRequest, _ lease: WebFiles.Lease) {
+        self.onFileThread {
+            file.part(at: offset)
+        } then: { part in
+            // A file that has become shorter cannot fill the length that the head has stated.
+            guard let part, let context = self.context else { return self.cut() }
+            var bytes = part
+            if offset == 0 {
+                var answer = WebAnswer.file(file)
+                answer.keepsConnection = request.keepsConnection
+                bytes = answer.bytes(isHead: true)
+                bytes.writeImmutableBuffer(part)
+            }
+            let next = offset + part.readableBytes
+            self.write(bytes, context).whenComplete { result in
+                guard case .success = result else { return self.cut() }
+                self.noteProgress()
+                if next < file.size { return self.sendPart(of: file, at: next, request, lease) }
+                self.noteAnswered()
+                self.finish(keepsConnection: request.keepsConnection)
+            }
+        }
+    }
+
+    /// Runs `body` on a thread that may block, and `then` on the event loop, if the connection is still open.
+    private func onFileThread<Value: Sendable>(
+        _ body: @escaping @Sendable () -> Value,
+        then: @escaping (Value) -> Void
+    ) {
+        guard let eventLoop = self.context?.eventLoop else { return }
+        self.port.threads.runIfActive(eventLoop: eventLoop, body).assumeIsolated().whenComplete { result in
+            // The threads end only with the server, which closes the connection.
+            guard case .success(let value) = result, self.context != nil else { return }
+            then(value)
+        }
+    }
+}

@@ -1,0 +1,266 @@
+import NIOCore
+import NIOWebSocket
+import NestEngine
+import NestModel
+import NestProtocol
+import NestSecrets
+
+/// A connection of the web port while it speaks HTTP: answers one request after the other, until one of them makes it a
+/// WebSocket. Then it leaves the pipeline, and a `ClientConnection` takes its place.
+///
+///     reading ──head──▶ answering ──all is sent──▶ reading, or lingering
+///                           │                          │
+///                           └──▶ (WebSocket)           └──the peer closes──▶ (closed)
+///
+/// It belongs to its event loop: call it only there.
+package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias InboundOut = ByteBuffer
+    package typealias OutboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
+
+    enum Phase: Equatable {
+        /// Waits for a head, or for the rest of it.
+        case reading
+        /// Reads and sends an answer, or waits for a moment before the next request that has arrived already.
+        case answering
+        /// The output has ended: the peer must close.
+        case lingering
+        /// The handler leaves the pipeline.
+        case upgraded
+    }
+
+    let id: ConnectionID
+    let port: WebPort
+    let loop: ConnectionLoop
+    var context: ChannelHandlerContext?
+    private(set) var phase = Phase.reading
+    private(set) var slot = ConnectionSlot()
+    private var buffer = ByteBuffer()
+    private var isReadHeld = false
+    /// When the phase began, or the answer last made progress. While a head is arriving: when its first byte did.
+    private var since = NIODeadline.now()
+    /// Requests that got an answer, even if it was that there is no such file.
+    private var answeredCount = 0
+
+    package init(_ port: WebPort, loop: ConnectionLoop) {
+        self.id = loop.makeConnectionID()
+        self.port = port
+        self.loop = loop
+    }
+
+    // MARK: The channel
+
+    package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    package func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    package func channelActive(context: ChannelHandlerContext) {
+        self.slot.opened(by: context.remoteAddress)
+        self.loop.add(self)
+        self.takeSlot()
+    }
+
+    private func takeSlot() {
+        var entry = self.slot.take(from: self.port.limiter)
+        if entry != .served, self.loop.evictOldest(of: entry == .full ? nil : self.slot.address) {
+            entry = self.slot.take(from: self.port.limiter)
+        }
+        guard entry != .served else { return }
+        self.refuse(WebRefusal(.unavailable, "the server has its maximum number of connections: try again later"))
+    }
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = self.unwrapInboundIn(data)
+        self.loop.count { $0.bytesIn += bytes.readableBytes }
+        switch self.phase {
+        case .lingering: return
+        case .upgraded: return context.fireChannelRead(data)
+        case .reading, .answering: break
+        }
+        if self.buffer.readableBytes == 0 {
+            if self.phase == .reading, self.answeredCount > 0 { self.since = .now() }
+            self.buffer = bytes
+        } else {
+            self.buffer.writeBuffer(&bytes)
+        }
+        self.proceed()
+    }
+
+    /// Holds reads back while an answer is sent: TCP then applies backpressure to the peer.
+    package func read(context: ChannelHandlerContext) {
+        if self.phase == .answering { self.isReadHeld = true } else { context.read() }
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        self.slot.leave(self.port.limiter)
+        self.loop.remove(self, rejected: self.answeredCount == 0 ? .peer : nil)
+        self.context = nil
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) { self.cut() }
+
+    // MARK: Requests
+
+    /// Handles the next head, if it is complete.
+    private func proceed() {
+        guard self.phase == .reading else { return }
+        do throws(WebRefusal) {
+            guard let head = try WebHead.read(from: &self.buffer) else { return }
+            self.phase = .answering
+            self.since = .now()
+            self.handle(head)
+        } catch {
+            self.refuse(error)
+        }
+    }
+
+    private func handle(_ head: WebHead) {
+        var keepsConnection = false
+        do throws(WebRefusal) {
+            keepsConnection = try head.keepsConnection()
+            try self.port.gate.check(head, at: self.context?.localAddress)
+            guard head.method == "GET" || head.method == "HEAD" else {
+                throw WebRefusal(.methodNotAllowed, "this port answers GET and HEAD")
+            }
+            let path = try WebPath(target: head.target)
+            guard !path.isProtocol else { return self.upgrade(try WebSocketOffer(head)) }
+            self.answer(WebRequest(head, path, keepsConnection: keepsConnection))
+        } catch {
+            self.refuse(error, isHead: head.method == "HEAD", keepsConnection: keepsConnection)
+        }
+    }
+
+    // MARK: Answers
+
+    func refuse(_ refusal: WebRefusal, isHead: Bool = false, keepsConnection: Bool = false) {
+        if refusal.status != .notFound { self.loop.count { $0.webRefused += 1 } }
+        self.send(.refusal(refusal), isHead: isHead, keepsConnection: keepsConnection)
+    }
+
+    /// Sends a whole answer.
+    func send(_ answer: WebAnswer, isHead: Bool, keepsConnection: Bool) {
+        guard let context = self.context else { return }
+        var answer = answer
+        answer.keepsConnection = answer.keepsConnection && keepsConnection
+        self.phase = .answering
+        if answer.isOfFile { self.noteAnswered() }
+        let keepsConnection = answer.keepsConnection
+        self.write(answer.bytes(isHead: isHead), context).whenComplete { result in
+            guard case .success = result else { return self.cut() }
+            self.finish(keepsConnection: keepsConnection)
+        }
+    }
+
+    /// Writes bytes. The future completes when the kernel has them.
+    func write(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> EventLoopFuture<Void>.Isolated {
+        self.loop.count { $0.bytesOut += bytes.readableBytes }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        context.writeAndFlush(self.wrapOutboundOut(bytes), promise: written)
+        return written.futureResult.assumeIsolated()
+    }
+
+    func noteProgress() { self.since = .now() }
+
+    func noteAnswered() { self.answeredCount += 1 }
+
+    /// Ends an answer, all of which is sent.
+    func finish(keepsConnection: Bool) {
+        guard let context = self.context, self.phase == .answering else { return }
+        self.loop.count { $0.webRequests += 1 }
+        self.since = .now()
+        guard keepsConnection else {
+            // Closing a socket with unread bytes would make the kernel discard the answer.
+            self.phase = .lingering
+            context.close(mode: .output, promise: nil)
+            return self.releaseRead(context)
+        }
+        guard self.buffer.readableBytes > 0 else { return self.resume() }
+        // Other connections have their turn before the next request of this one.
+        context.eventLoop.assumeIsolated().scheduleTask(in: ClientConnection.turnPause) { self.resume() }
+    }
+
+    private func resume() {
+        guard let context = self.context, self.phase == .answering else { return }
+        self.phase = .reading
+        self.proceed()
+        if self.phase == .reading { self.releaseRead(context) }
+    }
+
+    private func releaseRead(_ context: ChannelHandlerContext) {
+        guard self.isReadHeld else { return }
+        self.isReadHeld = false
+        context.read()
+    }
+
+    // MARK: WebSocket
+
+    /// Makes the connection a WebSocket. Bytes that the client has already sent after its head are its first frames.
+    private func upgrade(_ offer: WebSocketOffer) {
+        guard let context = self.context else { return }
+        let answer = WebAnswer.switching(proof: WebSocketProof.of(key: offer.key)).bytes(isHead: false)
+        self.loop.count { counts in
+            counts.bytesOut += answer.readableBytes
+            counts.webSockets += 1
+        }
+        context.writeAndFlush(self.wrapOutboundOut(answer), promise: nil)
+        let client = self.port.makeClient(self.loop, self.slot, self.since)
+        let handler = WebSocketHandler(loop: self.loop, client: client, controlFrames: self.port.controlFrames)
+        let decoder = ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: Limits.webSocketFrameBytesMax))
+        let pipeline = context.pipeline.syncOperations
+        do {
+            try pipeline.addHandler(decoder, position: .after(self))
+            try pipeline.addHandler(handler, position: .after(decoder))
+            try pipeline.addHandler(client, position: .after(handler))
+        } catch {
+            // The pipeline refuses handlers only when the channel has closed.
+            return self.cut()
+        }
+        self.phase = .upgraded
+        // The new handlers have not seen the channel become active.
+        context.fireChannelActive()
+        self.slot = ConnectionSlot()
+        self.loop.remove(self, rejected: nil)
+        if self.buffer.readableBytes > 0 {
+            context.fireChannelRead(self.wrapInboundOut(self.buffer))
+            context.fireChannelReadComplete()
+        }
+        self.buffer = ByteBuffer()
+        self.releaseRead(context)
+        pipeline.removeHandler(self, promise: nil)
+    }
+
+    // MARK: Time and the end
+
+    /// Checks the connection's time-outs. The loop calls this about once a second.
+    func sweep(now: NIODeadline) {
+        let timing = self.port.timing
+        switch self.phase {
+        case .reading where self.buffer.readableBytes == 0 && self.answeredCount > 0:
+            if now >= self.since + timing.webIdle { self.cut() }
+        case .reading:
+            guard now >= self.since + timing.handshake else { return }
+            let milliseconds = timing.handshake.nanoseconds / 1_000_000
+            self.refuse(WebRefusal(.timedOut, "no complete request within \(milliseconds) ms"))
+        case .answering:
+            if now >= self.since + timing.outputStall { self.cut() }
+        case .lingering:
+            if now >= self.since + timing.linger { self.cut() }
+        case .upgraded:
+            break
+        }
+    }
+
+    /// Whether a new connection may evict this one: it has no session that would be lost.
+    func isEvictable(of address: AddressKey?) -> Bool {
+        self.slot.isHeld && (address == nil || address == self.slot.address)
+    }
+
+    func evict() {
+        self.slot.leave(self.port.limiter)
+        self.cut()
+    }
+
+    /// Ends the connection now.
+    func cut() { self.context?.close(promise: nil) }
+}

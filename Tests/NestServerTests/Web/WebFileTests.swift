@@ -1,0 +1,175 @@
+import Foundation
+import NestModel
+import NestProtocol
+import NestServer
+import NestServerTestSupport
+import NestStore
+import NestTestSupport
+import Testing
+
+extension SocketTests {
+    /// Files over the web port.
+    struct WebFileTests {
+        private let directory = TemporaryDirectory()
+
+        private func write(_ name: String, _ text: String) throws {
+            let url = URL(filePath: "\(self.directory.path)/\(name)")
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            try Data(text.utf8).write(to: url)
+        }
+
+        /// Returns the answer to one request.
+        private static func get(
+            _ target: String,
+            port: Int,
+            method: String = "GET",
+            _ fields: String = ""
+        ) throws -> (status: Int, head: String, body: String) {
+            let connection = try ServerRawConnection(port: port)
+            let fields = fields.isEmpty ? "" : fields + "\r\n"
+            try connection.sendRaw(
+                Array("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n".utf8)
+            )
+            if method == "HEAD" {
+                let head = try connection.httpHead()
+                #expect(try connection.bytesUntilClosed() == 0)
+                return (Int(head.split(separator: " ")[1]) ?? 0, head, "")
+            }
+            let answer = try connection.httpAnswer()
+            #expect(try connection.bytesUntilClosed() == 0)
+            return (answer.status, answer.head, String(decoding: answer.body, as: UTF8.self))
+        }
+
+        @Test func filesAreServedWithTypeTagAndRules() async throws {
+            try self.write("index.html", "<p>hello")
+            try self.write("sub/a b.js", "let x = 1")
+            try self.write("empty.txt", "")
+            try await withWebServer(root: self.directory.path) { _, port, _ in
+                let page = try Self.get("/", port: port)
+                #expect(page.status == 200 && page.body == "<p>hello")
+                for field in [
+                    "Content-Type: text/html; charset=utf-8", "X-Content-Type-Options: nosniff",
+                    "Content-Security-Policy: default-src 'self'; frame-ancestors 'none'; "
+                        + "require-trusted-types-for 'script'",
+                ] {
+                    #expect(page.head.contains("\r\n\(field)\r\n"), "\(field)")
+                }
+                let script = try Self.get("/sub/a%20b.js?v=1", port: port)
+                #expect(script.body == "let x = 1" && script.head.contains("text/javascript"))
+                #expect(try Self.get("/empty.txt", port: port).status == 200)
+                let head = try Self.get("/sub/a%20b.js", port: port, method: "HEAD")
+                #expect(head.status == 200 && head.head.contains("\r\nContent-Length: 9\r\n"))
+                let directory = try Self.get("/sub", port: port)
+                #expect(directory.status == 308 && directory.head.contains("\r\nLocation: /sub/\r\n"))
+                #expect(try Self.get("/sub/", port: port).status == 404)
+                #expect(try Self.get("/none", port: port).status == 404)
+                #expect(try Self.get("/", port: port, method: "POST").status == 405)
+            }
+        }
+
+        @Test func anUnchangedFileIsNotSentAgain() async throws {
+            try self.write("a.txt", "one")
+            try await withWebServer(root: self.directory.path) { _, port, _ in
+                let first = try Self.get("/a.txt", port: port)
+                let tag = try #require(first.head.firstMatch(of: /\r\nETag: (\S+)\r\n/)).1
+                for method in ["GET", "HEAD"] {
+                    let again = try Self.get("/a.txt", port: port, method: method, "If-None-Match: \"x\", \(tag)")
+                    #expect(again.status == 304 && !again.head.contains("Content-Length"))
+                }
+                try self.write("a.txt", "other")
+                let changed = try Self.get("/a.txt", port: port, "If-None-Match: \(tag)")
+                #expect(changed.status == 200 && changed.body == "other")
+            }
+        }
+
+        /// A file of many parts arrives whole, over a connection that then serves the next request.
+        @Test func largeFilesArriveWhole() async throws {
+            let bytes = (0..<3 * Limits.webFilePartBytes + 5).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+            try Data(bytes).write(to: URL(filePath: "\(self.directory.path)/large"))
+            try await withWebServer({ $0.socketSendBytes = 16 << 10 }, root: self.directory.path) { _, port, _ in
+                let connection = try ServerRawConnection(port: port, receiveBytes: 8 << 10)
+                let request = Array("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+                // The second request is already there while the first is answered.
+                try connection.sendRaw(request + request)
+                for _ in 0..<2 { #expect(try connection.httpAnswer().body == bytes) }
+                try connection.sendRaw(request)
+                #expect(try connection.httpAnswer().body == bytes)
+            }
+        }
+
+        /// Links, hidden files, FIFOs and the store's own files are never sent.
+        @Test func onlyRegularFilesOfTheRootAreSent() async throws {
+            let outside = TemporaryDirectory()
+            try Data("secret".utf8).write(to: URL(filePath: "\(outside.path)/secret.txt"))
+            try self.write(".hidden", "secret")
+            try self.write(".git/config", "secret")
+            try self.write("seen.txt", "seen")
+            let manager = FileManager.default
+            try manager.createSymbolicLink(atPath: self.path("out"), withDestinationPath: outside.path)
+            try manager.createSymbolicLink(
+                atPath: self.path("out.txt"),
+                withDestinationPath: "\(outside.path)/secret.txt"
+            )
+            try manager.createSymbolicLink(atPath: self.path("in.txt"), withDestinationPath: self.path("seen.txt"))
+            #expect(mkfifo(self.path("fifo"), 0o600) == 0)
+            try await withWebServer {
+                $0.store = Store.Configuration(location: .file(self.path("nest.sqlite")), model: .nestedList)
+                $0.web = WebConfiguration(host: "127.0.0.1", port: 0, root: self.directory.path)
+            } _: { _, port, _ in
+                let seen = try Self.get("/seen.txt", port: port)
+                #expect(seen.body == "seen")
+                #expect(FileManager.default.fileExists(atPath: self.path("nest.sqlite-wal")))
+                for target in [
+                    "/out/secret.txt", "/out.txt", "/in.txt", "/.hidden", "/.git/config", "/%2ehidden", "/fifo",
+                    "/../secret.txt", "/out/", "/nest.sqlite", "/nest.sqlite-wal", "/nest.sqlite.lock", "/seen.txt/",
+                    "/seen.txt/x", "/" + String(repeating: "a", count: 5_000),
+                ] {
+                    let answer = try Self.get(target, port: port)
+                    #expect(answer.status == 404, "\(target)")
+                }
+            }
+        }
+
+        private func path(_ name: String) -> String { "\(self.directory.path)/\(name)" }
+
+        @Test func withoutADirectoryThereIsOnePage() async throws {
+            try await withWebServer { _, port, _ in
+                let page = try Self.get("/", port: port)
+                #expect(page.status == 200 && page.body.contains("<code>ws://THIS-HOST/nest</code>"))
+                #expect(try Self.get("/", port: port, method: "HEAD").status == 200)
+                for target in ["/index.html", "/etc/passwd", "/favicon.ico"] {
+                    #expect(try Self.get(target, port: port).status == 404)
+                }
+            }
+        }
+
+        @Test func aDirectoryThatCannotBeReadIsRefusedAtTheStart() async throws {
+            await #expect {
+                try await withWebServer(root: self.path("none")) { _, _, _ in }
+            } throws: { error in
+                "\(error)".contains("--web-root")
+            }
+        }
+
+        /// Files are limited in size, and in number at one time.
+        @Test func filesAreLimited() async throws {
+            let large = FileManager.default.createFile(atPath: self.path("large"), contents: nil)
+            #expect(large && truncate(self.path("large"), off_t(Limits.webFileBytesMax + 1)) == 0)
+            try await withWebServer(root: self.directory.path) { _, port, _ in
+                let tooLarge = try Self.get("/large", port: port)
+                #expect(tooLarge.status == 404)
+                #expect(truncate(self.path("large"), off_t(Limits.webFileBytesMax)) == 0)
+                let largest = try Self.get("/large", port: port, method: "HEAD")
+                #expect(largest.status == 200)
+            }
+            let files = try #require(WebFiles(root: self.directory.path, hiding: []))
+            var leases = (0..<Limits.webFilesOpenMax).map { _ in files.lease() }
+            #expect(leases.allSatisfy { $0 != nil } && files.lease() == nil)
+            leases.removeLast()
+            #expect(files.lease() != nil)
+        }
+    }
+}
