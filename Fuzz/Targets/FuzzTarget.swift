@@ -9,6 +9,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case frames
     /// The bytes of a client for the server's state machine.
     case conversation
+    /// The bytes of a browser, from the head of its first request.
+    case websocket
     /// The body of any message.
     case bodies
     /// One value.
@@ -38,6 +40,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         switch self {
         case .frames: try WireTargets.frames(bytes)
         case .conversation: try WireTargets.conversation(bytes)
+        case .websocket: try WebTargets.conversation(bytes)
         case .bodies: try WireTargets.body(bytes)
         case .value: try ModelTargets.value(bytes)
         case .fetch: try ModelTargets.fetch(bytes)
