@@ -50,9 +50,16 @@ final class BenchConnection: Sendable {
         port: Int,
         on group: any EventLoopGroup,
         features: Features = .all,
-        session: Identifier128? = nil
+        session: Identifier128? = nil,
+        isWebSocket: Bool = false
     ) async throws -> (BenchConnection, Welcome) {
-        let connection = try await Self.connectRaw(host: host, port: port, on: group, decodes: true)
+        let connection = try await Self.connectRaw(
+            host: host,
+            port: port,
+            on: group,
+            decodes: true,
+            isWebSocket: isWebSocket
+        )
         let hello = Hello(
             clientName: "nestbench",
             features: features,
@@ -92,7 +99,8 @@ final class BenchConnection: Sendable {
         port: Int,
         on group: any EventLoopGroup,
         decodes: Bool,
-        hasPreface: Bool = true
+        hasPreface: Bool = true,
+        isWebSocket: Bool = false
     ) async throws -> BenchConnection {
         let handlers = NIOLockedValueBox<NIOLoopBound<FrameHandler>?>(nil)
         let channel = try await ClientBootstrap(group: group)
@@ -101,6 +109,7 @@ final class BenchConnection: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     let handler = FrameHandler(decodes: decodes, hasPreface: hasPreface)
                     handlers.withLockedValue { $0 = NIOLoopBound(handler, eventLoop: channel.eventLoop) }
+                    if isWebSocket { try channel.pipeline.syncOperations.addHandler(BenchWebSocket()) }
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }

@@ -27,13 +27,22 @@ final class Child {
     }
 
     let port: Int
+    /// The port for browsers, if the server's second line has one.
+    let webPort: Int?
     private let process: Process
     private let directory: String?
 
     /// Starts the program `name` in this program's directory, or the program at `path`.
     ///
-    /// The first line of its output must contain the port: the first number after a colon.
-    init(_ name: String, _ arguments: [String], directory: String? = nil, path: String? = nil) throws {
+    /// The first line of its output must contain the port: the first number after a colon. `hasWeb`: the second line
+    /// must contain the URL of the port for browsers.
+    init(
+        _ name: String,
+        _ arguments: [String],
+        directory: String? = nil,
+        path: String? = nil,
+        hasWeb: Bool = false
+    ) throws {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         self.process = Process()
         self.process.executableURL =
@@ -52,7 +61,7 @@ final class Child {
             throw Failure.notStarted("\(name): \(error)")
         }
         var line = Data()
-        while !line.contains(UInt8(ascii: "\n")) {
+        while line.count(where: { $0 == UInt8(ascii: "\n") }) < (hasWeb ? 2 : 1) {
             let more = output.fileHandleForReading.availableData
             if more.isEmpty { break }
             line += more
@@ -64,12 +73,13 @@ final class Child {
             throw Failure.notStarted("\(name): its first line is \(text)")
         }
         self.port = port
+        self.webPort = text.firstMatch(of: /https?:\/\/[^\/]*:(\d+)\//).flatMap { Int($0.1) }
     }
 
     /// Starts a nestd on a new store.
-    static func nestd(under parent: String) throws -> Child {
+    static func nestd(under parent: String, hasWeb: Bool = false) throws -> Child {
         let directory = try Self.makeDirectory(under: parent)
-        return try Self.nestd(in: directory, removes: directory)
+        return try Self.nestd(in: directory, removes: directory, hasWeb: hasWeb)
     }
 
     /// Creates a directory for stores and returns its path.
@@ -87,12 +97,19 @@ final class Child {
     ///
     /// `removes`: a directory to remove after nestd has ended. `program`: the nestd to start instead of the one in this
     /// program's directory.
-    static func nestd(in directory: String, removes: String? = nil, program: String? = nil) throws -> Child {
+    static func nestd(
+        in directory: String,
+        removes: String? = nil,
+        program: String? = nil,
+        hasWeb: Bool = false
+    ) throws -> Child {
         try Child(
             "nestd",
-            ["--port", "0", "--store", "\(directory)/nest.sqlite", "--log-level", "error"],
+            ["--port", "0", "--store", "\(directory)/nest.sqlite", "--log-level", "error"]
+                + (hasWeb ? ["--web", "127.0.0.1:0"] : []),
             directory: removes,
-            path: program
+            path: program,
+            hasWeb: hasWeb
         )
     }
 

@@ -20,6 +20,7 @@ struct NestBench: AsyncParsableCommand {
               nestbench undo --sizes 1000 1000000 --shapes chain
               nestbench subtree --items 100000
               nestbench results size memory
+              nestbench web --subscribers 1000
               nestbench resume --subscribers 2000
               nestbench scaling subscribers depth --quick
               nestbench attack held-replies pings --seconds 5
@@ -30,7 +31,7 @@ struct NestBench: AsyncParsableCommand {
         subcommands: [
             CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self,
             SubtreeCommand.self, FirstCommand.self, ResultsCommand.self, ResumeCommand.self, ScalingCommand.self,
-            AttackCommand.self, ClusterCommand.self,
+            WebCommand.self, AttackCommand.self, ClusterCommand.self,
             AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self, ServeAnswers.self,
         ]
     )
@@ -57,7 +58,7 @@ struct BenchOptions: ParsableArguments {
 struct AllCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all",
-        abstract: "Run all but attack, cluster and scaling."
+        abstract: "Run all but attack, cluster, scaling and web."
     )
     @OptionGroup var options: BenchOptions
 

@@ -11,15 +11,17 @@ struct BenchTarget {
     let child: Child?
     let group: MultiThreadedEventLoopGroup
 
-    init(_ options: BenchOptions) throws {
+    /// `hasWeb`: the server must have a port for browsers too.
+    init(_ options: BenchOptions, hasWeb: Bool = false) throws {
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         guard let server = options.server else {
-            let child = try Child.nestd(under: options.directory)
+            let child = try Child.nestd(under: options.directory, hasWeb: hasWeb)
             self.host = "127.0.0.1"
             self.port = child.port
             self.child = child
             return
         }
+        guard !hasWeb else { throw BenchError.failed("this workload starts a nestd of its own: omit --server") }
         guard let colon = server.lastIndex(of: ":"), let port = Int(server[server.index(after: colon)...]) else {
             throw BenchError.badServer(server)
         }
@@ -30,6 +32,17 @@ struct BenchTarget {
 
     func connect(features: Features = .all) async throws -> BenchConnection {
         try await BenchConnection.connect(host: self.host, port: self.port, on: self.group, features: features)
+    }
+
+    /// Connects to the port for browsers.
+    func connectWebSocket() async throws -> BenchConnection {
+        guard let port = self.child?.webPort else { throw BenchError.failed("nestd has no port for browsers") }
+        return try await BenchConnection.connectWithWelcome(
+            host: self.host,
+            port: port,
+            on: self.group,
+            isWebSocket: true
+        ).0
     }
 
     /// Inserts an item as the parent of a round's rows, so that rounds do not affect each other.

@@ -61,7 +61,9 @@ struct FanoutCommand: AsyncParsableCommand {
         )
         var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
         for _ in 0..<self.options.rounds {
-            let (nest, nestLatency) = try await self.nest(target, subscribers, inFlight, writes)
+            let (nest, nestLatency) = try await Self.deliveries(target, subscribers, inFlight, writes) {
+                try await target.connect()
+            }
             let (limit, limitLatency) = try await self.limit(target, subscribers, inFlight, writes)
             rate.nest.append(nest)
             rate.limit.append(limit)
@@ -74,18 +76,20 @@ struct FanoutCommand: AsyncParsableCommand {
         if inFlight == 1 { report.add(last) }
     }
 
-    private func nest(
+    /// Measures the deliveries to `count` subscribers, each of which `connect` makes.
+    static func deliveries(
         _ target: BenchTarget,
         _ count: Int,
         _ inFlight: Int,
-        _ writes: Int
+        _ writes: Int,
+        connect: () async throws -> BenchConnection
     ) async throws -> (Double, Histogram<UInt64>) {
         let writer = try await target.connect()
         let parent = try await target.makeParent(writer, 1)
         let race = Race(writes: writes, subscribers: count, inFlight: inFlight, loop: target.group.any())
         var connections: [BenchConnection] = []
         for number in 0..<count {
-            let connection = try await target.connect()
+            let connection = try await connect()
             try await connection.subscribe(to: parent) { frame in
                 guard frame.type == MessageType.diff.rawValue else { return }
                 race.received(subscriber: number, total: Self.total(frame))
