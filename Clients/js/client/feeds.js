@@ -3,6 +3,7 @@
  * @module
  */
 
+import '../wire/messages-more.js';
 import { Feed, UndoFollower } from '../machine/feeds.js';
 import { NestDate } from '../wire/values.js';
 import { Queue } from './queue.js';

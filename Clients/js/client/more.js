@@ -5,6 +5,7 @@
 
 import '../wire/messages-more.js';
 import { NestDate } from '../wire/values.js';
+import { endGroup } from '../machine/calls.js';
 import { nameOf } from './views.js';
 
 /** @typedef {import('./nest.js').Nest} Nest */
@@ -31,6 +32,39 @@ export async function history(nest, { before = 0, limit = 100, onlyMine = true, 
   const fields = { before, limit, onlyMine };
   const { entries } = await nest.request('getHistory', fields, { ...options, answer: 'history' });
   return Object.freeze(entries.map(historyEntry));
+}
+
+/** @param {Nest} nest @param {number} revision @param {any} options */
+export const revert = (nest, revision, { ofAnyone = false, ...options } = {}) =>
+  nest.takeBack('revert', { ...options, revision, ofAnyone });
+
+/**
+ * @param {Nest} nest
+ * @param {string | null} [name]
+ * @param {number | null} [joined]
+ * @returns {Promise<number>}
+ */
+export const beginGroup = (nest, name, joined = null) =>
+  nest.request('beginGroup', { name: name || null, joined }, { kind: 'connection', answer: 'group' });
+
+/**
+ * @template T
+ * @param {Nest} nest
+ * @param {string | null} name
+ * @param {(nest: Nest) => Promise<T>} body
+ * @returns {Promise<T>}
+ */
+export async function group(nest, name, body) {
+  await beginGroup(nest, name);
+  let result;
+  try {
+    result = await body(nest);
+  } catch (error) {
+    nest.run((m) => endGroup(m, null));
+    throw error;
+  }
+  await nest.endGroup();
+  return result;
 }
 
 /** How the server evaluates a request. @param {Nest} nest @param {import('./requests.js').FetchRequest} request */

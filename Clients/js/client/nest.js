@@ -9,10 +9,10 @@ import { decodeModel } from '../wire/model.js';
 import { endGroup } from '../machine/calls.js';
 import { specOf } from '../machine/lists.js';
 import { Core } from './core.js';
-import { joined, Predicates } from './predicates.js';
 import { Entity, FetchRequest } from './requests.js';
 import { Results } from './results.js';
 import { shown } from './shown.js';
+import { joined, Predicates } from './text.js';
 import { Receipt, Transaction } from './transaction.js';
 import { object } from './views.js';
 
@@ -143,59 +143,12 @@ export class Nest extends Core {
    *   signal?: AbortSignal, timeout?: number }} [options] `expected`: the entry that is meant, by its revision
    */
   undo(options) {
-    return this.#undo('undo', options);
+    return this.takeBack('undo', options);
   }
 
   /** Does again what was taken back last. @param {any} [options] as of `undo` */
   redo(options) {
-    return this.#undo('redo', options);
-  }
-
-  /**
-   * Takes back one past transaction, however old, as a new undo entry.
-   * @param {number} revision
-   * @param {any} options as of `undo`, and `ofAnyone`: whether it may be another session's
-   */
-  revert(revision, { ofAnyone = false, ...options } = {}) {
-    return this.#undo('revert', { ...options, revision, ofAnyone });
-  }
-
-  // MARK: Groups
-
-  /**
-   * Makes all writes of this client during `body` one undo entry. They stay if `body` fails. A lost connection ends the
-   * group: later writes then fail, and so does this.
-   * @template T
-   * @param {string | null} name
-   * @param {(nest: Nest) => Promise<T>} body
-   * @returns {Promise<T>}
-   */
-  async group(name, body) {
-    await this.beginGroup(name);
-    let result;
-    try {
-      result = await body(this);
-    } catch (error) {
-      this.run((m) => endGroup(m, null));
-      throw error;
-    }
-    await this.endGroup();
-    return result;
-  }
-
-  /** Begins a group. @param {string | null} [name] @returns {Promise<number>} its number, for `joinGroup` */
-  beginGroup(name) {
-    return this.request('beginGroup', { name: name || null, joined: null }, { kind: 'connection', answer: 'group' });
-  }
-
-  /** Joins a group that another client of the session has open. @param {number} number */
-  async joinGroup(number) {
-    await this.request('beginGroup', { name: null, joined: number }, { kind: 'connection', answer: 'group' });
-  }
-
-  /** Ends the group, or leaves it. NOT_FOUND if it has ended: writes since then have entries of their own. */
-  async endGroup() {
-    await this.call((m, call) => endGroup(m, call));
+    return this.takeBack('redo', options);
   }
 
   // MARK: Less often: these parts are loaded when they are used
@@ -213,6 +166,41 @@ export class Nest extends Core {
         return this;
       },
     };
+  }
+
+  /**
+   * Takes back one past transaction, however old, as a new undo entry.
+   * @param {number} revision
+   * @param {any} [options] as of `undo`, and `ofAnyone`: whether it may be another session's
+   * @returns {Promise<Receipt>}
+   */
+  async revert(revision, options) {
+    return (await more()).revert(this, revision, options);
+  }
+
+  /**
+   * Makes all writes of this client during `body` one undo entry. They stay if `body` fails. A lost connection ends the
+   * group: later writes then fail, and so does this.
+   * @param {string | null} name
+   * @param {(nest: Nest) => Promise<any>} body
+   */
+  async group(name, body) {
+    return (await more()).group(this, name, body);
+  }
+
+  /** Begins a group. @param {string | null} [name] @returns {Promise<number>} its number, for `joinGroup` */
+  async beginGroup(name) {
+    return (await more()).beginGroup(this, name);
+  }
+
+  /** Joins a group that another client of the session has open. @param {number} number @returns {Promise<any>} */
+  async joinGroup(number) {
+    return (await more()).beginGroup(this, null, number);
+  }
+
+  /** Ends the group, or leaves it. NOT_FOUND if it has ended: writes since then have entries of their own. */
+  endGroup() {
+    return this.call((m, call) => endGroup(m, call));
   }
 
   /** What an undo would do now: client/more.js. @param {any[]} args */
@@ -270,10 +258,10 @@ export class Nest extends Core {
     return new Receipt(await this.request(name, fields, { ...options, kind: 'write', answer: 'receipt' }));
   }
 
-  /** @param {'undo' | 'redo' | 'revert'} name @param {any} options */
-  #undo(name, { key = this.newKey(), policy = 'keep', rehomes = false, expected = null, ...options } = {}) {
-    const { signal, timeout, ...rest } = options;
-    const fields = { key, policy, rehomes, expected, ...rest };
-    return this.#write(name, fields, { signal, timeout });
+  /** UNDO, REDO or REVERT. @param {'undo' | 'redo' | 'revert'} name @param {any} options */
+  takeBack(name, options = {}) {
+    const { signal, timeout, ...fields } = options;
+    const defaults = { key: this.newKey(), policy: 'keep', rehomes: false, expected: null };
+    return this.#write(name, { ...defaults, ...fields }, { signal, timeout });
   }
 }

@@ -190,8 +190,12 @@ export class Transaction {
    * @returns {any} the only to-one relationship with an ordered inverse
    */
   ownerOf({ model }, description) {
-    const found = description.relationships.filter((/** @type {any} */ { isToMany, destination, inverse }) =>
-      !isToMany && model.find(destination)?.find(inverse)?.isOrdered);
+    /** @param {any} relationship */
+    const leadsToOwner = ({ isToMany, destination, inverse }) => {
+      const other = /** @type {any} */ (model.find(destination)?.find(inverse));
+      return !isToMany && other?.isOrdered;
+    };
+    const found = description.relationships.filter(leadsToOwner);
     if (found.length === 1) return found[0];
     const example = "{ of: owner, as: 'parent' }";
     throw new NestError('INVALID', `name the relationship of ${description.name} to the owner, as in ${example}`);

@@ -111,7 +111,7 @@ function seek(m, named) {
  */
 export function searchPauseEnded(m) {
   if (m.phase !== 'ready') return;
-  if (m.table.isHolding && m.table.hasWriteInFlight) {
+  if (m.table.isHolding && hasWriteInFlight(m)) {
     // It was sent before the refusal, and may be refused too: the order of writes must stay.
     m.timers.set('search', m.now + RECONNECT_MS_MIN);
     return;
@@ -121,7 +121,7 @@ export function searchPauseEnded(m) {
     search.hasMoved = true;
     move(m, search.named, 'another node leads');
   } else {
-    m.table.release();
+    release(m);
   }
 }
 
@@ -205,7 +205,7 @@ function maySendAgain({ request }) {
  * Whether the client may go to another node without the loss of a group or a transfer.
  * @param {Machine} m
  */
-export const mayLeaveNode = (m) => m.phase === 'ready' && typeof m.group !== 'number' && !m.table.needsConnection;
+export const mayLeaveNode = (m) => m.phase === 'ready' && typeof m.group !== 'number' && !needsConnection(m);
 
 /**
  * Handles the error of a read at a node that has not reached the revision in time: with several addresses, the client
@@ -225,4 +225,26 @@ export function refusedAsLate(m, entry, id, error) {
   m.table.inFlight.set(id, entry);
   m.closeConnection(`${m.route.current} lags: ${error.message}`);
   return true;
+}
+
+// MARK: The requests in flight
+
+/** Lets the held requests be sent again, before all others and in their order. @param {Machine} m */
+function release({ table }) {
+  table.waiting.unshift(...[...table.held].sort((a, b) => a[0] - b[0]).map(([, entry]) => entry));
+  table.held.clear();
+}
+
+/** Whether a write is about to be answered. An upload is not: its end may be far. @param {Machine} m */
+const hasWriteInFlight = ({ table }) =>
+  [...table.inFlight.values()].some(({ request }) => request.kind !== 'upload' && isWrite(request));
+
+/** Whether a caller's request would fail with the connection, although it could be answered. @param {Machine} m */
+const needsConnection = ({ table }) => [...table.inFlight.values()].some(({ request: { owner, kind, group } }) =>
+  owner?.call && kind !== 'read' && (kind !== 'write' || group !== undefined));
+
+/** Begins the time anew for which requests have been refused: their connection was lost. @param {Machine} m */
+export function searchLost(m) {
+  m.search = null;
+  for (const { refusal } of m.table.waiting) if (refusal) refusal.since = null;
 }

@@ -92,10 +92,7 @@ export function ended(m) {
   m.readySince = null;
   m.retryAfter = 0;
   if (wasReady) connectionLost(m, reason, false);
-  if (wasReady && !isMove) {
-    m.search = null;
-    m.table.forgetTimesOfRefusals();
-  }
+  if (wasReady && !isMove) m.cluster?.searchLost(m);
   m.emit({ type: 'lost', error: reason, pause, address: m.route.current, wasReady });
   if (!m.hasBeenReady) return m.open();
   m.phase = 'backingOff';

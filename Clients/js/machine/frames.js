@@ -53,8 +53,8 @@ export function dispatch(m, frame) {
       if (id < Limits.viewIDMin) return fetched(m, frame, hasMore);
       break;
     case T.credit: {
-      const call = m.table.inFlight.get(id)?.request.owner?.call;
-      if (call) m.emit({ type: 'credit', call, bytes: decode('credit', body).bytes });
+      const { owner, kind } = m.table.inFlight.get(id)?.request ?? {};
+      if (owner && kind === 'upload') m.emit({ type: 'credit', call: owner.call, bytes: decode('credit', body).bytes });
       return;
     }
     case T.undoState:

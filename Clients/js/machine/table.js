@@ -120,33 +120,9 @@ export class RequestTable {
     return entry;
   }
 
-  /** Lets the held requests be sent again, before all others and in their order. */
-  release() {
-    this.waiting.unshift(...[...this.held].sort((a, b) => a[0] - b[0]).map(([, entry]) => entry));
-    this.held.clear();
-  }
-
-  /** Whether a write in flight is about to be answered. An upload is not: its end may be far. */
-  get hasWriteInFlight() {
-    return [...this.inFlight.values()].some(({ request }) => request.kind !== 'upload' && isWrite(request));
-  }
-
-  /** Whether a caller's request in flight would fail with the connection, although it could be answered. */
-  get needsConnection() {
-    return [...this.inFlight.values()].some(({ request }) => {
-      if (!request.owner?.call || request.kind === 'read') return false;
-      return request.kind !== 'write' || request.group !== undefined;
-    });
-  }
-
   /** Whether a caller waits for an answer: it may take changes only after that. */
   get isAnswerDue() {
     return [...this.inFlight.values()].some(({ request }) => Boolean(request.owner?.call));
-  }
-
-  /** Begins the time anew for which requests have been refused: their connection was lost. */
-  forgetTimesOfRefusals() {
-    for (const entry of this.waiting) if (entry.refusal) entry.refusal.since = null;
   }
 
   /**

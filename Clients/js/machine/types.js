@@ -1,15 +1,11 @@
 import { messages } from '../wire/messages.js';
 
 /**
- * The number of each message by its name: protocol.md, section 6. Streams and rare messages are decoded elsewhere; the
- * machine only passes them on.
+ * The number of each message by its name: protocol.md, section 6.
  * @type {Record<string, number>}
  */
-export const T = Object.freeze({
-  ...Object.fromEntries(Object.entries(messages).map(([name, [type]]) => [name, type])),
-  fetchSubtree: 0x20, importSubtree: 0x21, subtreeStart: 0x22, subtreeChunk: 0x23, subtreeEnd: 0x24,
-  backupStart: 0x61, backupChunk: 0x62, backupEnd: 0x63, checkProgress: 0x65, checked: 0x66,
-});
+export const T = {};
+for (const [name, [type]] of Object.entries(messages)) T[name] = Number(type);
 
 /** Frames of a stream: they go to the request's `stream` as they are. */
 export const STREAMED = new Set([
