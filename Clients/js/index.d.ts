@@ -187,8 +187,7 @@ export interface Results extends AsyncIterable<Change> {
 }
 
 /** A new object of a transaction, for its later steps and for `receipt.id`. */
-export class NewObject {
-  private constructor();
+export interface NewObject {
   readonly index: number;
 }
 
@@ -297,6 +296,8 @@ export class Nest {
   ping(): Promise<number>;
   model(): Promise<Model>;
   entity(name: string): Promise<Entity>;
+  /** What a request is to the server, with its predicates in the byte form: for `nest-client/rules`. */
+  resolve(request: FetchRequest): Promise<any>;
   results(request: FetchRequest): Results;
   fetch(request: FetchRequest, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<ListState>;
   count(request: FetchRequest, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<number>;
@@ -330,8 +331,8 @@ export class Nest {
   joinGroup(number: number): Promise<void>;
   endGroup(): Promise<void>;
   changes(options?: { since?: ChangePoint | null; entities?: (string | Entity)[] }): ChangeFeed;
-  export(...args: any[]): Promise<any>;
-  import(...args: any[]): Promise<any>;
+  export(request: any): Promise<any>;
+  import(request: any, rows: any): Promise<any>;
   operations(): Promise<any>;
   tokens(): Promise<any>;
 }

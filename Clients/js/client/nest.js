@@ -233,14 +233,14 @@ export class Nest extends Core {
     return (await more()).statistics(this);
   }
 
-  /** Reads a whole sub-tree: client/transfers.js. @param {any[]} args */
-  async export(...args) {
-    return (await import('./transfers.js')).exportSubtree(this, ...args);
+  /** Reads a whole sub-tree: client/transfers.js. @param {any} request */
+  async export(request) {
+    return (await import('./transfers.js')).exportSubtree(this, request);
   }
 
-  /** Writes a whole sub-tree: client/transfers.js. @param {any[]} args */
-  async import(...args) {
-    return (await import('./transfers.js')).importSubtree(this, ...args);
+  /** Writes a whole sub-tree: client/transfers.js. @param {any} request @param {any} rows */
+  async import(request, rows) {
+    return (await import('./transfers.js')).importSubtree(this, request, rows);
   }
 
   /** What operators need (tokens, clients, backups, checks, the cluster): client/operations.js. */
