@@ -74,6 +74,19 @@ test('a write that was sent before is OUTCOME_UNKNOWN, whichever way a later ser
   assert.equal(world.ended(call).error.code, 'NOT_UNIQUE');
 });
 
+test('a write that was sent before, and that no node takes any more, is OUTCOME_UNKNOWN', () => {
+  const world = new World();
+  world.welcome({ store: 'default' });
+  const call = world.write();
+  world.lose();
+  world.reconnect({ store: 'default' });
+  for (let i = 0; i < 60 && !world.ended(call); i++) {
+    for (const { id } of world.takeSent()) world.error('NOT_LEADER', id, { retry: 4 });
+    world.pass(1_000);
+  }
+  assert.equal(world.ended(call).error.code, 'OUTCOME_UNKNOWN');
+});
+
 test('a refusal of a write that was sent once is reported as it is', () => {
   const world = new World();
   world.welcome();
