@@ -13,8 +13,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const limit = 40_000;
 const isThere = existsSync(join(root, 'index.js'));
 
-/** Modules that a program loads only with what it uses of them: operators, transfers. Others count, also if late. */
-const rare = new Set(['client/operations.js', 'client/transfers.js', 'wire/messages-more.js']);
+/**
+ * Modules that a program loads only with what it uses of them: transfers and operations, change feeds and undo states,
+ * history and previews, several servers, Zstandard. What another `import()` names counts, also if it is late.
+ */
+const rare = new Set(['client/operations.js', 'client/transfers.js', 'client/feeds.js', 'client/more.js',
+  'client/unpack.js', 'machine/cluster.js', 'wire/messages-more.js']);
 
 /** The text of a module without its comments. Texts, templates and regular expressions stay as they are. */
 export function withoutComments(source) {
