@@ -1,0 +1,104 @@
+// The driver itself: it must notice what goes wrong in a page, because the other tests only ask it.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { Chromium, program } from './chromium.js';
+
+const viewport = '<meta name=viewport content="width=device-width">';
+const page = (body, policy = '') => [200, `<!doctype html><title>a page</title>${viewport}<body>${body}`, policy];
+const pages = {
+  '/': page('<input><script>window.keys = ""; onkeydown = (event) => window.keys += event.key;</script>'),
+  '/faults': page(`<script>
+    console.error("printed", 7);
+    console.log("only a line");
+    setTimeout(() => { throw new Error("thrown"); });
+    fetch("/missing");
+  </script>`),
+  '/policy': page('<script>window.ran = true</script>', "default-src 'self'"),
+};
+
+test('the driver of Chromium', { skip: program === null && 'chromium is missing' }, async (context) => {
+  let browser, server, address;
+  before(async () => {
+    server = createServer((request, response) => {
+      const [status, body, policy] = pages[request.url] ?? [404, 'there is no such page', ''];
+      response.writeHead(status, { 'content-type': 'text/html', ...(policy && { 'content-security-policy': policy }) });
+      response.end(body);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    address = `http://127.0.0.1:${server.address().port}`;
+    browser = await Chromium.start();
+  });
+  after(async () => {
+    await browser?.close();
+    assert.equal(existsSync(browser.profile), false, 'the profile is removed');
+    server.close();
+  });
+
+  await context.test('evaluates functions and promises, with arguments and errors', async () => {
+    const tab = await browser.open(address);
+    assert.equal(await tab.evaluate((a, b) => document.title + a + b.c, 1, { c: 'ü' }), 'a page1ü');
+    assert.equal(await tab.evaluate(async () => (await fetch('/')).status), 200);
+    await assert.rejects(tab.evaluate(() => { throw new RangeError('too far'); }), /RangeError: too far/);
+    await assert.rejects(tab.evaluate(() => Promise.reject(new Error('later'))), /later/);
+    await assert.rejects(tab.send('Page.noSuchMethod'), /noSuchMethod/);
+    await tab.close();
+  });
+
+  await context.test('collects errors, and not lines', async () => {
+    const tab = await browser.open(`${address}/faults`);
+    for (let turn = 0; turn < 500 && tab.faults.length < 3; turn += 1) {
+      await tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 10)));
+    }
+    assert.deepEqual(tab.lines, ['only a line']);
+    for (const part of ['printed 7', 'thrown', '404']) {
+      assert.ok(tab.faults.some((fault) => fault.includes(part)), `${part} in ${tab.faults}`);
+    }
+    await tab.close();
+  });
+
+  await context.test('collects violations of the content security policy', async () => {
+    const tab = await browser.open(`${address}/policy`);
+    assert.equal(await tab.evaluate(() => window.ran ?? null), null);
+    assert.match(tab.faults.join(), /Content Security Policy/i);
+    await tab.close();
+  });
+
+  await context.test('types, presses keys, resizes and takes pictures', async () => {
+    const tab = await browser.open(address, { width: 390, height: 700, mobile: true, scheme: 'dark' });
+    await tab.evaluate(() => document.querySelector('input').focus());
+    await tab.type('Milk ü');
+    await tab.press('Enter');
+    await tab.press('a');
+    const typed = await tab.evaluate(() => [document.querySelector('input').value, window.keys]);
+    assert.deepEqual(typed, ['Milk üa', 'Entera']);
+    assert.equal(await tab.evaluate(() => innerWidth), 390);
+    assert.equal(await tab.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches), true);
+    const picture = await tab.screenshot();
+    assert.equal(picture.toString('latin1', 1, 4), 'PNG');
+    assert.equal(picture.readUInt32BE(16), 780, 'two pixels for each of a phone');
+    await tab.close();
+  });
+
+  await context.test('takes the network away and gives it back', async () => {
+    const tab = await browser.open(address);
+    const reached = () => fetch('/?' + Math.random()).then(() => true, () => false);
+    await tab.offline(true);
+    assert.equal(await tab.evaluate(reached), false);
+    assert.equal(await tab.evaluate(() => navigator.onLine), false);
+    await tab.offline(false);
+    assert.equal(await tab.evaluate(reached), true);
+    await tab.close();
+  });
+
+  await context.test('reports a browser that is gone', async () => {
+    const other = await Chromium.start();
+    process.kill(-other.process.pid, 'SIGKILL');
+    await assert.rejects(other.send('Browser.getVersion'), /ended/);
+    await other.ended;
+    assert.equal(existsSync(other.profile), false);
+  });
+});
