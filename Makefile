@@ -7,7 +7,7 @@ LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-d
 # log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux
 
-.PHONY: consumer setup tools build build-release test test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture documentation clean
+.PHONY: consumer setup tools web-tools build build-release test test-web test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture documentation clean
 
 build: setup
 	swift build $(CHECKED)
@@ -53,6 +53,13 @@ test-apart: build-tests
 # All tests except those of APART and LONG, in parallel.
 test-unit: build-tests
 	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
+
+# The JavaScript client: its checks in Node; then with nestd, through a proxy that breaks connections and kill -9; then
+# in Chromium. Prints what is skipped. A random run prints its seed: make test-web NEST_SEED=7 NEST_STEPS=2000
+test-web: build-tests web-tools
+	Clients/js/check
+	@if command -v node >/dev/null; then echo node --test Clients/js/test/live Clients/js/test/browser; \
+	    node --test --test-reporter=spec Clients/js/test/live/*.test.js Clients/js/test/browser/*.test.js; fi
 
 # One test or suite, or all whose names contain this: make test-one NAME=undoAndRedoOfAllIsTheIdentity
 test-one: build-tests
@@ -165,6 +172,7 @@ format:
 check: lint
 	$(MAKE) --no-print-directory test BESIDE=consumer
 	$(MAKE) --no-print-directory documentation
+	$(MAKE) --no-print-directory test-web
 
 # The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.
 GRAPHS = .build/documentation/graphs
@@ -226,3 +234,11 @@ tools:
 	if [ "$$(id -u)" = 0 ]; then apt-get install -y --no-install-recommends $$missing || true; \
 	else echo "some tests are skipped without: sudo apt-get install -y $$missing" >&2; fi
 	@deploy/install-postgresql || echo "without it the tests of clusters are skipped" >&2
+
+# What make test-web needs, by program and Debian package. Node may come from elsewhere; 18 is enough.
+web-tools:
+	@missing=$$(for pair in node:nodejs chromium:chromium tsc:node-typescript; do \
+	    command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done | xargs); \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then apt-get update && apt-get install -y --no-install-recommends $$missing || true; \
+	else echo "some tests are skipped without: sudo apt-get install -y $$missing" >&2; fi

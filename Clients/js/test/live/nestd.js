@@ -1,4 +1,4 @@
-// A server and its command line for tests: NEST_BIN, or the debug build of this copy.
+// A server and its command line for tests: NEST_BUILD, or the debug build of this copy.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 /** The top of the repository. */
 export const root = fileURLToPath(new URL('../../../../', import.meta.url));
-const directory = process.env.NEST_BIN ?? join(root, '.build/debug');
+const directory = process.env.NEST_BUILD ?? join(root, '.build/debug');
 const nestd = join(directory, 'nestd');
 const nestc = join(directory, 'nestc');
 
