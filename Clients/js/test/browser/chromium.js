@@ -120,7 +120,8 @@ export class Page {
     } else if (method === 'Runtime.exceptionThrown') {
       const thrown = params.exceptionDetails;
       this.faults.push(thrown.exception?.description ?? thrown.text);
-    } else if (method === 'Log.entryAdded' && params.entry.level === 'error') {
+    } else if (method === 'Log.entryAdded' && params.entry.level === 'error' && !params.entry.url?.endsWith('/favicon.ico')) {
+      // The browser asks for an icon by itself.
       this.faults.push(`${params.entry.text} ${params.entry.url ?? ''}`);
     }
   }
