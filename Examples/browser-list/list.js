@@ -11,6 +11,12 @@ const query = new URLSearchParams(location.search);
 const kept = (store, name, make) => store.getItem(name) ?? (store.setItem(name, make()), store.getItem(name));
 const session = kept(sessionStorage, 'nest-session',
   () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(''));
+// A token comes in the fragment, which browsers do not send, and leaves the address at once.
+const given = new URLSearchParams(location.hash.slice(1)).get('token');
+if (given) {
+  sessionStorage.setItem('nest-token', given);
+  history.replaceState(null, '', location.pathname + location.search);
+}
 const user = query.get('as') ?? localStorage.getItem('nest-name') ?? '';
 $('me').value = user;
 $('me').addEventListener('change', () => {
@@ -20,7 +26,7 @@ $('me').addEventListener('change', () => {
 
 const nest = await connect({
   url: `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/nest`, session, user,
-  clientName: 'browser-list', token: query.get('token') ?? undefined,
+  clientName: 'browser-list', token: sessionStorage.getItem('nest-token'),
 });
 
 const words = { live: 'live', connecting: 'connecting', disconnected: 'offline: connecting again', ended: 'ended' };
@@ -29,14 +35,14 @@ const showState = (state) => {
   $('state').textContent = words[state] ?? state;
 };
 
+const showFault = (error) => {
+  $('message').textContent = error instanceof NestError ? error.message : String(error);
+};
+
 /** Shows why a change was refused. While the connection is lost, a change waits and is sent once. */
 async function attempt(change) {
-  try {
-    $('message').textContent = '';
-    await change();
-  } catch (error) {
-    $('message').textContent = error instanceof NestError ? error.message : String(error);
-  }
+  $('message').textContent = '';
+  await Promise.resolve().then(change).catch(showFault);
 }
 
 const items = await nest.entity('Item');
@@ -87,15 +93,16 @@ nest.undoStates().subscribe(({ undo, redo }) => {
 
 const person = (name, isMine) => (isMine ? 'You' : name || 'Someone');
 
-/** Who wrote what the diff contains: the authors of its revisions, for the rows that it changed. */
-function authorsOf({ diff, authors, own, state }) {
+/** Who wrote what a diff contains, for each entry that it changed. A diff may have the writes of several people. */
+function authorsOf({ diff, authors = [], own = [], state }) {
   const found = new Map();
-  if (!diff || !authors?.length) return found;
-  const { revision, user: name } = authors.at(-1);
-  const who = person(name, own?.includes(revision));
-  const changed = [...diff.insertedRows.map(({ id }) => id), ...diff.updates.map(({ at }) => state.sections[at[0]].at(at[1]).id),
-    ...diff.moves.map(({ to }) => state.sections[to[0]].at(to[1]).id)];
-  for (const id of changed) found.set(id, who);
+  if (!diff || authors.length === 0) return found;
+  const names = [...new Set(authors.map(({ revision, user: name }) => person(name, own.includes(revision))))];
+  const who = names.length > 2 ? `${names.length} people` : names.join(', ');
+  const rowAt = ([section, row]) => state.sections[section].at(row);
+  for (const { id } of diff.insertedRows) found.set(id, who);
+  for (const { at } of diff.updates) found.set(rowAt(at).id, who);
+  for (const { to } of diff.moves) found.set(rowAt(to).id, who);
   return found;
 }
 
@@ -117,10 +124,10 @@ const sinceThen = (microseconds) => {
 
 async function showActivity() {
   const entries = await nest.history({ limit: 8, onlyMine: false });
-  $('activity').replaceChildren(...entries.map(({ revision, time, user: name, isMine, name: what, kind }) => make('li', {},
-    personChip(person(name, isMine)),
-    make('span', { className: 'what', textContent: kind === 'write' ? what : `${kind}: ${what}` }),
-    make('time', { textContent: sinceThen(Number(time)), title: `revision ${revision}` }))));
+  $('activity').replaceChildren(...entries.map((entry) => make('li', {},
+    personChip(person(entry.user, entry.isMine)),
+    make('span', { className: 'what', textContent: `${entry.kind === 'write' ? '' : `${entry.kind}: `}${entry.name}` }),
+    make('time', { textContent: sinceThen(Number(entry.time)), title: `revision ${entry.revision}` }))));
 }
 
 let isStale = false;
@@ -129,7 +136,7 @@ async function refreshActivity() {
   isStale = true;
   await new Promise((resolve) => setTimeout(resolve, 150));
   isStale = false;
-  await attempt(showActivity);
+  await showActivity().catch(showFault);
 }
 setInterval(refreshActivity, 60_000);
 

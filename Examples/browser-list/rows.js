@@ -1,5 +1,5 @@
-// The entries on the page. It keeps the element of each entry, so that a caret, a focus and an animation survive changes
-// of others.
+// The entries on the page. The element of each entry stays, so that a caret, a focus and an animation survive the
+// changes of others.
 
 /** Makes an element: `make('button', { type: 'button', textContent: 'Undo' })`. */
 export function make(name, properties = {}, ...children) {

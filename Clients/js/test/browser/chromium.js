@@ -120,9 +120,10 @@ export class Page {
     } else if (method === 'Runtime.exceptionThrown') {
       const thrown = params.exceptionDetails;
       this.faults.push(thrown.exception?.description ?? thrown.text);
-    } else if (method === 'Log.entryAdded' && params.entry.level === 'error' && !params.entry.url?.endsWith('/favicon.ico')) {
+    } else if (method === 'Log.entryAdded') {
+      const { level, url = '', text: words } = params.entry;
       // The browser asks for an icon by itself.
-      this.faults.push(`${params.entry.text} ${params.entry.url ?? ''}`);
+      if (level === 'error' && !url.endsWith('/favicon.ico')) this.faults.push(`${words} ${url}`);
     }
   }
 
@@ -160,8 +161,8 @@ export class Page {
 
   /** Presses and releases a key: 'Enter', 'Escape', 'Tab', 'ArrowDown', or a character. */
   async press(key, modifiers = 0) {
-    const windowsVirtualKeyCode = { Enter: 13, Escape: 27, Tab: 9, ArrowUp: 38, ArrowDown: 40, Delete: 46, ' ': 32 }[key]
-      ?? key.toUpperCase().charCodeAt(0);
+    const named = { Enter: 13, Escape: 27, Tab: 9, ArrowUp: 38, ArrowDown: 40, Delete: 46, ' ': 32 };
+    const windowsVirtualKeyCode = named[key] ?? key.toUpperCase().charCodeAt(0);
     const text = { Enter: '\r', ' ': ' ' }[key] ?? (key.length === 1 && modifiers === 0 ? key : undefined);
     const event = { key, code: key === ' ' ? 'Space' : key.length === 1 ? `Key${key.toUpperCase()}` : key, modifiers };
     await this.send('Input.dispatchKeyEvent',

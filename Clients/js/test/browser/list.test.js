@@ -2,7 +2,7 @@
 // NEST_PICTURES: a directory for pictures of the pages.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Server, missing, root, until } from '../live/nestd.js';
@@ -13,12 +13,15 @@ const window_ = 100;
 
 /** What a page shows. */
 const shown = (page) => page.evaluate(() => [...document.querySelectorAll('#list li')].map((element) => ({
-  id: Number(element.dataset.id), title: element.querySelector('.title').value, done: element.querySelector('input').checked,
+  id: Number(element.dataset.id), title: element.querySelector('.title').value,
+  done: element.querySelector('input').checked,
 })));
 
 /** What the server has, as far as a page shows it. */
-const stored = async (server, limit = window_) => (await server.json(
-  ['fetch', '--of', '1', '--properties', 'title,done', '--limit', `${limit}`])).map(({ id, title, done }) => ({ id, title, done }));
+async function stored(server, limit = window_) {
+  const rows = await server.json(['fetch', '--of', '1', '--properties', 'title,done', '--limit', `${limit}`]);
+  return rows.map(({ id, title, done }) => ({ id, title, done }));
+}
 
 /** Waits until pages show what the server has. */
 async function agree(server, pages, limit = window_) {
@@ -30,6 +33,14 @@ async function agree(server, pages, limit = window_) {
 }
 
 const isLive = () => document.querySelector('#state').dataset.state === 'live';
+
+test('the example quotes its own code', () => {
+  const read = (name) => readFileSync(join(root, 'Examples/browser-list', name), 'utf8');
+  const bare = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean).join('\n');
+  const blocks = [...read('README.md').matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
+  assert.ok(blocks.length > 0);
+  for (const block of blocks) assert.ok(bare(read('list.js')).includes(bare(block)), block);
+});
 
 test('pages of a live list', { skip: missing || (program === null && 'chromium is missing') }, async (context) => {
   const server = await Server.start('--web', 'WEB', '--web-root', root);
@@ -56,7 +67,7 @@ test('pages of a live list', { skip: missing || (program === null && 'chromium i
       await bo.until(() => document.querySelectorAll('#list li').length === 4);
       await bo.evaluate(() => document.querySelector('#list input[type=checkbox]').click());
       await ann.until(() => document.querySelector('#list input[type=checkbox]').checked);
-      await bo.evaluate(() => { const title = document.querySelectorAll('#list .title')[1]; title.focus(); title.select(); });
+      await bo.evaluate(() => document.querySelectorAll('#list .title')[1].select());
       await bo.type('Rye bread');
       await bo.press('Enter');
       await ann.until(() => document.querySelectorAll('#list .title')[1].value === 'Rye bread');
@@ -64,14 +75,16 @@ test('pages of a live list', { skip: missing || (program === null && 'chromium i
       await ann.press('ArrowUp', 1);
       await bo.until(() => document.querySelector('#list .title').value === 'Rye bread');
       await agree(server, [ann, bo]);
-      assert.equal(await ann.evaluate(() => document.activeElement.value), 'Rye bread', 'a moved entry keeps the focus');
+      const focused = await ann.evaluate(() => document.activeElement.value);
+      assert.equal(focused, 'Rye bread', 'a moved entry keeps the focus');
     });
 
     await context.test('each change has its author, and each person an undo', async () => {
-      const chips = (page) => page.evaluate(() => Object.fromEntries([...document.querySelectorAll('#list li')].flatMap((element) => {
-        const chip = element.querySelector('.person');
-        return chip ? [[element.querySelector('.title').value, chip.textContent]] : [];
-      })));
+      const chips = (page) => page.evaluate(() => {
+        const elements = [...document.querySelectorAll('#list li:has(.person)')];
+        return Object.fromEntries(elements.map((element) => [
+          element.querySelector('.title').value, element.querySelector('.person').textContent]));
+      });
       assert.deepEqual(await chips(ann), { 'Rye bread': 'You', Milk: 'Bo', Butter: 'You' });
       assert.deepEqual(await chips(bo), { 'Rye bread': 'Ann', Milk: 'You', Butter: 'Ann' });
       await ann.until(() => document.querySelectorAll('#activity li').length >= 5);
@@ -89,7 +102,8 @@ test('pages of a live list', { skip: missing || (program === null && 'chromium i
     await context.test('text is only text', async () => {
       for (const page of [ann, bo]) {
         assert.equal(await page.evaluate(() => window.isHacked ?? false), false);
-        assert.equal(await page.evaluate(() => document.querySelectorAll('#list img, #list script, #activity img').length), 0);
+        const made = await page.evaluate(() => document.querySelectorAll('main img, main script, section img').length);
+        assert.equal(made, 0);
       }
     });
 
@@ -128,7 +142,8 @@ test('pages of a live list', { skip: missing || (program === null && 'chromium i
 
     await context.test('the pages fit, have names for everything, and broke no rule', async () => {
       for (const page of [ann, bo]) {
-        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no horizontal scrolling');
+        const fits = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+        assert.ok(fits, 'no horizontal scrolling');
         const { nodes } = await page.send('Accessibility.getFullAXTree');
         const nameless = nodes.filter(({ ignored, role, name }) => !ignored
           && ['button', 'textbox', 'checkbox', 'link'].includes(role?.value) && !name?.value);

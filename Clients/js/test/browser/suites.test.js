@@ -10,7 +10,8 @@ import { serveFiles } from './files.js';
 
 const list = (directory) => (existsSync(join(root, directory)) ? readdirSync(join(root, directory)) : []);
 const paths = ['wire', 'rules'].flatMap((part) => list(`Clients/js/test/${part}`)
-  .filter((file) => file.endsWith('.js') && !file.endsWith('.test.js')).map((file) => `/Clients/js/test/${part}/${file}`));
+  .filter((file) => file.endsWith('.js') && !file.endsWith('.test.js'))
+  .map((file) => `/Clients/js/test/${part}/${file}`));
 const names = list('Tests/Vectors').filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -5));
 
 test('the vectors in Chromium', { skip: program === null && 'chromium is missing' }, async (context) => {
@@ -18,14 +19,18 @@ test('the vectors in Chromium', { skip: program === null && 'chromium is missing
   const browser = await Chromium.start();
   try {
     const page = await browser.open(`${files.url}/empty.html`);
-    const report = await page.evaluate(async (...given) => (await import('/Clients/js/test/browser/suites.js')).runSuites(...given),
-      paths, names);
+    const report = await page.evaluate(async (...given) => {
+      const { runSuites } = await import('/Clients/js/test/browser/suites.js');
+      return runSuites(...given);
+    }, paths, names);
     for (const [path, { passed, failures }] of Object.entries(report)) {
       assert.deepEqual(failures, [], path);
       assert.ok(passed > 0, `${path} has no tests`);
     }
     const suites = Object.keys(report).map((path) => path.split('/').slice(-2).join('/'));
-    for (const part of ['wire', 'rules']) assert.ok(suites.some((suite) => suite.startsWith(part)), `${part} is not among ${suites}`);
+    for (const part of ['wire', 'rules']) {
+      assert.ok(suites.some((suite) => suite.startsWith(part)), `${part} is not among ${suites}`);
+    }
     assert.deepEqual(page.faults, []);
     const count = Object.values(report).reduce((sum, { passed }) => sum + passed, 0);
     context.diagnostic(`${browser.version}: ${count} tests of ${suites.join(', ')}`);

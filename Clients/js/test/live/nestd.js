@@ -95,7 +95,8 @@ export class Server {
         maxBuffer: 1 << 28,
         env: {
           PATH: process.env.PATH, HOME: this.directory, TZ: 'UTC', NO_COLOR: '1', NEST_SERVER: this.address,
-          XDG_STATE_HOME: join(this.directory, 'state'), XDG_CONFIG_HOME: join(this.directory, 'config'), ...environment,
+          XDG_STATE_HOME: join(this.directory, 'state'), XDG_CONFIG_HOME: join(this.directory, 'config'),
+          ...environment,
         },
       }, (error, output, words) => {
         if (!error) return resolve(output);
@@ -123,7 +124,8 @@ export class Server {
 /** Parses a line of nestc; integers beyond 2^53 are BigInt. */
 export function exactJSON(line) {
   // Outside of strings a number follows a colon, a comma or a bracket; inside, each quotation mark has a backslash.
-  const marked = line.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (part) => (part[0] === '"' ? part : `"\u0000${part}"`));
+  const marked = line.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g,
+    (part) => (part[0] === '"' ? part : `"\u0000${part}"`));
   return JSON.parse(marked.replaceAll('\u0000', '\\u0000'), (_, value) => {
     if (typeof value !== 'string' || value[0] !== '\u0000') return value;
     const exact = BigInt(value.slice(1));

@@ -15,7 +15,8 @@ function draw(random) {
   case 3: return { ...none, end: 'cut', after: random.below(6000) };
   case 4: return { ...none, end: 'reset', after: random.below(6000) };
   case 5: return { ...none, end: 'stall', after: random.below(3000) };
-  case 6: return { delay: random.between(1, 15), piece: random.between(2, 400), end: 'cut', after: random.below(20000) };
+  case 6:
+    return { delay: random.between(1, 15), piece: random.between(2, 400), end: 'cut', after: random.below(20000) };
   default: return none;
   }
 }

@@ -8,7 +8,10 @@ import { ChaosProxy } from './proxy.js';
 import { Random } from './random.js';
 
 test('random numbers repeat with their seed, and reach all values', () => {
-  const draw = (seed) => { const random = new Random(seed); return Array.from({ length: 2000 }, () => random.below(6)); };
+  const draw = (seed) => {
+    const random = new Random(seed);
+    return Array.from({ length: 2000 }, () => random.below(6));
+  };
   assert.deepEqual(draw(7), draw(7));
   assert.notDeepEqual(draw(7), draw(8));
   assert.deepEqual([...new Set(draw(7))].sort(), [0, 1, 2, 3, 4, 5]);

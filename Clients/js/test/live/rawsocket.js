@@ -27,12 +27,14 @@ export function handshake(host, fields = {}, first = 'GET /nest HTTP/1.1') {
     Host: host, Upgrade: 'websocket', Connection: 'Upgrade', 'Sec-WebSocket-Version': '13',
     'Sec-WebSocket-Key': 'AQIDBAUGBwgJCgsMDQ4PEA==', 'Sec-WebSocket-Protocol': 'nest.1', ...fields,
   };
-  const lines = Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [value].flat().map((each) => `${name}: ${each}`)));
+  const lines = Object.entries(all).filter(([, value]) => value !== null)
+    .flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}`));
   return [first, ...lines, '', ''].join('\r\n');
 }
 
 /** What a server must answer to the key of `handshake`. */
-export const proof = createHash('sha1').update('AQIDBAUGBwgJCgsMDQ4PEA==258EAFA5-E914-47DA-95CA-C5AB0DC85B11').digest('base64');
+export const proof = createHash('sha1')
+  .update('AQIDBAUGBwgJCgsMDQ4PEA==258EAFA5-E914-47DA-95CA-C5AB0DC85B11').digest('base64');
 
 /** A connection whose bytes the test reads one after the other. */
 export class RawSocket {
@@ -44,7 +46,11 @@ export class RawSocket {
     this.parts = [];
     this.socket.on('data', (part) => { this.parts.push(part); this.wake(); });
     this.socket.on('error', () => {});
-    this.ended = new Promise((resolve) => this.socket.on('close', () => { this.hasEnded = true; this.wake(); resolve(); }));
+    this.ended = new Promise((resolve) => this.socket.on('close', () => {
+      this.hasEnded = true;
+      this.wake();
+      resolve();
+    }));
   }
 
   write(bytes) {
@@ -87,7 +93,8 @@ export class RawSocket {
       const short = this.bytes[1] & 127;
       const start = 2 + (short === 126 ? 2 : short === 127 ? 8 : 0);
       if (this.bytes.length < start) return null;
-      const length = short < 126 ? short : short === 126 ? this.bytes.readUInt16BE(2) : Number(this.bytes.readBigUInt64BE(2));
+      const long = [() => this.bytes.readUInt16BE(2), () => Number(this.bytes.readBigUInt64BE(2))];
+      const length = short < 126 ? short : long[short - 126]();
       if (this.bytes.length < start + length) return null;
       const [first, second] = this.bytes;
       const payload = this.bytes.subarray(start, start + length);

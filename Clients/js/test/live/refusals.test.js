@@ -9,7 +9,9 @@ import { Messages, RawSocket, frame, handshake, login, opcodes, proof } from './
 
 test('the web port', { skip: missing }, async (context) => {
   let server;
-  before(async () => { server = await Server.start('--web', 'WEB', '--web-root', root, '--web-origin', 'https://app.example'); });
+  before(async () => {
+    server = await Server.start('--web', 'WEB', '--web-root', root, '--web-origin', 'https://app.example');
+  });
   after(() => server?.close());
 
   /** Sends a head; returns the answer. */
@@ -97,9 +99,11 @@ test('the web port', { skip: missing }, async (context) => {
   });
 
   await context.test('serves no file outside of its root, and says how a page may behave', async () => {
-    const get = (path, fields = {}) => ask(handshake(server.web, { Upgrade: null, Connection: null, ...fields }, `GET ${path} HTTP/1.1`));
-    for (const path of ['/../etc/passwd', '/%2e%2e/etc/passwd', '/.git/HEAD', '/a/%2e%2e/%2e%2e/etc/passwd', '/%2fetc/passwd',
-      '/Clients\\js', '/none']) {
+    const get = (path, fields = {}) => ask(
+      handshake(server.web, { Upgrade: null, Connection: null, ...fields }, `GET ${path} HTTP/1.1`));
+    const paths = ['/../etc/passwd', '/%2e%2e/etc/passwd', '/.git/HEAD', '/a/%2e%2e/%2e%2e/etc/passwd',
+      '/%2fetc/passwd', '/Clients\\js', '/none'];
+    for (const path of paths) {
       assert.equal((await get(path)).status, 404, path);
     }
     assert.equal((await get('/%00')).status, 404);
@@ -168,7 +172,8 @@ test('the web port', { skip: missing }, async (context) => {
     const messages = new Messages(version);
     assert.notEqual((await messages.next()).close, undefined);
     assert.equal(messages.preface.toString('hex'), '4e45535400010100', 'no version in common');
-    const early = await open(frame(opcodes.binary, Buffer.concat([preface(), encodeFrame(typeOf('getModel'), 0, 1, new Uint8Array())])));
+    const getModel = encodeFrame(typeOf('getModel'), 0, 1, new Uint8Array());
+    const early = await open(frame(opcodes.binary, Buffer.concat([preface(), getModel])));
     const answers = new Messages(early);
     const error = await answers.next();
     assert.equal(decode('error', error.body).code, 'PROTOCOL', 'HELLO must come first');
@@ -188,7 +193,8 @@ test('the web port', { skip: missing }, async (context) => {
   await context.test('ends handshakes that stop half way', async () => {
     const stops = {
       'nothing at all': [], 'half a head': ['GET /nest HTTP/1.1\r\nHost: local'],
-      'no HELLO': [handshake(server.web)], 'half a preface': [handshake(server.web), frame(opcodes.binary, preface().subarray(0, 3))],
+      'no HELLO': [handshake(server.web)],
+      'half a preface': [handshake(server.web), frame(opcodes.binary, preface().subarray(0, 3))],
       'half a frame': [handshake(server.web), frame(opcodes.binary, login).subarray(0, 20)],
     };
     await Promise.all(Object.entries(stops).map(async ([name, parts]) => {

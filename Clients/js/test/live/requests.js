@@ -2,7 +2,8 @@
 // { entity, of, relationship, where, sort, section, names, window, around }.
 
 /** Texts that are traps: case without a simple mapping, composed and decomposed letters, signs of predicates. */
-export const texts = ['', 'a', 'Ä', 'A\u0308b', 'ß', 'ΟΔΟΣ', 'οδος', 'Milk', 'milk\n2', '"quoted" \\', '%_*?', '🥛 milk', 'İ', 'zz'];
+export const texts = ['', 'a', 'Ä', 'A\u0308b', 'ß', 'ΟΔΟΣ', 'οδος', 'Milk', 'milk\n2', '"quoted" \\', '%_*?',
+  '🥛 milk', 'İ', 'zz'];
 export const tagNames = ['red', 'Red', 'green', 'blau', 'rouge'];
 export const decimals = ['0', '12.5', '-0.25', '99999999999999999999.125', '7'];
 export const integers = [0, 1, -1, 5, 63, 64, 9007199254740991, 9007199254740993n, -(2n ** 63n), 2n ** 63n - 1n];
@@ -35,13 +36,14 @@ const predicates = [
   () => 'SELF != 1 AND (done == NO || depth == nil)',
 ];
 
-const names = ['title', 'done', 'depth', 'weight', 'price', 'due', 'code', 'constructor', 'parent', 'then.@count', 'tags.@count',
-  'parent.title', 'parent.parent.depth'];
-const sorts = ['title', 'title:c', 'title:cd', '-title', 'depth', '-depth', 'weight', 'price', '-due', 'code', 'done', 'then.@count',
-  'parent.title:c', '-tags.@count'];
+const names = ['title', 'done', 'depth', 'weight', 'price', 'due', 'code', 'constructor', 'parent', 'then.@count',
+  'tags.@count', 'parent.title', 'parent.parent.depth'];
+const sorts = ['title', 'title:c', 'title:cd', '-title', 'depth', '-depth', 'weight', 'price', '-due', 'code', 'done',
+  'then.@count', 'parent.title:c', '-tags.@count'];
 const sections = [
-  ['title', 'firstCharacter', 'title:c'], ['title', 'firstCharacter', '-title'], ['due', 'month', 'due'], ['due', 'year', '-due'],
-  ['due', 'day', 'due'], ['done', 'value', 'done'], ['depth', 'value', '-depth'], ['then.@count', 'value', 'then.@count'],
+  ['title', 'firstCharacter', 'title:c'], ['title', 'firstCharacter', '-title'],
+  ['due', 'month', 'due'], ['due', 'year', '-due'], ['due', 'day', 'due'],
+  ['done', 'value', 'done'], ['depth', 'value', '-depth'], ['then.@count', 'value', 'then.@count'],
   ['parent.title', 'value', 'parent.title:cd'], ['code', 'value', 'code'],
 ];
 
@@ -52,24 +54,29 @@ const some = (random, list, most) => {
 };
 
 function randomWindow(random, ids) {
-  if (random.chance(0.4)) return { around: { anchor: random.pick(ids), before: random.below(5), after: random.below(5) } };
+  const around = { anchor: random.pick(ids), before: random.below(5), after: random.below(5) };
+  if (random.chance(0.4)) return { around };
   return { window: { offset: random.pick([0, 0, 1, 3, 8, 40]), limit: random.pick([0, 1, 3, 7, 20]) } };
 }
 
 /** A random request of things or tags. `ids`: things that may be there, `tags` likewise. */
 export function randomRequest(random, ids, tags) {
-  let request = { entity: 'Thing', where: null, sort: [], section: null, names: [], window: null, around: null, of: null };
+  let request = {
+    entity: 'Thing', where: null, sort: [], section: null, names: [], window: null, around: null, of: null,
+  };
   const shape = random.weighted({ all: 5, children: 5, ofTag: 1, tags: 1 });
   if (shape === 'tags') {
     const filters = [null, 'things.@count > 0', 'name BEGINSWITH[c] "r"', 'ANY things.done == YES'];
-    return { ...request, entity: 'Tag', names: ['name', 'things.@count'], sort: random.pick([[], ['name:c'], ['-things.@count']]),
-      where: random.pick(filters) };
+    const sort = random.pick([[], ['name:c'], ['-things.@count']]);
+    return { ...request, entity: 'Tag', names: ['name', 'things.@count'], sort, where: random.pick(filters) };
   }
   if (shape === 'children') Object.assign(request, { of: random.pick(ids), relationship: 'then' });
-  if (shape === 'ofTag' && tags.length > 0) Object.assign(request, { of: random.pick(tags), ofEntity: 'Tag', relationship: 'things' });
+  if (shape === 'ofTag' && tags.length > 0) {
+    Object.assign(request, { of: random.pick(tags), ofEntity: 'Tag', relationship: 'things' });
+  }
   if (random.chance(0.55)) {
-    request.where = random.pick(predicates)(random, ids);
-    if (random.chance(0.3)) request.where = `(${request.where}) ${random.pick(['AND', 'OR'])} NOT (${random.pick(predicates)(random, ids)})`;
+    const [one, other] = [random.pick(predicates)(random, ids), random.pick(predicates)(random, ids)];
+    request.where = random.chance(0.3) ? `(${one}) ${random.pick(['AND', 'OR'])} NOT (${other})` : one;
   }
   if (random.chance(0.3)) {
     const [path, by, sort] = random.pick(sections);
@@ -108,7 +115,8 @@ export function build(entities, request) {
 export function options(request, anchor = request.around?.anchor) {
   const { section, window, around } = request;
   return [
-    ...(request.of === null ? ['--entity', request.entity, '--with-root'] : ['--of', `${request.of}`, '--relationship', request.relationship]),
+    ...(request.of === null ? ['--entity', request.entity, '--with-root']
+      : ['--of', `${request.of}`, '--relationship', request.relationship]),
     ...(request.where === null ? [] : ['--where', request.where]),
     ...(request.sort.length > 0 ? [`--sort=${request.sort.join(',')}`] : []),
     ...(section ? ['--section', section.by === 'value' ? section.path : `${section.by}(${section.path})`] : []),

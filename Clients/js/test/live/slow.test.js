@@ -28,7 +28,9 @@ async function open(server) {
 /** Follows the titles of all items. `step` handles one frame, and checks the digest. */
 async function follow(server) {
   const messages = await open(server);
-  const request = { entity: 1, source: null, projection: [title], sort: [], predicate: null, columns: [], section: null, window: null };
+  const request = {
+    entity: 1, source: null, projection: [title], sort: [], predicate: null, columns: [], section: null, window: null,
+  };
   messages.send('subscribe', 1, { resume: null, atLeast: 0, request });
   const reader = { messages, state: null, diffs: 0 };
   let assembler = null;
@@ -56,10 +58,11 @@ test('a slow reader gets a net difference, and delays no one', { skip: missing }
     slow.messages.raw.socket.pause();
     // Each write gives the item another title: 18 MB of diffs, which neither the kernel nor the server keeps.
     const writer = await open(server);
-    const write = (index) => writer.send('transaction', index, {
-      key: null, name: null, preconditions: [],
-      mutations: [{ update: { object: id, values: [{ property: title, value: `${index} `.padEnd(titleBytes, 'x') }] } }],
-    });
+    const write = (index) => {
+      const values = [{ property: title, value: `${index} `.padEnd(titleBytes, 'x') }];
+      const mutations = [{ update: { object: id, values } }];
+      writer.send('transaction', index, { key: null, name: null, preconditions: [], mutations });
+    };
     for (let index = 1; index <= inFlight; index += 1) write(index);
     let revision = 0;
     for (let index = 1; index <= writes; index += 1) {

@@ -6,9 +6,8 @@ import { codes, dates, decimals, doubles, integers, tagNames, texts } from './re
 
 /** Refusals that random writes may earn. Anything else is a fault. */
 export const refusals = new Set([
-  'NOT_FOUND', 'CYCLE', 'VALIDATION_FAILED', 'NOT_UNIQUE', 'UNDO_CONFLICT', 'OWNER_GONE', 'NOTHING_TO_UNDO', 'NOTHING_TO_REDO',
-  'DELETE_DENIED', 'CONFLICT', 'INVALID', 'ROOT_OBJECT',
-  'INDEX_OUT_OF_RANGE',
+  'NOT_FOUND', 'CYCLE', 'VALIDATION_FAILED', 'NOT_UNIQUE', 'UNDO_CONFLICT', 'OWNER_GONE', 'NOTHING_TO_UNDO',
+  'NOTHING_TO_REDO', 'DELETE_DENIED', 'CONFLICT', 'INVALID', 'ROOT_OBJECT', 'INDEX_OUT_OF_RANGE',
 ]);
 
 export class World {
@@ -37,7 +36,8 @@ export class World {
     const all = {
       title: () => random.pick(texts), done: () => random.chance(0.5), depth: () => random.pick([null, ...integers]),
       weight: () => random.pick([null, ...doubles]), price: () => random.pick([null, ...decimals]),
-      due: () => random.pick([null, ...dates.map((each) => new NestDate(each))]), code: () => random.pick([null, ...codes]),
+      due: () => random.pick([null, ...dates.map((each) => new NestDate(each))]),
+      code: () => random.pick([null, ...codes]),
       constructor: () => random.pick([null, new Uint8Array(), new Uint8Array([0, 255, 16])]),
     };
     const chosen = Object.keys(all).filter(() => random.chance(0.4));
@@ -66,18 +66,24 @@ export class World {
     const newTag = (result) => { freshTags.push(result); return result; };
     const any = () => (fresh.length > 0 && random.chance(0.4) ? random.pick(fresh) : this.thing());
     for (let step = random.pick([1, 1, 1, 2, 3, 8]); step > 0; step -= 1) {
-      const kind = random.weighted({ insert: 8, bulk: 1, tag: 2, find: 2, update: 6, move: 5, remove: 2, relate: 3, unrelate: 1, set: 1 });
+      const kind = random.weighted({
+        insert: 8, bulk: 1, tag: 2, find: 2, update: 6, move: 5, remove: 2, relate: 3, unrelate: 1, set: 1,
+      });
       const tag = () => (this.tags.length > 0 ? random.pick(this.tags) : newTag(tx.insert(Tag, { name: 'first' })));
       switch (kind) {
         case 'insert': {
           const owner = any();
-          fresh.push(random.chance(0.5) ? tx.insert(Thing, { title: 'new', ...this.values(), parent: owner })
-            : tx.insert(Thing, { title: 'new', ...this.values() }, { of: owner, as: 'parent', ...(random.chance(0.5) && { first: true }) }));
+          const values = { title: 'new', ...this.values() };
+          const place = { of: owner, as: 'parent', ...(random.chance(0.5) && { first: true }) };
+          const isPlaced = random.chance(0.5);
+          fresh.push(isPlaced ? tx.insert(Thing, values, place) : tx.insert(Thing, { ...values, parent: owner }));
           break;
         }
         case 'bulk': {
           const owner = any();
-          for (let count = random.between(2, 30); count > 0; count -= 1) fresh.push(tx.insert(Thing, { title: `${count % 7}`, parent: owner }));
+          for (let count = random.between(2, 30); count > 0; count -= 1) {
+            fresh.push(tx.insert(Thing, { title: `${count % 7}`, parent: owner }));
+          }
           break;
         }
         case 'tag': newTag(tx.insert(Tag, { name: random.pick(tagNames) })); break;
