@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { Chromium, program } from './chromium.js';
 
 const viewport = '<meta name=viewport content="width=device-width">';
@@ -21,23 +21,24 @@ const pages = {
 };
 
 test('the driver of Chromium', { skip: program === null && 'chromium is missing' }, async (context) => {
-  let browser, server, address;
-  before(async () => {
-    server = createServer((request, response) => {
-      const [status, body, policy] = pages[request.url] ?? [404, 'there is no such page', ''];
-      response.writeHead(status, { 'content-type': 'text/html', ...(policy && { 'content-security-policy': policy }) });
-      response.end(body);
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    address = `http://127.0.0.1:${server.address().port}`;
-    browser = await Chromium.start();
-  });
-  after(async () => {
-    await browser?.close();
-    assert.equal(existsSync(browser.profile), false, 'the profile is removed');
+  const server = createServer((request, response) => {
+    const [status, body, policy] = pages[request.url] ?? [404, 'there is no such page', ''];
+    response.writeHead(status, { 'content-type': 'text/html', ...(policy && { 'content-security-policy': policy }) });
+    response.end(body);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = `http://127.0.0.1:${server.address().port}`;
+  const browser = await Chromium.start();
+  try {
+    await drive(context, browser, address);
+  } finally {
+    await browser.close();
     server.close();
-  });
+  }
+  assert.equal(existsSync(browser.profile), false, 'the profile is removed');
+});
 
+async function drive(context, browser, address) {
   await context.test('evaluates functions and promises, with arguments and errors', async () => {
     const tab = await browser.open(address);
     assert.equal(await tab.evaluate((a, b) => document.title + a + b.c, 1, { c: 'ü' }), 'a page1ü');
@@ -101,4 +102,4 @@ test('the driver of Chromium', { skip: program === null && 'chromium is missing'
     await other.ended;
     assert.equal(existsSync(other.profile), false);
   });
-});
+}

@@ -1,19 +1,22 @@
 // What the web port refuses, and with which code: asked by raw sockets, because a browser would not send it.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { encodeFrame, preface } from '../../wire/frames.js';
 import { decode, typeOf } from '../../wire/messages.js';
 import { Server, missing, root } from './nestd.js';
 import { Messages, RawSocket, frame, handshake, login, opcodes, proof } from './rawsocket.js';
 
 test('the web port', { skip: missing }, async (context) => {
-  let server;
-  before(async () => {
-    server = await Server.start('--web', 'WEB', '--web-root', root, '--web-origin', 'https://app.example');
-  });
-  after(() => server?.close());
+  const server = await Server.start('--web', 'WEB', '--web-root', root, '--web-origin', 'https://app.example');
+  try {
+    await refuse(context, server);
+  } finally {
+    await server.close();
+  }
+});
 
+async function refuse(context, server) {
   /** Sends a head; returns the answer. */
   const ask = async (head) => {
     const raw = new RawSocket(server.webPort);
@@ -206,4 +209,4 @@ test('the web port', { skip: missing }, async (context) => {
     }));
     await isAlive();
   });
-});
+}
