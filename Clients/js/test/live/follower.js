@@ -94,6 +94,8 @@ export class Follower {
       const { type, diff, state, revision = state.revision } = change;
       this.log.push(`${type} ${diff ? `${diff.from}-${diff.to}` : revision}`);
       if (this.log.length > 20) this.log.shift();
+      // The client would forgive itself, and ask for the state again.
+      assert.notEqual(change.cause, 'mismatch', change.message);
       // Before the first rows there are no sections.
       if (state.names.length > 0) this.#check(change);
     }

@@ -58,6 +58,10 @@ export class Server {
       ['--port', String(this.port), '--store', join(this.directory, 'store.sqlite'), ...options],
       { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH, HOME: this.directory } });
     this.process = child;
+    // A test that fails in an unexpected way leaves no server behind.
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
+    child.once('close', () => process.off('exit', kill));
     this.starts += 1;
     this.ended = new Promise((resolve) => child.once('close', resolve));
     child.stderr.on('data', (bytes) => { this.log = (this.log + bytes).slice(-20_000); });

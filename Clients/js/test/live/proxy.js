@@ -12,11 +12,11 @@ function draw(random) {
   case 0: return { ...none, delay: random.between(1, 40) };
   case 1: return { ...none, piece: 1 };
   case 2: return { ...none, piece: random.between(2, 1500) };
-  case 3: return { ...none, end: 'cut', after: random.below(6000) };
-  case 4: return { ...none, end: 'reset', after: random.below(6000) };
-  case 5: return { ...none, end: 'stall', after: random.below(3000) };
+  case 3: return { ...none, end: 'cut', after: random.below(2000) };
+  case 4: return { ...none, end: 'reset', after: random.below(2000) };
+  case 5: return { ...none, end: 'stall', after: random.below(1000) };
   case 6:
-    return { delay: random.between(1, 15), piece: random.between(2, 400), end: 'cut', after: random.below(20000) };
+    return { delay: random.between(1, 15), piece: random.between(2, 400), end: 'cut', after: random.below(6000) };
   default: return none;
   }
 }

@@ -43,6 +43,8 @@ class Run {
     this.grouper = await connect({ ...common, url: proxied, user: 'Cy' });
     this.entities = { Thing: await this.subject.entity('Thing'), Tag: await this.subject.entity('Tag') };
     this.otherEntities = { Thing: await this.other.entity('Thing'), Tag: await this.other.entity('Tag') };
+    await this.other.transaction('begin', (tx) => this.world.begin(tx, this.otherEntities));
+    await this.world.learn(this.server);
     this.feed = { revisions: [], error: null };
     this.feed.done = this.#followChanges().catch((error) => { this.feed.error = error; });
   }
@@ -97,7 +99,7 @@ class Run {
     const { random, followers } = this;
     // Sometimes one that another list has already: both share a view.
     const request = followers.length > 0 && random.chance(0.15) ? this.requestOf(random.pick(followers))
-      : randomRequest(random, this.world.things, this.world.tags);
+      : randomRequest(random, this.world);
     const list = this.subject.results(this.build(request));
     const follower = new Follower(list, (section) => section?.path.leaf === 1 && section.function === 'value'
       && this.entities.Thing.model.entity('Thing').find(section.path.property)?.type === 'double');
@@ -110,7 +112,7 @@ class Run {
   }
 
   change(follower) {
-    const request = changedRequest(this.random, this.requestOf(follower), this.world.things, this.world.tags);
+    const request = changedRequest(this.random, this.requestOf(follower), this.world);
     // A list that stays paused for longer than a request may take does not change.
     const allowed = ['NOT_FOUND', 'INVALID', 'CANCELLED', ...(follower.isPaused ? ['TIMED_OUT'] : [])];
     return this.call('change', () => follower.list.change(this.build(request)), new Set(allowed));
@@ -122,7 +124,7 @@ class Run {
     const kind = random.weighted({
       write: 30, other: 12, command: 2, undo: 8, redo: 4, otherUndo: 2, group: 3, fetch: 3, wait: 12,
       follow: followers.length < 6 ? 8 : 0, change: follower ? 12 : 0, pause: follower ? 5 : 0,
-      close: followers.length > 3 ? 3 : 0, break: 6, wild: 3, kill: 1,
+      close: followers.length > 3 ? 3 : 0, break: 4, wild: 6, kill: 1,
     });
     switch (kind) {
       case 'write': return random.chance(0.5) ? this.write() : void this.write();
@@ -188,7 +190,7 @@ class Run {
   }
 
   fetch() {
-    const request = randomRequest(this.random, this.world.things, this.world.tags);
+    const request = randomRequest(this.random, this.world);
     return this.call('fetch', async () => {
       const state = await this.subject.fetch(this.build(request));
       assert.ok(Object.isFrozen(state.rows));

@@ -55,27 +55,30 @@ const some = (random, list, most) => {
 
 function randomWindow(random, ids) {
   const around = { anchor: random.pick(ids), before: random.below(5), after: random.below(5) };
-  if (random.chance(0.4)) return { around };
-  return { window: { offset: random.pick([0, 0, 1, 3, 8, 40]), limit: random.pick([0, 1, 3, 7, 20]) } };
+  if (random.chance(0.3)) return { around };
+  return { window: { offset: random.pick([0, 0, 0, 1, 1, 3, 8, 40]), limit: random.pick([0, 1, 3, 3, 7, 7, 20]) } };
 }
 
-/** A random request of things or tags. `ids`: things that may be there, `tags` likewise. */
-export function randomRequest(random, ids, tags) {
+/** A random request. The world's `things` may be there, `owners` have children, and `tags` may be there. */
+export function randomRequest(random, world) {
+  const { things, owners, tags } = world;
   let request = {
     entity: 'Thing', where: null, sort: [], section: null, names: [], window: null, around: null, of: null,
   };
-  const shape = random.weighted({ all: 5, children: 5, ofTag: 1, tags: 1 });
+  const shape = random.weighted({ all: 6, children: 4, ofTag: 1, tags: 1 });
   if (shape === 'tags') {
     const filters = [null, 'things.@count > 0', 'name BEGINSWITH[c] "r"', 'ANY things.done == YES'];
     const sort = random.pick([[], ['name:c'], ['-things.@count']]);
     return { ...request, entity: 'Tag', names: ['name', 'things.@count'], sort, where: random.pick(filters) };
   }
-  if (shape === 'children') Object.assign(request, { of: random.pick(ids), relationship: 'then' });
+  if (shape === 'children') {
+    Object.assign(request, { of: random.pick(random.chance(0.85) ? owners : things), relationship: 'then' });
+  }
   if (shape === 'ofTag' && tags.length > 0) {
     Object.assign(request, { of: random.pick(tags), ofEntity: 'Tag', relationship: 'things' });
   }
   if (random.chance(0.55)) {
-    const [one, other] = [random.pick(predicates)(random, ids), random.pick(predicates)(random, ids)];
+    const [one, other] = [random.pick(predicates)(random, things), random.pick(predicates)(random, things)];
     request.where = random.chance(0.3) ? `(${one}) ${random.pick(['AND', 'OR'])} NOT (${other})` : one;
   }
   if (random.chance(0.3)) {
@@ -85,17 +88,17 @@ export function randomRequest(random, ids, tags) {
     request.sort = random.chance(0.15) ? [] : some(random, sorts, 3);
   }
   if (random.chance(0.8)) request.names = some(random, names, 6);
-  if (random.chance(0.45)) request = { ...request, ...randomWindow(random, ids) };
+  if (random.chance(0.4)) request = { ...request, ...randomWindow(random, things) };
   return request;
 }
 
 /** Another request that a user could go to from this one: mostly the window moves. */
-export function changedRequest(random, request, ids, tags) {
+export function changedRequest(random, request, world) {
   if (request.entity === 'Thing' && random.chance(0.6)) {
     return random.chance(0.2) ? { ...request, window: null, around: null }
-      : { ...request, window: null, around: null, ...randomWindow(random, ids) };
+      : { ...request, window: null, around: null, ...randomWindow(random, world.things) };
   }
-  return randomRequest(random, ids, tags);
+  return randomRequest(random, world);
 }
 
 /** The request for the client; `entities` by name. */

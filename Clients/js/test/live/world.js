@@ -15,6 +15,8 @@ export class World {
     this.random = random;
     /** Objects that are there, or were a moment ago. */
     this.things = [1];
+    /** Those that have children. */
+    this.owners = [1];
     this.tags = [];
     this.writes = 0;
   }
@@ -23,7 +25,21 @@ export class World {
   async learn(server) {
     const ids = async (...options) => (await server.json(['fetch', ...options])).map(({ id }) => id);
     this.things = await ids('--entity', 'Thing', '--with-root', '--properties', 'title');
+    this.owners = await ids('--entity', 'Thing', '--with-root', '--properties', 'title', '--where', 'then.@count > 0');
+    if (this.owners.length === 0) this.owners = [1];
     this.tags = await ids('--entity', 'Tag', '--properties', 'name');
+  }
+
+  /** Begins with three levels of things and some tags, so that lists have rows. */
+  begin(tx, { Thing, Tag }) {
+    const tags = tagNames.map((name) => tx.insert(Tag, { name }));
+    for (let branch = 0; branch < 5; branch += 1) {
+      const owner = tx.insert(Thing, { title: `branch ${branch}`, ...this.values() });
+      for (let leaf = 0; leaf < 9; leaf += 1) {
+        const thing = tx.insert(Thing, { title: this.random.pick(texts), ...this.values(), parent: owner });
+        if (leaf % 3 === 0) tx.relate(Thing, thing, 'tags', this.random.pick(tags));
+      }
+    }
   }
 
   thing() {
@@ -67,7 +83,7 @@ export class World {
     const any = () => (fresh.length > 0 && random.chance(0.4) ? random.pick(fresh) : this.thing());
     for (let step = random.pick([1, 1, 1, 2, 3, 8]); step > 0; step -= 1) {
       const kind = random.weighted({
-        insert: 8, bulk: 1, tag: 2, find: 2, update: 6, move: 5, remove: 2, relate: 3, unrelate: 1, set: 1,
+        insert: 8, bulk: 1, tag: 2, find: 2, update: 8, move: 6, remove: 1, relate: 3, unrelate: 1, set: 1,
       });
       const tag = () => (this.tags.length > 0 ? random.pick(this.tags) : newTag(tx.insert(Tag, { name: 'first' })));
       switch (kind) {
