@@ -1,4 +1,3 @@
-import NIOCore
 import NestProtocol
 import NestEngine
 import NestModel
@@ -202,7 +201,8 @@ final class SimulatedClient {
         case .authors(let body, let to):
             guard to.contains(self.connection) else { return }
             #expect(self.followsAuthors, "\(what): authors without the feature")
-            self.authors.append(try Authors(body: ByteBuffer(bytes: body)).authors)
+            let message = try ByteReader.read(body) { (reader) throws(DecodingFailure) in try Authors(from: &reader) }
+            self.authors.append(message.authors)
         case .read, .tokensChanged, .replica, .forward:
             break
         case .end(let id, let error):

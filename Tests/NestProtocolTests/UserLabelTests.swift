@@ -1,4 +1,5 @@
 import NIOCore
+import NestFraming
 import NestModel
 import NestProtocol
 import Testing

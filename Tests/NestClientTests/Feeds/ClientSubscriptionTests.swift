@@ -52,7 +52,7 @@ extension SocketTests {
 
         /// A diff has the authors of the last AUTHORS whose revisions it spans.
         @Test func diffsHaveTheAuthorsThatPrecedeThem() async throws {
-            func author(_ revision: UInt64) -> RevisionAuthor {
+            @Sendable func author(_ revision: UInt64) -> RevisionAuthor {
                 RevisionAuthor(revision: Revision(revision), sessionNumber: 2, user: UserLabel("u\(revision)"))
             }
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
