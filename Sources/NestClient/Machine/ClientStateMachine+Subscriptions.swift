@@ -183,7 +183,10 @@ extension ClientStateMachine {
         guard let donor = self.subscriptions[other]?.subscribers.first else { return [] }
         self.subscriptions[id] = nil
         self.subscriptions[other]?.subscribers += subscribers
-        for subscriber in subscribers { self.subscriptionOfSubscriber[subscriber] = other }
+        for subscriber in subscribers {
+            self.subscriptionOfSubscriber[subscriber] = other
+            if let candidate = self.candidates[subscriber] { self.subscriptions[candidate]?.origin = other }
+        }
         return subscribers.map { .seed($0, from: donor) } + self.settle(other)
     }
 
