@@ -54,6 +54,7 @@ package struct ArrivingState: Equatable, Sendable {
     mutating func apply(_ element: SubscriptionElement) throws(DiffMismatch) {
         switch element {
         case .diff(let diff, let request):
+            guard !diff.isIncluded(in: self.state, request, position: self.positionRevision) else { return }
             try self.state.apply(diff.fitted(to: self.state, of: request))
             self.digest = diff.digest
             self.positionRevision = diff.to
@@ -84,5 +85,11 @@ extension ResultsDiff {
         var diff = self
         diff.from = diff.to
         return diff
+    }
+
+    /// Whether a state already contains this diff, because the position of its window has advanced it beyond the
+    /// connection's head to the diff's revision. `request`: as for `fitted`.
+    func isIncluded(in state: SectionedSnapshot, _ request: ObjectFetchRequest?, position: Revision) -> Bool {
+        request == nil && state.window != nil && self.to == state.revision && self.to == position
     }
 }

@@ -245,6 +245,9 @@ final class ResultsQueue: Sendable {
             else {
                 return .other
             }
+            guard !diff.isIncluded(in: contents.state, request, position: contents.positionRevision) else {
+                return .other
+            }
             return .diff(diff.fitted(to: contents.state, of: request), contents.state)
         }
     }
@@ -304,7 +307,9 @@ final class ResultsQueue: Sendable {
             contents.needsSnapshot = false
             return self.show(state, &contents)
         case .diff(let diff, let request):
-            guard !contents.needsSnapshot else { return .again }
+            guard !contents.needsSnapshot,
+                !diff.isIncluded(in: contents.state, request, position: contents.positionRevision)
+            else { return .again }
             do throws(DiffMismatch) {
                 try contents.state.apply(diff.fitted(to: contents.state, of: request))
             } catch {
@@ -316,7 +321,7 @@ final class ResultsQueue: Sendable {
             if let request { contents.become(request) }
             return self.verified(.diff(diff), &contents)
         case .request(let request):
-            contents.become(request)
+            if !contents.needsSnapshot { contents.become(request) }
             return .again
         case .progress(let revision):
             guard !contents.needsSnapshot, contents.state.revision < revision else { return .again }
@@ -338,8 +343,10 @@ final class ResultsQueue: Sendable {
         case .disconnected(let reason): return .change(.disconnected(reason: reason))
         case .paused: return .change(.paused)
         case .resumed(let revision):
-            if !contents.needsSnapshot, contents.state.revision < revision { contents.state.revision = revision }
-            return .change(.resumed(revision))
+            guard !contents.needsSnapshot else { return .change(.resumed(revision)) }
+            // The position of a window can have advanced the state beyond the connection's head.
+            contents.state.revision = max(contents.state.revision, revision)
+            return .change(.resumed(contents.state.revision))
         }
     }
 

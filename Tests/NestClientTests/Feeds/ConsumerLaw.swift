@@ -90,7 +90,11 @@ struct ConsumerLaw {
         case .diff(let diff): if !self.isFollowed { return "gets a diff to \(diff.to) without a state" }
         case .progress(let revision): if !self.isFollowed { return "gets progress to \(revision) without a state" }
         case .position(let position): if !self.isFollowed { return "gets \(position) without a state" }
-        case .resumed: if !self.hasState || self.isReset { return "resumes without a state" }
+        case .resumed(let revision):
+            guard self.hasState, !self.isReset else { return "resumes without a state" }
+            guard self.isWrong || revision == state.revision else {
+                return "resumes at \(revision), has \(state.revision)"
+            }
         case .reset: self.isReset = true
         case .disconnected, .paused, nil: break
         }

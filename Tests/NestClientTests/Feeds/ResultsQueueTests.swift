@@ -165,6 +165,16 @@ import Testing
         #expect(other.state == new && other.request == Self.reversed)
     }
 
+    @Test func theRequestOfAStateThatAResetHasEndedStays() {
+        let queue = Self.queue()
+        let state = Fixtures.state(3, [Fixtures.row(2, "a")])
+        _ = queue.append(.snapshot(state, .first, digest: state.digest, of: Fixtures.request), byteCount: 10)
+        _ = queue.append(Self.change, byteCount: 0)
+        _ = queue.append(.request(Self.reversed), byteCount: 0)
+        while queue.advance() != nil {}
+        #expect(queue.state == state && queue.request == Fixtures.request)
+    }
+
     /// A donor that has not taken the difference to its new request passes on the rows of that request, not the earlier
     /// ones.
     @Test func theRequestThatADonorHadBeforeIsNotPassedOn() async throws {
@@ -183,6 +193,31 @@ import Testing
         #expect(other.state == changed && other.request == Self.reversed)
         guard case .diff = try await other.next() else { return #expect(Bool(false), "no diff") }
         #expect(other.state == state)
+    }
+
+    /// A joining subscriber's state is at the revision of the window's position, which does not raise the connection's
+    /// head. The difference of a resume then starts before it and may end at it.
+    @Test func aDifferenceMayEndAtTheRevisionOfAPosition() async throws {
+        let (donor, other) = (Self.queue(verifiesDigest: true), Self.queue(verifiesDigest: true))
+        let position = WindowPosition(total: 2, sectionTotal: 1, start: WindowStart(row: 1, rowInSection: 1))
+        var state = Fixtures.state(3, [Fixtures.row(2, "a")])
+        state.window = WindowPosition(total: 1, sectionTotal: 1, start: WindowStart())
+        _ = donor.append(.snapshot(state, .first, digest: state.digest), byteCount: 10)
+        _ = donor.append(.position(position, Revision(4)), byteCount: 0)
+        while donor.advance() != nil {}
+        _ = other.seed(from: donor)
+        var diff = ResultsDiff(from: Revision(3), to: Revision(4), total: 1, digest: state.digest)
+        diff.window = position
+        for queue in [donor, other] {
+            _ = queue.append(.resumed(Revision(3)), byteCount: 0)
+            _ = queue.append(.diff(diff), byteCount: 10)
+        }
+        #expect(try await other.next() == .snapshot(.first))
+        #expect(other.state.revision == Revision(4) && other.state.window == position)
+        #expect(try await other.next() == .resumed(Revision(4)))
+        #expect(try await other.upcoming() == [] && other.advance() == nil)
+        while donor.advance() != nil {}
+        #expect(other.state == donor.state)
     }
 
     /// A donor whose state is wrong is about to get a snapshot.

@@ -8,6 +8,10 @@ import Testing
 /// are wrong and backups are restored. Each sees only states of its own requests (`ConsumerLaw`) and ends with exactly
 /// the rows of the last one, and the server holds exactly the needed views.
 @Suite struct SubscriptionChangePropertyTests {
+    /// Runs in which a diff ends at the revision of a window's position, a subscription is joined to another one while
+    /// one of its subscribers has a change under way, and a request is renamed after a reset.
+    private static let rareSeeds: [UInt64] = [941, 1_432, 1_502, 1_895, 2_026]
+
     /// What a run does often. Subscribers meet in the same view if there are few requests; their queues are long if
     /// they seldom take a change, and short if they do at once.
     private struct Mix {
@@ -28,7 +32,7 @@ import Testing
 
     @Test func everySubscriberReachesItsLastRequestedState() throws {
         var events = SubscriptionWorld.Events()
-        for seed in Seeds.range(0..<500) {
+        for seed in Array(Seeds.range(0..<500)) + (Seeds.isUsual ? Self.rareSeeds : []) {
             var random = SeededRandom(seed: seed)
             var world = SubscriptionWorld(keepsIDs: random.oneIn(2), isFaulty: random.oneIn(3), "seed \(seed)")
             let mix = Mix(&random)
