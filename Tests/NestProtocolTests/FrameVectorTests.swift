@@ -49,7 +49,9 @@ import NestFraming
             #expect((vector.id >= Limits.viewIDMin) == ofAView.contains(vector.type))
         }
         #expect(vector.id >= Limits.viewIDMin || vector.id <= Limits.requestIDMax)
-        let withoutRequest = ["hello", "welcome", "goAway", "ping", "pong", "progress", "own", "peerOpen", "peerClose"]
+        let withoutRequest = [
+            "hello", "welcome", "goAway", "ping", "pong", "progress", "own", "authors", "peerOpen", "peerClose",
+        ]
         let withOrWithout = ["error", "undoState"]
         if !withOrWithout.contains(vector.type) {
             #expect((vector.id == 0) == withoutRequest.contains(vector.type))

@@ -79,6 +79,7 @@ enum LimitCoverage {
         "previewObjectsMax": ["deepChainsAreUndoneWithEveryPolicy"],
         "sessionSeconds": ["unusedSessionsAreForgotten"],
         "idempotencyKeySeconds": ["anExpiredKeyThatIsUsedAgainIsKept"],
+        "tokenExpiryMax": ["anExpiryMustBeInTheFuture"],
         // Clients
         "clientQueueBytesMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],
         "clientQueueBytesHardMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],

@@ -124,7 +124,8 @@ import Glibc
         #expect(try self.following { try $0.tokens() }.map(\.description.grant) == grants)
         try self.expectEqual()
         // A token without both has the note that older nodes know; they refuse the other one.
-        let tags = applied.flatMap(\.record.notes).map { note in
+        let tags = applied.flatMap(\.record.notes).compactMap { note -> UInt8? in
+            guard case .tokenCreated = note else { return nil }
             var writer = ByteWriter()
             writer.write(note: note)
             return writer.bytes[0]

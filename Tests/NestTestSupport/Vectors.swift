@@ -13,8 +13,8 @@ public enum Vectors {
         public let flags: UInt8
         /// Whether the bytes decode to `fields` but are not the canonical encoding.
         public let decodesOnly: Bool
-        /// The number of bytes at the end of the body that may be absent, with another meaning.
-        public let optionalBytes: Int
+        /// How many bytes at the end of the body may be absent, with another meaning. Later parts may be absent alone.
+        public let optionalBytes: [Int]
         public let fields: JSONValue
         public let hex: String
         public let bytes: [UInt8]
@@ -41,7 +41,9 @@ public enum Vectors {
                 id: UInt32(try json["id"].int),
                 flags: UInt8(try json["flags"].int),
                 decodesOnly: json.optional("decodesOnly")?.isTrue ?? false,
-                optionalBytes: try json.optional("optionalBytes")?.int ?? 0,
+                optionalBytes: try json.optional("optionalBytes").map { value in
+                    if case .integer(let count) = value { [Int(count)] } else { try value.elements.map { try $0.int } }
+                } ?? [],
                 fields: try json["fields"],
                 hex: hex,
                 bytes: try Hex.bytes(hex)

@@ -227,7 +227,10 @@ extension ProcessTests {
             )
             #expect(expired.end == .exit(64) && expired.errors.contains("--expires"), "\(expired)")
             let offline = try await self.nestd("token", "list", "--store", server.storePath)
-            #expect(offline.output.hasPrefix("1\tme\tadmin\t\tme\tnever\n2\tphone\twrite\t\tAnn?[2J?\t20"), "\(offline)")
+            #expect(
+                offline.output.hasPrefix("1\tme\tadmin\t\tme\tnever\n2\tphone\twrite\t\tAnn?[2J?\t20"),
+                "\(offline)"
+            )
         }
 
         /// Without tokens a user is what the client says, and is marked as that.
@@ -251,7 +254,9 @@ extension ProcessTests {
             let whose = history.split(separator: "\n").map { $0.split(separator: "\t")[2] }
             #expect(whose == ["mine", "mine ~Eve", "mine ~Dan", "mine ~Cy", "mine ~Bob", "mine ~Ann"])
             let json = try await user.output("history", "--json")
-            #expect(json.contains(#""user":"Ann","userClaimed":true"#) && json.contains(#""user":null,"userClaimed":false"#))
+            #expect(
+                json.contains(#""user":"Ann","userClaimed":true"#) && json.contains(#""user":null,"userClaimed":false"#)
+            )
             let clients = try await user.output("clients", "--user", "Ann")
             #expect(clients.contains("~Ann"), "\(clients)")
             let long = try await user.run("ls", "--user", String(repeating: "x", count: 257))

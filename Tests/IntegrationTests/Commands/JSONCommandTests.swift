@@ -37,7 +37,8 @@ extension ProcessTests {
             "set": Case("2 title=y"), "mv": Case("3 --first"), "relate": Case("2 children 3"),
             "unrelate": Case("2 children 4"), "tx": Case("-", input: #"{"update":3,"values":{"title":"z"}}"#),
             "rm": Case("4 5"), "undo": Case(""), "redo": Case(""), "preview": Case("undo"), "history": Case(""),
-            "undo-state": Case(""), "group": Case("g -- true", isSilent: true), "subscribe": Case("--count 1 --authors"),
+            "undo-state": Case(""), "group": Case("g -- true", isSilent: true),
+            "subscribe": Case("--count 1 --authors"),
             "changes": Case("--since 0 --limit 1"), "import": Case("-", input: "- a\n- b\n"), "export": Case(""),
             "cp": Case("2 3"), "context set": Case("here --server 127.0.0.1:1"), "context use": Case("here"),
             "context list": Case(""), "context show": Case("here"), "context delete": Case("here"),
@@ -49,7 +50,8 @@ extension ProcessTests {
             "cluster move-leader": Case("a", isSilent: true, status: 1),
             "cluster drain": Case("a", isSilent: true, status: 1),
             "model show": Case(""), "model convert": Case("DIR/model.json"), "model check": Case("DIR/model.json"),
-            "completion": Case("bash"), "exit-codes": Case(""), "token create": Case("me --role admin --user Ann --expires 30d -o DIR/token"),
+            "completion": Case("bash"), "exit-codes": Case(""),
+            "token create": Case("me --role admin --user Ann --expires 30d -o DIR/token"),
             "token list": Case("--token-file DIR/token"), "token revoke": Case("2 --token-file DIR/token"),
         ]
 

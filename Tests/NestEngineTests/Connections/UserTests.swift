@@ -114,8 +114,13 @@ import Testing
         let other = try self.fixture.connect(session: 3)
         for client in [ann, bob, other] { try self.insert(client, "x") }
         let point = ResumePoint(historyID: self.fixture.store.historyID, revision: Revision(0))
-        let (_, input) = other.request(.subscribeChanges(since: point, place: 0, entities: []))
-        let parts = try self.fixture.perform([input]).compactMap { effect -> ChangeSetPart? in
+        // A simulated client does not follow changes.
+        let follower = self.fixture.newConnection()
+        let effects = try self.fixture.perform([
+            .connected(follower, session: Identifier128(high: 8, low: 8), scope: .everything),
+            .request(follower, requestID: 1, .subscribeChanges(since: point, place: 0, entities: [])),
+        ])
+        let parts = try effects.compactMap { effect -> ChangeSetPart? in
             guard case .push(let push, _) = effect, case .changeSet(let body) = push.content else { return nil }
             return try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in try reader.changeSetPart() }
         }

@@ -241,9 +241,14 @@ import Testing
     @Test func portsOfClientsWithoutATokenNameTheirUser() throws {
         var (peer, _) = try Peer.up()
         let ann = UserLabel("Ann", isClaimed: true)
-        try peer.send(Self.open(1, user: ann), Self.request(1, 100))
-        try peer.send(Self.open(2, token: 7, user: UserLabel("Bob")), Self.request(2, 101))
-        try peer.send(Self.open(3), Self.request(3, 102))
+        try peer.send(
+            Self.open(1, user: ann),
+            Self.request(1, 100),
+            Self.open(2, token: 7, user: UserLabel("Bob")),
+            Self.request(2, 101),
+            Self.open(3),
+            Self.request(3, 102)
+        )
         let ports = try [0, 2, 4].map { try PeerOpen(body: peer.sent[$0].body) }
         #expect(ports.map(\.user) == ["Ann", "", ""] && ports.map(\.token) == [0, 7, 0])
     }
