@@ -46,16 +46,17 @@ struct ListClients: NestCommand {
             }
             return
         }
+        // On a terminal, which may be narrow, a column without values is left out.
+        let showsUsers = !output.isTerminal || clients.contains { $0.user != nil }
         let table = TextTable(
-            header: [
-                "id", "address", "name", "user", "session", "connected", "subs", "requests", "in", "out", "queued",
-            ],
+            header: ["id", "address", "name"] + (showsUsers ? ["user"] : [])
+                + ["session", "connected", "subs", "requests", "in", "out", "queued"],
             rows: clients.map { client in
-                [
-                    "c\(client.number)", client.address, client.name, UserText.text(client.user),
-                    client.sessionNumber == 0 ? "" : "s\(client.sessionNumber)",
-                    ShownText.time(microseconds: client.connectedAt), ShownText.number(client.subscriptions),
-                ]
+                ["c\(client.number)", client.address, client.name] + (showsUsers ? [UserText.cell(client.user)] : [])
+                    + [
+                        client.sessionNumber == 0 ? "" : "s\(client.sessionNumber)",
+                        ShownText.time(microseconds: client.connectedAt), ShownText.number(client.subscriptions),
+                    ]
                     + [client.requests, client.bytesIn, client.bytesOut, client.bytesQueued].map {
                         ShownText.number($0)
                     }

@@ -6,8 +6,11 @@ import NestModel
 /// it.
 enum UserText {
     /// Returns the label, escaped; empty: no user.
-    static func text(_ user: UserLabel?) -> String {
-        user.map { ($0.isClaimed ? "~" : "") + visible($0.text) } ?? ""
+    static func text(_ user: UserLabel?) -> String { escapingControls(self.cell(user)) }
+
+    /// Returns the label for a table, which escapes it; empty: no user.
+    static func cell(_ user: UserLabel?) -> String {
+        user.map { ($0.isClaimed ? "~" : "") + self.visible($0.text) } ?? ""
     }
 
     /// Returns whose a transaction is: `mine`, or `s2` for session 2, and its user: `s2 Ann`.
@@ -15,14 +18,13 @@ enum UserText {
         (isMine ? "mine" : "s\(session)") + (user == nil ? "" : " \(Self.text(user))")
     }
 
-    /// Escapes what cannot be seen: control characters, and scalars without width, by which one label could look like
-    /// another.
+    /// Replaces scalars that cannot be seen, by which one label could look like another. Control characters stay:
+    /// they are escaped where the label is printed.
     static func visible(_ text: String) -> String {
         var shown = ""
-        for scalar in escapingControls(text).unicodeScalars {
+        for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {
-            case .format, .control, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
-                shown += "\\u{\(String(scalar.value, radix: 16))}"
+            case .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: shown += "\u{fffd}"
             default: shown.unicodeScalars.append(scalar)
             }
         }

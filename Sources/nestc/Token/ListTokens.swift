@@ -28,24 +28,24 @@ struct ListTokensCommand: NestCommand {
         guard !tokens.isEmpty else {
             return self.note("there are no tokens: every client that can connect is an administrator")
         }
+        // On a terminal, which may be narrow, columns without values are left out.
+        let showsUsers = !output.isTerminal || tokens.contains { !$0.grant.user.isEmpty }
+        let showsExpiries = !output.isTerminal || tokens.contains { $0.grant.expires != nil }
         let now = microsecondsNow()
         let rows = tokens.map { token in
-            [
-                "\(token.number)", token.grant.name, UserText.visible(token.grant.label?.text ?? ""),
-                "\(token.grant.role)",
-                token.grant.confinement.map { "\($0.root)" } ?? "",
-                ShownText.time(microseconds: token.created),
-                token.lastUsed == 0 ? "never" : ShownText.time(microseconds: token.lastUsed),
-                Self.expiry(token, now: now),
-                "\(token.connections)",
-            ]
+            ["\(token.number)", token.grant.name] + (showsUsers ? [UserText.cell(token.grant.label)] : [])
+                + [
+                    "\(token.grant.role)", token.grant.confinement.map { "\($0.root)" } ?? "",
+                    ShownText.time(microseconds: token.created),
+                    token.lastUsed == 0 ? "never" : ShownText.time(microseconds: token.lastUsed),
+                ]
+                + (showsExpiries ? [Self.expiry(token, now: now)] : []) + ["\(token.connections)"]
         }
-        try TextTable(header: Self.header, rows: rows).print(&output)
+        let header =
+            ["token", "name"] + (showsUsers ? ["user"] : []) + ["role", "root", "created", "last used"]
+            + (showsExpiries ? ["expires"] : []) + ["connections"]
+        try TextTable(header: header, rows: rows).print(&output)
     }
-
-    private static let header = [
-        "token", "name", "user", "role", "root", "created", "last used", "expires", "connections",
-    ]
 
     /// Returns when a token expires; `expired` if it has, by this machine's clock.
     private static func expiry(_ token: TokenDescription, now: Int64) -> String {
