@@ -29,7 +29,7 @@ struct PredicateParser {
     let tokens: [(token: PredicateToken, column: Int)]
     private(set) var index = 0
     private var depth = 0
-    private var comparisonCount = 0
+    private var partCount = 0
     let entity: EntityDescription
     let model: ManagedObjectModel
     let dates: DateReading
@@ -122,6 +122,13 @@ struct PredicateParser {
             try self.expect(sign: ")", closing: start)
             return tree
         }
+        self.partCount += 1
+        guard self.partCount <= Limits.predicateNodesMax else {
+            // Before the rest of a long text is read.
+            throw self.error(
+                "the predicate has over \(Limits.predicateNodesMax) parts: leave some out, or use IN for many values"
+            )
+        }
         if self.isWord("TRUEPREDICATE") {
             self.advance()
             return .constant(true)
@@ -137,13 +144,6 @@ struct PredicateParser {
 
     private mutating func comparison() throws(PredicateSyntaxError) -> PredicateTree {
         let start = self.column
-        self.comparisonCount += 1
-        guard self.comparisonCount <= Limits.predicateNodesMax else {
-            // Before the rest of a long text is read.
-            throw self.error(
-                "the predicate has over \(Limits.predicateNodesMax) parts: leave some out, or use IN for many values"
-            )
-        }
         var quantifier = Comparison.Quantifier.one
         if self.isWord("ANY", "SOME") { quantifier = .any }
         if self.isWord("ALL") { quantifier = .all }

@@ -41,12 +41,15 @@ enum PredicateToken: Equatable {
 struct PredicateLexer {
     private let scalars: [Unicode.Scalar]
     private var index = 0
-    /// Signs, longest first.
-    private static let signs = [
-        "==", "!=", "<>", "<=", ">=", "=<", "=>", "&&", "||", "=", "<", ">", "!", "(", ")", "{", "}", ",", ".", "[",
-        "]",
-        "@", "-", "+",
-    ].map { Array($0.unicodeScalars) }
+    /// The signs that begin with a scalar, longest first.
+    private static let signs: [Unicode.Scalar: [String]] = [
+        "=": ["==", "=<", "=>", "="], "!": ["!=", "!"], "<": ["<>", "<=", "<"], ">": [">=", ">"], "&": ["&&"],
+        "|": ["||"], "(": ["("], ")": [")"], "{": ["{"], "}": ["}"], ",": [","], ".": ["."], "[": ["["], "]": ["]"],
+        "@": ["@"], "-": ["-"], "+": ["+"],
+    ]
+
+    /// As many as the largest predicate may have: one IN of negative numbers, and the other comparisons.
+    private static let tokensMax = 3 * Limits.predicateValuesMax + 32 * Limits.predicateNodesMax
 
     init(_ text: String) {
         self.scalars = Array(text.unicodeScalars)
@@ -62,6 +65,12 @@ struct PredicateLexer {
                 tokens.append((.end, column))
                 return tokens
             }
+            guard tokens.count < Self.tokensMax else {
+                throw PredicateSyntaxError(
+                    column: column,
+                    message: "the predicate has over \(Self.tokensMax) words and signs: leave some out"
+                )
+            }
             tokens.append((try self.token(after: tokens.last?.0), column))
         }
     }
@@ -76,9 +85,9 @@ struct PredicateLexer {
             self.index += 1
             return .name(self.word())
         }
-        for sign in Self.signs where self.scalars[self.index...].starts(with: sign) {
-            self.index += sign.count
-            return .sign(String(String.UnicodeScalarView(sign)))
+        for sign in Self.signs[scalar] ?? [] where self.scalars[self.index...].starts(with: sign.unicodeScalars) {
+            self.index += sign.unicodeScalars.count
+            return .sign(sign)
         }
         let hint = PredicateWords.instead(of: scalar, after: previous)
         throw PredicateSyntaxError(column: self.index + 1, message: "'\(scalar)' is not allowed here: \(hint)")

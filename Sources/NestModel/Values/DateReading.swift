@@ -55,9 +55,14 @@ public struct DateReading: Sendable {
         return try DateText.microseconds(text, self)
     }
 
-    /// Returns the moment: `now` itself, or the beginning of the day in the zone.
+    /// What `now` may be: the years that a date's text may have, 0001 to 9999.
+    package static let nowRange: ClosedRange<Int64> = -62_135_596_800_000_000...253_402_300_799_999_999
+
+    /// Returns the moment: `now` itself, or the beginning of the day in the zone. Outside `nowRange` the day is that of
+    /// the range's nearer end.
     func microseconds(_ word: Word) -> Int64 {
-        let seconds = DateText.dividingDown(self.now, 1_000_000).quotient
+        let now = min(max(self.now, Self.nowRange.lowerBound), Self.nowRange.upperBound)
+        let seconds = DateText.dividingDown(now, 1_000_000).quotient
         let (today, _) = DateText.dividingDown(seconds + self.secondsFromUTC(seconds), 86_400)
         return switch word {
         case .now: self.now

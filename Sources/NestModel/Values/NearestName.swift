@@ -13,19 +13,23 @@ package enum NearestName {
     package static func find(_ name: String, among names: [String]) -> String? {
         let typed = Self.letters(name)
         guard !typed.isEmpty, typed.count <= Self.lettersMax else { return nil }
-        let near = names.map { (name: $0, distance: Self.distance(typed, Self.letters($0))) }
+        let distanceMax = max(1, typed.count / 3)
+        let near = names.map { (name: $0, letters: Self.letters($0)) }
+            .filter { abs($0.letters.count - typed.count) <= distanceMax }
+            .map { (name: $0.name, distance: Self.distance(typed, $0.letters)) }
             .min { $0.distance < $1.distance }
-        if let near, near.distance <= max(1, typed.count / 3), near.distance < typed.count { return near.name }
+        if let near, near.distance <= distanceMax, near.distance < typed.count { return near.name }
         guard typed.count >= 2 else { return nil }
         return names.filter { Self.letters($0).starts(with: typed) }.min { $0.count < $1.count }
     }
 
-    private static func letters(_ name: String) -> [Character] {
-        Array(name.drop { $0 == "-" }.lowercased())
+    /// Scalars, not characters: they are compared much faster, and a name on the wire may be from anybody.
+    private static func letters(_ name: String) -> [Unicode.Scalar] {
+        Array(name.drop { $0 == "-" }.lowercased().unicodeScalars)
     }
 
     /// Returns the number of letters to insert, delete or replace, and of neighbours to exchange.
-    private static func distance(_ a: [Character], _ b: [Character]) -> Int {
+    private static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...b.count)
         for i in a.indices {

@@ -37,6 +37,9 @@ package struct ParsePredicate: Query, Equatable {
         guard let entity = model.entity(self.entity) else {
             throw NestError(.unknownEntity, "the model has no entity \(self.entity.rawValue)")
         }
+        guard DateReading.nowRange.contains(self.now) else {
+            throw NestError(.invalid, "now must be a moment of the years 0001 to 9999, in microseconds since 1970")
+        }
         guard let dates = DateReading(zone: self.zone, now: self.now == 0 ? time : self.now) else {
             throw NestError(.invalid, "there is no time zone '\(self.zone)': write a name like Europe/Berlin")
         }

@@ -118,6 +118,18 @@ import Testing
         #expect(throws: PredicateSyntaxError.self) { try self.predicate(most) }
         let enough = (1..<Limits.predicateNodesMax).map { "age == \($0)" }.joined(separator: " OR ")
         #expect(throws: Never.self) { try self.predicate(enough) }
+        let constants = (0..<4_000).map { _ in "TRUEPREDICATE" }.joined(separator: "||")
+        let constant = #expect(throws: PredicateSyntaxError.self) { try self.predicate(constants) }
+        #expect(constant?.column == Limits.predicateNodesMax * 15 + 1, "\(constant!)")
+    }
+
+    /// The words of a long text are not all read before the parser can refuse it.
+    @Test func textsOfTooManyWordsAndSignsAreRefused() {
+        let signs = String(repeating: "+", count: Limits.predicateTextBytesMax)
+        let error = #expect(throws: PredicateSyntaxError.self) { try self.predicate(signs) }
+        #expect(error?.message.contains("words and signs") ?? false, "\(error!)")
+        let values = (1...Limits.predicateValuesMax).map { "-\($0)" }.joined(separator: ",")
+        #expect(throws: Never.self) { try self.predicate("age IN {\(values)}") }
     }
 
     /// What other languages write and this one too.

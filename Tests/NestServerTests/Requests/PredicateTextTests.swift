@@ -67,6 +67,32 @@ extension SocketTests {
             }
         }
 
+        /// Found by a review: the beginning of the day after the last moment that an integer can hold is no moment.
+        @Test func aNowOutsideTheYearsOfTextIsRefused() async throws {
+            let zones = ["", "Etc/GMT+12", "Pacific/Kiritimati"]
+            let (first, last) = (DateReading.nowRange.lowerBound, DateReading.nowRange.upperBound)
+            try await withServer { port, _ in
+                try await NestClient.withClient(ClientConfiguration(port: port)) { client in
+                    for word in ["now", "today", "yesterday", "tomorrow"] {
+                        for zone in zones {
+                            for now in [.min, .min + 1, first - 1, last + 1, .max - 1, .max] {
+                                let error = await refusal {
+                                    _ = try await client.predicate("extra == \(word)", of: 1, zone: zone, now: now)
+                                }
+                                #expect(error?.code == .invalid, "\(word) \(zone) \(now)")
+                            }
+                            for now in [first, last] {
+                                let error = await refusal {
+                                    _ = try await client.predicate("title == \(word)", of: 1, zone: zone, now: now)
+                                }
+                                #expect(error?.code == .invalidPredicate, "\(word) \(zone) \(now)")
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
         @Test func aRequestWithAnUnknownZoneOrEntityIsRefused() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(ClientConfiguration(port: port)) { client in
@@ -127,11 +153,11 @@ extension SocketTests {
         /// Long texts count as several control frames, so that a flood of them ends the connection.
         @Test func aFloodOfLongTextsIsEnded() async throws {
             try await withServer {
-                $0.controlFrames = TokenBucket.Rate(perSecond: 1, burst: 1_000)
+                $0.controlFrames = TokenBucket.Rate(perSecond: 1, burst: 7_000)
             } _: { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 let text = String(repeating: " ", count: Limits.predicateTextBytesMax)
-                // Three times 257 control frames.
+                // Three times 2,049 control frames.
                 for _ in 0..<3 {
                     let id = try connection.request(ParsePredicate(text, of: EntityNumber(1)))
                     #expect(try connection.expect(PredicateMessage.self, id: id).predicate == .everything)
@@ -139,6 +165,19 @@ extension SocketTests {
                 _ = try? connection.request(ParsePredicate(text, of: EntityNumber(1)))
                 let goAway = try GoAway(body: try #require(try connection.frames(until: .goAway).last).body)
                 #expect(goAway.code == .limitExceeded)
+            }
+        }
+
+        /// The message of a wrong name compares it with all names of the entity, so it counts more than its bytes.
+        @Test func aFloodOfWrongNamesIsEnded() async throws {
+            try await withServer {
+                $0.controlFrames = TokenBucket.Rate(perSecond: 1, burst: 1_000)
+            } _: { port, _ in
+                let (connection, _) = try ServerRawConnection.ready(port: port)
+                for _ in 0..<100 { _ = try? connection.request(ParsePredicate("nmae == 1", of: EntityNumber(1))) }
+                let frames = try connection.frames(until: .goAway)
+                #expect(try GoAway(body: try #require(frames.last).body).code == .limitExceeded)
+                #expect((10..<16).contains(frames.count - 1))
             }
         }
     }
