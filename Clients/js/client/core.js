@@ -5,12 +5,9 @@
 
 import { toHex } from '../wire/bytes.js';
 import { NestError } from '../wire/errors.js';
-import { Limits } from '../wire/limits.js';
 import { encode, typeOf } from '../wire/messages.js';
-import { abandon, sendPart, submit } from '../machine/calls.js';
-import { ping } from '../machine/connection.js';
+import { abandon, submit } from '../machine/calls.js';
 import { REQUEST_TIMEOUT_MS } from '../machine/limits.js';
-import { FEATURE_CHUNKS, T } from '../machine/types.js';
 import { Driver, report } from './driver.js';
 
 /** @typedef {import('./driver.js').Platform} Platform */
@@ -24,14 +21,12 @@ import { Driver, report } from './driver.js';
  * @property {any} [model] the hash of the model whose numbers the request or its answer has
  * @property {AbortSignal} [signal] abandons the request
  * @property {number} [timeout] milliseconds from the call to the answer
- * @property {{ part?: (type: number, body: Uint8Array) => void, credit?: (bytes: number) => void }} [stream]
+ * @property {{ part?: (type: number, body: Uint8Array) => void, credit?: (bytes: number) => void, call?: any }} [stream]
+ *   gets what arrives; its `call` is what client/streams.js sends parts for
  * @property {any} [atLeast] for FETCH and FETCH_SUBTREE: the revision that the answer has reached, or 'newest'
  * @property {number[]} [projection] for FETCH
  * @property {boolean} [isRaw] whether the answer is `{type, body}`
  */
-
-/** The pause before a transfer looks again whether its bytes were sent, in milliseconds. */
-const DRAIN_MS = 5;
 
 /** @typedef {{ phase: string, address: string | null, error: any, pause: number }} ClientState */
 
@@ -117,13 +112,6 @@ export class Core {
     return this.settings.session;
   }
 
-  /** The milliseconds that a message takes to the server and back. */
-  async ping() {
-    const start = performance.now();
-    await this.call((m, call) => ping(m, call));
-    return performance.now() - start;
-  }
-
   // MARK: For the other parts of the library
 
   /** A new idempotency key. */
@@ -131,14 +119,9 @@ export class Core {
     return toHex(this.#random(16));
   }
 
-  /** Bytes of a stream that the server may send before it is granted more. */
-  get initialCredit() {
-    return this.server?.creditBytesInitial ?? 0;
-  }
-
-  /** Whether both sides may compress the chunks of sub-trees. */
-  get packsChunks() {
-    return ((this.server?.features ?? 0) & FEATURE_CHUNKS) !== 0 && this.unzstd !== null;
+  /** Bytes that the transport has not sent yet. */
+  get waiting() {
+    return this.#driver.transport?.waiting ?? 0;
   }
 
   /**
@@ -146,30 +129,16 @@ export class Core {
    * @param {string} name of the message
    * @param {any} fields of the message, or its body as Uint8Array
    * @param {RequestOptions} [options]
-   * @returns {any} a promise of the fields of the reply. With `stream` it also has `chunk(body)`, `end(body)` and
-   *   `grant(bytes)`, which return false when the request is over, and `drained()`.
+   * @returns {Promise<any>} the fields of the reply
    */
   request(name, fields, options = {}) {
     const { kind = 'read', answer, model, signal, timeout, stream, atLeast, projection, isRaw } = options;
-    const type = T[name] ?? typeOf(name);
-    /** @type {any} */
-    let call;
-    const promise = this.call((m, own) => {
-      call = own;
+    return this.call((m, call) => {
+      const type = typeOf(name);
       const body = fields instanceof Uint8Array ? fields : encode(name, fields);
-      const owner = { call: own };
       const of = answer && typeOf(answer);
-      submit(m, { owner, kind, type, body, answer: of, model, atLeast, projection, isRaw });
+      submit(m, { owner: { call }, kind, type, body, answer: of, model, atLeast, projection, isRaw });
     }, { signal, timeout, stream });
-    if (!stream) return promise;
-    /** @param {number} of @param {Uint8Array} body */
-    const part = (of, body) => this.run((m) => sendPart(m, call, of, body));
-    return Object.assign(promise, {
-      chunk: (/** @type {Uint8Array} */ body) => part(T.subtreeChunk, body),
-      end: (/** @type {Uint8Array} */ body) => part(T.subtreeEnd, body),
-      grant: (/** @type {number} */ bytes) => part(T.credit, encode('credit', { bytes })),
-      drained: () => this.#drained(),
-    });
   }
 
   /**
@@ -202,6 +171,7 @@ export class Core {
           reject(error);
         },
       };
+      if (stream) stream.call = call;
       signal?.addEventListener('abort', abort);
       try {
         this.run((m) => start(m, call));
@@ -237,13 +207,6 @@ export class Core {
   setHidden(isHidden) {
     this.#isHidden = isHidden;
     for (const one of this.#open) one.setHidden?.(isHidden);
-  }
-
-  /** Waits while more than a chunk waits to be sent. */
-  async #drained() {
-    while ((this.#driver.transport?.waiting ?? 0) > Limits.frameBytesMax) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
   }
 
   /** @param {any} event of the machine @returns {void} */

@@ -5,8 +5,8 @@
 
 import '../wire/messages-more.js';
 import { NestDate } from '../wire/values.js';
-import { endGroup } from '../machine/calls.js';
-import { nameOf } from './views.js';
+import { endGroup } from '../machine/groups.js';
+import { Ping } from '../machine/pings.js';
 
 /** @typedef {import('./nest.js').Nest} Nest */
 /** @typedef {import('../wire/model.js').Model} Model */
@@ -63,8 +63,33 @@ export async function group(nest, name, body) {
     nest.run((m) => endGroup(m, null));
     throw error;
   }
-  await nest.endGroup();
+  await leaveGroup(nest);
   return result;
+}
+
+/** @param {Nest} nest @returns {Promise<void>} */
+export const leaveGroup = (nest) => nest.call((m, call) => endGroup(m, call));
+
+/** The milliseconds that a message takes to the server and back. @param {Nest} nest */
+export async function ping(nest) {
+  const start = performance.now();
+  await nest.call((m, call) => new Ping(call).open(m));
+  return performance.now() - start;
+}
+
+/** Everything that an object holds. @param {Nest} nest @param {any} id @param {any} [options] */
+export async function object(nest, id, options) {
+  const model = await nest.model();
+  const fields = { id: typeof id === 'object' ? id.id : id };
+  const found = await nest.request('getObject', fields, { ...options, answer: 'object', model: model.hash });
+  const name = (/** @type {any} */ { property }) => nameOf(model, found.entity, property);
+  return Object.freeze({
+    entity: entityName(model, found.entity),
+    id: found.id,
+    revision: found.revision,
+    values: record(found.values.map((/** @type {any} */ one) => [name(one), one.value])),
+    counts: record(found.counts.map((/** @type {any} */ one) => [name(one), one.count])),
+  });
 }
 
 /** How the server evaluates a request. @param {Nest} nest @param {import('./requests.js').FetchRequest} request */
@@ -79,18 +104,29 @@ export async function statistics(nest) {
   return new Map(values.map((/** @type {any} */ { name, value }) => [name, value]));
 }
 
+// MARK: Answers as a program sees them: names instead of numbers, frozen
+
+/** @param {any[]} pairs @returns {Readonly<Record<string, any>>} without a prototype: every name is only a name */
+const record = (pairs) => Object.freeze(Object.assign(Object.create(null), Object.fromEntries(pairs)));
+
+/** @param {Model} model @param {number} number */
+const entityName = (model, number) => model.find(number)?.name ?? String(number);
+
+/** @param {Model} model @param {number} entity @param {number | null} property */
+const nameOf = (model, entity, property) =>
+  (property === null ? null : model.find(entity)?.find(property)?.name ?? String(property));
+
 /** @param {any} found of UNDO_PREVIEW @param {Model} model */
 function shownPreview(found, model) {
-  const entityName = (/** @type {number} */ number) => model.find(number)?.name ?? String(number);
   return Object.freeze({
     ...found,
     conflicts: Object.freeze(found.conflicts.listed.map((/** @type {any} */ one) => Object.freeze({
-      ...one, entity: entityName(one.entity), property: nameOf(model, one.entity, one.property),
+      ...one, entity: entityName(model, one.entity), property: nameOf(model, one.entity, one.property),
     }))),
     conflictCount: found.conflicts.count,
     changes: Object.freeze(found.changes.map((/** @type {any} */ one) => Object.freeze({
       ...one,
-      entity: entityName(one.entity),
+      entity: entityName(model, one.entity),
       properties: Object.freeze(one.properties.map((/** @type {any} */ number) => nameOf(model, one.entity, number))),
       values: Object.freeze(one.values.map((/** @type {any} */ value) => Object.freeze({
         ...value, property: nameOf(model, one.entity, value.property),

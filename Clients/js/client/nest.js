@@ -6,7 +6,6 @@
 
 import { NestError } from '../wire/errors.js';
 import { decodeModel } from '../wire/model.js';
-import { endGroup } from '../machine/calls.js';
 import { specOf } from '../machine/lists.js';
 import { Core } from './core.js';
 import { Entity, FetchRequest } from './requests.js';
@@ -14,14 +13,13 @@ import { Results } from './results.js';
 import { shown } from './shown.js';
 import { joined, Predicates } from './text.js';
 import { Receipt, Transaction } from './transaction.js';
-import { object } from './views.js';
+import { undoState, undoStates } from './undo.js';
 
 /** @typedef {import('./core.js').RequestOptions} RequestOptions */
 
 /** The models that a client has read, by their hash; a server has one. */
 const MODELS_MAX = 8;
 
-const feeds = () => import('./feeds.js');
 const more = () => import('./more.js');
 
 /** Use `connect`, which returns a connected client. */
@@ -112,10 +110,7 @@ export class Nest extends Core {
 
   /** Everything that an object holds. NOT_FOUND if there is none. @param {any} id @param {RequestOptions} [options] */
   async object(id, options) {
-    const model = await this.model();
-    const fields = { id: typeof id === 'object' ? id.id : id };
-    const found = await this.request('getObject', fields, { ...options, answer: 'object', model: model.hash });
-    return object(found, model);
+    return (await more()).object(this, id, options);
   }
 
   // MARK: Writing
@@ -151,11 +146,21 @@ export class Nest extends Core {
     return this.takeBack('redo', options);
   }
 
+  /** What the session can undo and redo now. @returns {Promise<any>} */
+  undoState() {
+    return undoState(this);
+  }
+
+  /** The same, now and after each change: `for await`, or `subscribe`. @returns {Promise<any>} */
+  async undoStates() {
+    return undoStates(this);
+  }
+
   // MARK: Less often: these parts are loaded when they are used
 
   /** What every transaction changes: see `Changes` in client/feeds.js. @param {any} [options] */
   changes(options = {}) {
-    const feed = feeds().then(({ Changes }) => new Changes(this, options));
+    const feed = import('./feeds.js').then(({ Changes }) => new Changes(this, options));
     // The loop reports the error.
     feed.catch(() => {});
     return {
@@ -199,8 +204,8 @@ export class Nest extends Core {
   }
 
   /** Ends the group, or leaves it. NOT_FOUND if it has ended: writes since then have entries of their own. */
-  endGroup() {
-    return this.call((m, call) => endGroup(m, call));
+  async endGroup() {
+    return (await more()).leaveGroup(this);
   }
 
   /** What an undo would do now: client/more.js. @param {any[]} args */
@@ -208,19 +213,15 @@ export class Nest extends Core {
     return (await more()).preview(this, ...args);
   }
 
-  /** What the session can undo and redo now. @returns {Promise<any>} */
-  async undoState() {
-    return (await feeds()).undoState(this);
-  }
-
-  /** The same, now and after each change: `for await`, or `subscribe`. @returns {Promise<any>} */
-  async undoStates() {
-    return (await feeds()).undoStates(this);
-  }
 
   /** Committed transactions, newest first: client/more.js. @param {any[]} args */
   async history(...args) {
     return (await more()).history(this, ...args);
+  }
+
+  /** The milliseconds that a message takes to the server and back. @returns {Promise<number>} */
+  async ping() {
+    return (await more()).ping(this);
   }
 
   /** How the server evaluates a request, and what it costs to follow it. @param {FetchRequest} request */

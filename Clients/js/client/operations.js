@@ -1,7 +1,7 @@
 // Requests of an operator: tokens, connections, checks, backups, the cluster. `await nest.operations()` loads this
 // module: a program that needs none of it does not.
 
-import { Limits } from '../wire/limits.js';
+import { Limits } from '../wire/limits-more.js';
 import { NestError } from '../wire/errors.js';
 import { fromHex, toHex } from '../wire/bytes.js';
 import { decode } from '../wire/messages.js';

@@ -1,12 +1,19 @@
 // The two directions of a transfer: what arrives waits until the program asks for it, and what leaves waits for credit.
 
-import { Limits } from '../wire/limits.js';
+import { Limits } from '../wire/limits-more.js';
 import { NestError } from '../wire/errors.js';
 import { decode, encode, messageNames } from '../wire/messages.js';
 import '../wire/messages-more.js';
+import { sendPart } from '../machine/streams.js';
+import { T } from '../machine/types.js';
 
 /** Consumed bytes are granted again in steps of this part of the initial credit: fewer frames than chunks. */
 const grantParts = 4;
+/** The pause before an upload looks again whether its bytes were sent, in milliseconds. */
+const drainMS = 5;
+
+/** Bytes of a stream that the server may send before it is granted more. */
+const initialCredit = ({ server }) => server?.creditBytesInitial ?? 0;
 
 /**
  * A download: SUBTREE_*, BACKUP_* or CHECK_*. The server sends no more bytes of chunks than it was granted, so what
@@ -28,7 +35,7 @@ export class Download {
   #consumed = 0;
   #nest;
   #abort = new AbortController();
-  #call;
+  #stream;
 
   /**
    * @param nest The client.
@@ -39,9 +46,10 @@ export class Download {
   constructor(nest, name, fields, { signal, model, atLeast } = {}) {
     this.#nest = nest;
     const forget = follow(signal, () => this.cancel());
-    const stream = { part: (type, body) => this.#received(messageNames.get(type), body), credit: () => {} };
-    this.#call = nest.request(name, fields, { kind: 'download', atLeast, model, stream, signal: this.#abort.signal });
-    this.#call.then(() => this.#wake(), (error) => this.#fail(error))
+    /** @type {any} */
+    const stream = { part: (type, body) => this.#received(messageNames.get(type), body) };
+    this.#stream = stream;
+    nest.request(name, fields, { kind: 'download', atLeast, model, stream, signal: this.#abort.signal }).then(() => this.#wake(), (error) => this.#fail(error))
       .finally(forget);
   }
 
@@ -56,7 +64,7 @@ export class Download {
     if (this.#failure) return;
     if (name === 'subtreeChunk' || name === 'backupChunk') {
       // Of the connection that the request was sent on.
-      this.#credit = (this.#credit ?? this.#nest.initialCredit) - body.length;
+      this.#credit = (this.#credit ?? initialCredit(this.#nest)) - body.length;
       if (this.#credit < 0) {
         this.#fail(new NestError('FLOW_CONTROL', 'the server sent more than it was granted'));
         this.#abort.abort();
@@ -115,9 +123,10 @@ export class Download {
   /** Lets the server send as many bytes more as the program has consumed. */
   consumed(count) {
     this.#consumed += count;
-    if (this.#consumed < this.#nest.initialCredit / grantParts) return;
+    if (this.#consumed < initialCredit(this.#nest) / grantParts) return;
     this.#credit = (this.#credit ?? 0) + this.#consumed;
-    this.#call.grant(this.#consumed);
+    const bytes = this.#consumed;
+    this.#nest.run((m) => sendPart(m, this.#stream.call, T.credit, encode('credit', { bytes })));
     this.#consumed = 0;
   }
 }
@@ -146,6 +155,7 @@ export class Upload {
   #failure = null;
   #abort = new AbortController();
   #nest;
+  #stream;
   #call;
 
   /**
@@ -157,13 +167,14 @@ export class Upload {
   constructor(nest, name, fields, { signal, model } = {}) {
     const forget = follow(signal, () => this.cancel());
     this.#nest = nest;
+    /** @type {any} */
     const stream = {
-      part: () => {},
       credit: (bytes) => {
         this.#credit += bytes;
         this.#wake();
       },
     };
+    this.#stream = stream;
     this.#call = nest.request(name, fields, {
       kind: 'upload', answer: 'receipt', model, stream, signal: this.#abort.signal,
     });
@@ -185,7 +196,7 @@ export class Upload {
 
   /** The longest chunk: more could never be sent. */
   get chunkBytesMax() {
-    return Math.min(this.#nest.server?.frameBytesMax ?? Limits.frameBytesMax, this.#nest.initialCredit);
+    return Math.min(this.#nest.server?.frameBytesMax ?? Limits.frameBytesMax, initialCredit(this.#nest));
   }
 
   /** Ends it early: nothing is stored. Has no effect after the end. */
@@ -198,16 +209,22 @@ export class Upload {
     while (!this.#failure && this.#credit < body.length) {
       await this.#event();
     }
-    await this.#call.drained();
+    // What waits in the transport is at most a chunk.
+    while (this.#nest.waiting > Limits.frameBytesMax) await new Promise((resolve) => setTimeout(resolve, drainMS));
     if (this.#failure) throw this.#failure;
     this.#credit -= body.length;
     // False once the request is over: then its promise has the reason.
-    if (!this.#call.chunk(body)) await this.#call;
+    if (!this.#part(T.subtreeChunk, body)) await this.#call;
+  }
+
+  /** Returns false when the request is over. */
+  #part(type, body) {
+    return this.#nest.run((m) => sendPart(m, this.#stream.call, type, body));
   }
 
   /** Ends the upload. Returns the server's reply. */
   end(fields) {
-    if (!this.#failure) this.#call.end(encode('subtreeEnd', fields));
+    if (!this.#failure) this.#part(T.subtreeEnd, encode('subtreeEnd', fields));
     return this.#call;
   }
 }

@@ -1,6 +1,6 @@
 // Sub-trees of any size, out and in: as chunks of rows in preorder. Neither side holds more than some chunks.
 
-import { Limits } from '../wire/limits.js';
+import { Limits } from '../wire/limits-more.js';
 import { NestError } from '../wire/errors.js';
 import { decode, encode } from '../wire/messages.js';
 import { Reader } from '../wire/bytes.js';

@@ -16,12 +16,6 @@ import { REQUESTS_WAITING_MAX } from './limits.js';
 /** @typedef {import('./table.js').OutgoingRequest} OutgoingRequest */
 /** @typedef {import('./table.js').Entry} Entry */
 
-/** Requests that become part of an open group. Undo, redo and revert end a group instead. */
-const GROUPED = new Set([T.transaction, T.importSubtree]);
-
-const GROUP_LOST = 'the connection was lost, which ended the group: its writes so far are one undo entry; '
-  + 'end the group, then begin another';
-
 const LOST = 'the connection was lost before the answer';
 
 export const MODEL_CHANGED = 'the server has another model now, with other numbers for entities and properties: '
@@ -61,9 +55,9 @@ export function submit(m, request) {
   const error = m.error
     ?? modelError(m, request.model)
     ?? sizeError(m, request.body.length + (request.atLeast === undefined ? 0 : 8))
-    ?? (m.group === 'lost' && GROUPED.has(request.type) ? new NestError('CONNECTION_LOST', GROUP_LOST) : null);
+    ?? m.group?.refusal(request);
   if (error) return fail(m, request, error);
-  if (typeof m.group === 'number' && GROUPED.has(request.type)) request = { ...request, group: m.group };
+  if (m.group) request = m.group.joined(request);
   if (!m.table.submit(request)) {
     fail(m, request, new NestError('LIMIT_EXCEEDED', `${REQUESTS_WAITING_MAX} requests are waiting`));
   }
@@ -123,8 +117,8 @@ export function abandon(m, call, isTimeout) {
   let error;
   if (!found) {
     if (![...m.followers].some((one) => one.abandon?.(call))) return;
-    // A change that was sent may still take effect. It does not change data on the server.
-    error = new NestError(code, 'abandoned before the list was changed');
+    // The change of a list that was sent may still take effect. It does not change data on the server.
+    error = new NestError(code, why);
   } else if (found.was === 'unsent') {
     error = isTimeout
       ? new NestError(permanent ?? 'UNREACHABLE', `no connection in time; nothing was sent${servers}`)
@@ -181,43 +175,4 @@ function bodyOf(m, request) {
   writer.varint(atLeast(m, request.atLeast));
   writer.raw(request.body);
   return writer.done();
-}
-
-// MARK: Streams
-
-/**
- * Sends a frame of a stream under the id of its request.
- * @param {Machine} m
- * @param {object} call
- * @param {number} type chunk, end or credit
- * @param {Uint8Array} body
- * @returns {boolean} false if the request is over
- */
-export function sendPart(m, call, type, body) {
-  const id = m.table.idOf(call);
-  if (id === undefined || !m.isConnected || sizeError(m, body.length)) return false;
-  if (type === T.subtreeEnd) {
-    const entry = /** @type {Entry} */ (m.table.inFlight.get(id));
-    entry.request = { ...entry.request, isEnded: true };
-  }
-  m.send(type, id, body);
-  return true;
-}
-
-// MARK: The group of the connection
-
-/**
- * Ends the group. If the connection that had it was lost, it has ended already: NOT_FOUND.
- * @param {Machine} m
- * @param {object | null} call null: the answer is not needed
- */
-export function endGroup(m, call) {
-  const was = m.group;
-  m.group = null;
-  const owner = call && { call };
-  /** @type {OutgoingRequest} */
-  const request = { owner, kind: 'connection', type: T.endGroup, body: new Uint8Array(0), answer: T.done };
-  if (was === 'lost') fail(m, request, new NestError('NOT_FOUND', GROUP_LOST));
-  else if (call) submit(m, request);
-  else m.table.submit(request);
 }

@@ -205,7 +205,7 @@ function maySendAgain({ request }) {
  * Whether the client may go to another node without the loss of a group or a transfer.
  * @param {Machine} m
  */
-export const mayLeaveNode = (m) => m.phase === 'ready' && typeof m.group !== 'number' && !needsConnection(m);
+export const mayLeaveNode = (m) => m.phase === 'ready' && (!m.group || m.group.isLost) && !needsConnection(m);
 
 /**
  * Handles the error of a read at a node that has not reached the revision in time: with several addresses, the client

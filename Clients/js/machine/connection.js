@@ -171,9 +171,7 @@ export function connectionLost(m, reason, isEnd) {
   const { failed, unsent } = m.table.connectionLost(m.welcome?.historyID ?? null);
   for (const { request } of failed) fail(m, request, lossError(request));
   for (const { request } of unsent) fail(m, request, lossError({ ...request, kind: 'connection' }));
-  for (const call of m.pings) m.emit({ type: 'fail', call, error: isEnd ? reason : lossError({ kind: 'read' }) });
-  m.pings = [];
-  if (typeof m.group === 'number') m.group = 'lost';
+  if (m.group) m.group.isLost = true;
   m.own = [];
   m.authors = [];
   for (const one of [...m.followers]) {
@@ -185,9 +183,8 @@ export function connectionLost(m, reason, isEnd) {
 
 // MARK: Signs of life
 
-/** What a PING contains: that of the client itself, and that of a caller. */
+/** What a PING of the client itself contains. */
 const OWN_PAYLOAD = '0000000000000000';
-const CALL_PAYLOAD = '0000000000000001';
 /** The shortest silence after which the client asks, whatever the server names. */
 const INTERVAL_MS_MIN = 100;
 
@@ -224,25 +221,4 @@ export function checkKeepAlive(m) {
   }
   const due = m.pingedAt === null ? m.lastReceived + interval : m.pingedAt + PING_TIMEOUT_MS;
   m.timers.set('keepAlive', Math.max(due, m.now + 1));
-}
-
-/**
- * @param {Machine} m
- * @param {object} call the next PONG is its answer; without a connection it fails
- */
-export function ping(m, call) {
-  if (m.phase !== 'ready') {
-    return m.emit({ type: 'fail', call, error: m.error ?? new NestError('CONNECTION_LOST', 'there is no connection') });
-  }
-  m.pings.push(call);
-  m.send(T.ping, 0, encode('ping', { payload: CALL_PAYLOAD }));
-}
-
-/**
- * @param {Machine} m
- * @param {string} payload
- */
-export function ponged(m, payload) {
-  const call = payload === CALL_PAYLOAD ? m.pings.shift() : undefined;
-  if (call) m.emit({ type: 'answer', call, reply: null });
 }

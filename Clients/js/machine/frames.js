@@ -3,14 +3,13 @@
  * @module
  */
 
-import { Reader } from '../wire/bytes.js';
 import { NestError } from '../wire/errors.js';
 import { Limits } from '../wire/limits.js';
 import { decode, encode, errorOf, messageNames } from '../wire/messages.js';
-import { endGroup, fail, refusal } from './calls.js';
-import { ponged, welcomed } from './connection.js';
+import { fail, refusal } from './calls.js';
+import { welcomed } from './connection.js';
 import { isInTime, note, waitForRevision } from './seen.js';
-import { STREAM_ENDS, STREAMED, T } from './types.js';
+import { T } from './types.js';
 import { assemble, remember } from './views.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
@@ -19,6 +18,12 @@ import { assemble, remember } from './views.js';
 /** What a server may send before WELCOME. */
 const EARLY = new Set([T.welcome, T.error, T.goAway]);
 const MORE = 1;
+
+/**
+ * What handles the frames of a type that few programs need: the module that does adds it when it is loaded.
+ * @type {Map<number, (m: Machine, frame: Frame) => void>}
+ */
+export const handlers = new Map();
 
 /** The codes of a server that refuse this client's token: no other server of the store would accept it. */
 const TOKEN_CODES = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED']);
@@ -33,13 +38,14 @@ export function dispatch(m, frame) {
   if (m.phase === 'handshaking' && !EARLY.has(type)) {
     return m.violation(`a message ${type.toString(16)} before WELCOME`);
   }
+  const handler = handlers.get(type);
+  if (handler) return handler(m, frame);
   const hasMore = (frame.flags & MORE) !== 0;
   switch (type) {
     case T.welcome: return welcomed(m, decode('welcome', body));
     case T.error: return errorArrived(m, errorOf(decode('error', body)), id);
     case T.goAway: return goAway(m, decode('goAway', body));
     case T.ping: return m.send(T.pong, 0, encode('pong', decode('ping', body)));
-    case T.pong: return ponged(m, decode('pong', body).payload);
     case T.own:
       return remember(m, 'own', decode('own', body).revisions.map((/** @type {number} */ revision) => ({ revision })));
     case T.authors: return remember(m, 'authors', decode('authors', body).authors);
@@ -52,11 +58,6 @@ export function dispatch(m, frame) {
     case T.snapshot: case T.snapshotSections: case T.snapshotRows:
       if (id < Limits.viewIDMin) return fetched(m, frame, hasMore);
       break;
-    case T.credit: {
-      const { owner, kind } = m.table.inFlight.get(id)?.request ?? {};
-      if (owner && kind === 'upload') m.emit({ type: 'credit', call: owner.call, bytes: decode('credit', body).bytes });
-      return;
-    }
     case T.undoState:
       if (id !== 0) break;
       for (const one of m.followers) one.undoState?.(m, decode('undoState', body));
@@ -103,12 +104,6 @@ function answerArrived(m, frame) {
   const { type, id, body } = frame;
   const name = messageNames.get(type);
   const request = m.table.inFlight.get(id)?.request;
-  if (STREAMED.has(type)) {
-    if (type === T.subtreeStart) note(m, new Reader(body).varint());
-    if (request?.owner?.call) m.emit({ type: 'part', call: request.owner.call, part: type, body });
-    if (STREAM_ENDS.has(type)) m.finish(id, { type, body });
-    return;
-  }
   // A type that nobody knows, below 80, must not be skipped.
   if (!request) return name ? undefined : m.violation(`an unknown message ${type.toString(16)}`);
   const { owner } = request;
@@ -120,15 +115,11 @@ function answerArrived(m, frame) {
     note(m, reply.revision);
     if (reply.isChanged && !reply.isReplayed) remember(m, 'own', [{ revision: reply.revision }]);
   } else if (type === T.subscribed) isInTime(m);
-  m.finish(id, type === T.group && owner ? reply.number : reply);
-  if (request.type !== T.beginGroup) return;
-  // Without a caller, the request was abandoned: nobody would end the group.
-  if (owner) m.group = reply.number;
-  else endGroup(m, null);
+  m.finish(id, reply);
 }
 
-/** @param {Machine} m @param {Frame} frame */
-function unexpected(m, { type, id }) {
+/** A reply that is none to its request: only that one fails. @param {Machine} m @param {Frame} frame */
+export function unexpected(m, { type, id }) {
   const entry = m.table.finish(id);
   const text = `the server answered with a message ${type.toString(16)}, which is not an answer to the request`;
   if (entry) fail(m, entry.request, new NestError('PROTOCOL', text));

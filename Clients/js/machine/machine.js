@@ -84,7 +84,7 @@ export class Machine {
     this.followers = new Set();
     /** What the frames of each view go to. @type {Map<number, any>} */
     this.views = new Map();
-    /** The number of the connection's open group; `lost` when the connection was lost with it. @type {any} */
+    /** The open group: groups.js. @type {any} */
     this.group = null;
     /** The newest point that the client knows of. @type {{ history: string, revision: number } | null} */
     this.seen = null;
@@ -122,8 +122,6 @@ export class Machine {
     this.lastReceived = 0;
     /** @type {number | null} */
     this.pingedAt = null;
-    /** @type {any[]} */
-    this.pings = [];
     /** Bytes that consumers have not taken. */
     this.queued = 0;
     /** Whether the connection was closed because consumers were too slow; the next one waits for them. */

@@ -75,8 +75,7 @@ export class View {
         for (const list of [...this.lists]) list.end(m, new NestError(code, message));
         return;
       }
-      case T.changeSet: return;
-      default: this.snapshot(m, frame, hasMore);
+      case T.snapshot: case T.snapshotSections: case T.snapshotRows: return this.snapshot(m, frame, hasMore);
     }
   }
 

@@ -1,6 +1,6 @@
 // Whether a predicate fits a model (protocol.md, section 9). The server checks again: this keeps a local answer right.
 
-import { Limits } from '../wire/limits.js';
+import { Limits } from '../wire/limits-more.js';
 import { comparisonOf, operands } from './predicates.js';
 
 /** @typedef {import('./predicates.js').Node} Node */

@@ -1,5 +1,5 @@
 // Chunks of sub-trees (protocol.md, section 13): rows stored column by column.
-import { Limits } from './limits.js';
+import { Limits } from './limits-more.js';
 import { NestError } from './errors.js';
 import { encodeText, malformed, Reader, Writer } from './bytes.js';
 import { readValue, writeValue } from './values.js';

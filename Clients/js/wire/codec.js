@@ -142,25 +142,20 @@ export const trailing = (of, absent) => codec(
   },
 );
 
-/**
- * Tagged fields: number → [name, codec, value if it is left out]. A field without the third is required. `strict`:
- * an unknown field is UNSUPPORTED, and bytes left over in one are MALFORMED.
- */
-export function fields(spec, strict = false) {
+/** Tagged fields: number → [name, codec, value if it is left out]. A field without the third is required. */
+export function fields(spec) {
   const entries = Object.entries(spec).map(([number, entry]) => /** @type {any[]} */ ([Number(number), ...entry]));
   const byNumber = new Map(entries.map((entry) => [entry[0], entry]));
   return codec((r) => {
     const out = {};
     let previous = 0;
-    for (let n = r.count(strict ? Limits.fetchFieldsMax : Limits.fieldsMax, 2); n > 0; n--) {
+    for (let n = r.count(Limits.fieldsMax, 2); n > 0; n--) {
       const number = r.varintAny();
       if (number <= previous) throw malformed('its fields are out of order');
       previous = number;
       const part = r.part(r.size());
       const entry = byNumber.get(number);
       if (entry) out[entry[1]] = entry[2].read(part);
-      if (strict && !entry) throw unsupported(`the field ${number}`);
-      if (strict) part.finish();
     }
     for (const [number, name, , absent] of entries) {
       if (out[name] !== undefined) continue;

@@ -1,6 +1,6 @@
 // Zstandard frames (protocol.md, section 5): what must be true of one before memory is taken for it. Only clients whose
 // platform can decompress load this.
-import { Limits } from './limits.js';
+import { Limits } from './limits-more.js';
 import { malformed } from './bytes.js';
 
 const sizeBytes = [0, 2, 4, 8];

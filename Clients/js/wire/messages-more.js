@@ -1,12 +1,12 @@
-// Messages that a page which shows and edits a list does not need. Importing this file gives messages.js their codecs.
-import { Limits } from './limits.js';
+// Messages that a page which shows and edits a list does not need. Importing this file adds them to messages.js.
+import { Limits } from './limits-more.js';
 import { malformed } from './bytes.js';
 import {
   bool, bytes, checked, choice, codec, fields, flags, hex, i64, id128, list, number16, object, optional, orNull, rest,
   string, struct, text, trailing, u64, value, varint, varintAny,
 } from './codec.js';
 import {
-  addCodecs, conflicts, confinement, eachWith, key, nobody, orNothing, placement, policies, rehomes, roles, user,
+  addMessages, conflicts, confinement, eachWith, key, nobody, orNothing, placement, policies, rehomes, roles, user,
   withUsers,
 } from './messages.js';
 import { properties, request } from './request.js';
@@ -175,53 +175,60 @@ const fetchSubtree = struct({
   depthLimit: oneMore, properties,
 });
 
-addCodecs({
-  credit: struct({ bytes: varint }),
-  getHistory: struct({
+const properties256 = (of) => list(of, 2, Limits.propertiesPerEntityMax);
+
+addMessages({
+  getObject: [0x1a, struct({ id: object })],
+  object: [0x1b, struct({
+    entity: number16, id: object, revision: varint, values: properties256(struct({ property: number16, value })),
+    counts: properties256(struct({ property: number16, count: varint })),
+  })],
+  credit: [0x0a, struct({ bytes: varint })],
+  getHistory: [0x14, struct({
     before: varint,
     limit: checked(varint, (n) => n <= Limits.historyPageMax, 'a page is too long', 'LIMIT_EXCEEDED'),
     onlyMine: bool,
-  }),
-  history: struct({ entries: list(entry, 14, Limits.historyPageMax) }),
-  subscribeChanges: struct({ since, entities: list(number16, 1, Limits.changesEntitiesMax) }),
-  changeSet,
-  revert,
-  beginGroup: struct({ name: orNull(name, ''), joined: orNothing }),
-  group: number,
-  endGroup: empty,
-  previewUndo: previewed,
-  undoPreview,
-  fetchSubtree: fetchSubtree,
-  importSubtree: struct({ key, name: orNull(name, ''), entity: number16, placement, properties }),
-  subtreeStart: struct({ revision: varint, entity: number16, rowCount: varint, byteCount: varint, properties }),
-  subtreeChunk: packed,
-  subtreeEnd: struct({ rowCount: varint, checksum: u64 }),
-  getStatistics: empty,
-  statistics: struct({ values: list(struct({ name: string, value: varintAny }), 2, Limits.statisticsMax) }),
-  explain: struct({ request }),
-  explanation: explanation,
-  getCluster: struct({ mark: varint }),
-  cluster: cluster,
-  verifyCluster: empty,
-  clusterMark: struct({ position: varint }),
-  moveLeader: struct({ node: address }),
-  drainNode: struct({ drains: bool }),
-  backup: empty,
-  backupStart: struct({ revision: varint, historyID: id128, fileBytes: varint, byteCount: varint }),
-  backupChunk: struct({ offset: varint, packed: bytes }),
-  backupEnd: struct({ fileBytes: varint, checksum: u64 }),
-  check: empty,
-  checkProgress: struct({ name: text(Limits.checkProblemBytesMax), number: varint, count: varint }),
-  checked: struct({
+  })],
+  history: [0x15, struct({ entries: list(entry, 14, Limits.historyPageMax) })],
+  subscribeChanges: [0x38, struct({ since, entities: list(number16, 1, Limits.changesEntitiesMax) })],
+  changeSet: [0x39, changeSet],
+  revert: [0x50, revert],
+  beginGroup: [0x51, struct({ name: orNull(name, ''), joined: orNothing })],
+  group: [0x52, number],
+  endGroup: [0x53, empty],
+  previewUndo: [0x54, previewed],
+  undoPreview: [0x55, undoPreview],
+  fetchSubtree: [0x20, fetchSubtree],
+  importSubtree: [0x21, struct({ key, name: orNull(name, ''), entity: number16, placement, properties })],
+  subtreeStart: [0x22, struct({ revision: varint, entity: number16, rowCount: varint, byteCount: varint, properties })],
+  subtreeChunk: [0x23, packed],
+  subtreeEnd: [0x24, struct({ rowCount: varint, checksum: u64 })],
+  getStatistics: [0x42, empty],
+  statistics: [0x43, struct({ values: list(struct({ name: string, value: varintAny }), 2, Limits.statisticsMax) })],
+  explain: [0x44, struct({ request })],
+  explanation: [0x45, explanation],
+  getCluster: [0x48, struct({ mark: varint })],
+  cluster: [0x49, cluster],
+  verifyCluster: [0x4a, empty],
+  clusterMark: [0x4b, struct({ position: varint })],
+  moveLeader: [0x4c, struct({ node: address })],
+  drainNode: [0x4d, struct({ drains: bool })],
+  backup: [0x60, empty],
+  backupStart: [0x61, struct({ revision: varint, historyID: id128, fileBytes: varint, byteCount: varint })],
+  backupChunk: [0x62, struct({ offset: varint, packed: bytes })],
+  backupEnd: [0x63, struct({ fileBytes: varint, checksum: u64 })],
+  check: [0x64, empty],
+  checkProgress: [0x65, struct({ name: text(Limits.checkProblemBytesMax), number: varint, count: varint })],
+  checked: [0x66, struct({
     revision: varint, objectCount: varint, problemCount: varint,
     problems: list(text(Limits.checkProblemBytesMax), 1, Limits.checkProblemsMax),
-  }),
-  createToken: createToken,
-  tokenCreated: number,
-  listTokens: empty,
-  tokenList: tokens,
-  revokeToken: number,
-  getClients: struct({ after: varint, limit: varint }),
-  clients: connections,
-  kick: number,
+  })],
+  createToken: [0x70, createToken],
+  tokenCreated: [0x71, number],
+  listTokens: [0x72, empty],
+  tokenList: [0x73, tokens],
+  revokeToken: [0x74, number],
+  getClients: [0x78, struct({ after: varint, limit: varint })],
+  clients: [0x79, connections],
+  kick: [0x7a, number],
 });

@@ -4,7 +4,7 @@ import { NestError, errorName } from './errors.js';
 import { malformed } from './bytes.js';
 import {
   bool, checked, choice, codec, decodeWith, encodeWith, features, fields, flags, hex, i64, id128, list, number16,
-  object, optional, orNull, string, struct, text, trailing, u64, u8, value, variant, varint,
+  object, optional, orNull, rest, string, struct, text, trailing, u64, u8, value, variant, varint,
 } from './codec.js';
 import { properties, request } from './request.js';
 import { diff, rows, snapshot, snapshotSections, totals } from './rows.js';
@@ -18,19 +18,14 @@ const id32 = codec((r) => r.varint(0xffffffff), varint.write);
 const view = checked(varint, (id) => id >= Limits.viewIDMin && id <= 0xffffffff, 'there is no such view');
 
 // 2^62-1, the newest state, is written as null.
-const newest = 2n ** 62n - 1n;
-const atLeast = codec((r) => {
-  const revision = r.varintAny();
-  if (revision === newest) return null;
-  if (typeof revision === 'bigint') throw malformed('a revision is out of its range');
-  return revision;
-}, (w, v) => w.varint(v ?? newest));
+export const newest = 2n ** 62n - 1n;
+export const atLeast = codec(null, (w, v) => w.varint(v ?? newest));
 
 // Handshake and errors
 
 /** The part of the store that a token is confined to. */
 export const confinement = struct({ root: object, entity, relationship: property });
-const code = codec((r) => errorName(r.u16()), (w, v) => w.u16(new NestError(v, '').number));
+export const code = codec((r) => errorName(r.u16()), null);
 
 const hello = fields({
   1: ['clientName', name, ''],
@@ -98,10 +93,7 @@ export const user = codec((r) => {
   const label = name.read(r);
   const userClaimed = r.u8() !== 0;
   return { user: label || null, userClaimed: userClaimed && label !== '' };
-}, (w, from) => {
-  name.write(w, from.user ?? '');
-  w.u8(from.userClaimed ? 1 : 0);
-});
+}, null);
 export const nobody = { user: null, userClaimed: false };
 
 /** Reads what follows a list at the end of a body, one for each item; `absent` if nothing does. Items grow by it. */
@@ -150,17 +142,14 @@ const undo = struct({
   '.options': trailing(struct({ policy: policies, '.flags': rehomes, expected: orNothing }),
     { policy: 'keep', rehomes: false, expected: null }),
 });
-const conflict = struct({
+export const conflict = struct({
   reason: choice(['edited', 'moved', 'deleted', 'present', 'ownerGone', 'rehomed', 'overwritten', 'lost'], 0, 'other'),
   entity, object, property: orNull(property), revision: orNothing, sessionNumber: orNothing, label: name,
 });
 export const conflicts = codec((r) => {
   const count = r.varint();
   return { count, listed: list(conflict, 7, Math.min(count, Limits.undoConflictsMax)).read(r) };
-}, (w, v) => {
-  w.varint(v.count);
-  list(conflict, 7).write(w, v.listed);
-});
+}, null);
 
 // The objects of a receipt, one for each insert and find-or-create, as runs of ids.
 const isFound = choice([false, true], 0, undefined, 'MALFORMED');
@@ -185,13 +174,10 @@ const receipt = withUsers(struct({
   '.conflicts': trailing(struct({ conflicts }), { conflicts: null }),
 }), (from) => from.conflicts?.listed ?? []);
 
-const undoEntry = codec((r) => {
+export const undoEntry = codec((r) => {
   const revision = r.varint();
   return revision ? { revision, transactionCount: r.varint(), name: name.read(r) } : null;
-}, (w, v) => {
-  w.varint(v?.revision ?? 0);
-  if (v) struct({ transactionCount: varint, name }).write(w, v);
-});
+}, null);
 
 // Subscriptions
 
@@ -201,33 +187,18 @@ const increasing = (max) => checked(list(varint, 1, max), (all) => all.length > 
   'its revisions do not increase');
 
 // The users of some authors are claims: their revisions follow.
-const authorList = checked(list(struct({ revision: varint, sessionNumber: varint, user: orNull(name, '') }), 3,
+export const authorList = checked(list(struct({ revision: varint, sessionNumber: varint, user: orNull(name, '') }), 3,
   Limits.historyPageMax), (all) => all.length > 0 && isIncreasing(all.map((one) => one.revision)),
 'its revisions do not increase');
-const authors = codec((r) => {
+export const authors = codec((r) => {
   const all = authorList.read(r);
   const claims = r.left > 0 ? increasing(all.length).read(r) : [];
   const authors = all.map((one) => ({ ...one, userClaimed: one.user !== null && claims.includes(one.revision) }));
   if (authors.filter((one) => one.userClaimed).length !== claims.length) throw malformed('a claim is of no author');
   return { authors };
-}, (w, v) => {
-  authorList.write(w, v.authors);
-  const claims = v.authors.filter((one) => one.userClaimed).map((one) => one.revision);
-  if (claims.length) list(varint).write(w, claims);
-});
+}, null);
 
-const properties256 = (of) => list(of, 2, Limits.propertiesPerEntityMax);
-
-const rare = Object.fromEntries(Object.entries({
-  0x0a: 'credit', 0x14: 'getHistory history', 0x20: 'fetchSubtree importSubtree subtreeStart subtreeChunk subtreeEnd',
-  0x38: 'subscribeChanges changeSet', 0x42: 'getStatistics statistics explain explanation',
-  0x48: 'getCluster cluster verifyCluster clusterMark moveLeader drainNode',
-  0x50: 'revert beginGroup group endGroup previewUndo undoPreview', 0x60: 'backup backupStart backupChunk backupEnd',
-  0x64: 'check checkProgress checked', 0x70: 'createToken tokenCreated listTokens tokenList revokeToken',
-  0x78: 'getClients clients kick',
-}).flatMap(([first, names]) => names.split(' ').map((name, i) => [name, [Number(first) + i, null]])));
-
-/** name → [type, codec]; the codecs of rare messages are those of messages-more.js, when that has been loaded. */
+/** name → [type, codec]; rare messages are there when messages-more.js has been loaded. */
 export const messages = {
   hello: [0x01, hello],
   welcome: [0x02, welcome],
@@ -242,11 +213,6 @@ export const messages = {
   undo: [0x12, undo],
   redo: [0x13, undo],
   fetch: [0x18, struct({ atLeast, request })],
-  getObject: [0x1a, struct({ id: object })],
-  object: [0x1b, struct({
-    entity, id: object, revision: varint, values: properties256(struct({ property, value })),
-    counts: properties256(struct({ property, count: varint })),
-  })],
   subscribe: [0x30, struct({ resume, atLeast, request })],
   subscribed: [0x31, struct({
     view, first: choice(['snapshot', 'difference', 'current', 'alreadySubscribed']), revision: varint, reason: string,
@@ -264,44 +230,51 @@ export const messages = {
   getModel: [0x40, empty],
   model: [0x41, model],
   parsePredicate: [0x46, struct({
-    entity, text: text(Limits.predicateTextBytesMax), now: i64, zone: text(Limits.nameBytesMax),
+    entity, text: text(Limits.predicateTextBytesMax), now: i64, zone: text(Limits.zoneNameBytesMax),
   })],
-  predicate: [0x47, codec((r) => ({ predicate: r.raw(r.left) }), (w, v) => w.raw(v.predicate))],
+  predicate: [0x47, struct({ predicate: rest })],
   getUndoState: [0x56, struct({ follows: bool })],
   undoState: [0x57, struct({
     undo: undoEntry, redo: undoEntry, undoCount: varint, redoCount: varint, blockedCount: varint, droppedCount: varint,
     group: orNothing,
   })],
-  ...rare,
   own: [0xb0, struct({ revisions: increasing(Limits.requestsInFlightPerConnectionMax) })],
   authors: [0xb2, authors],
 };
 
-/** Gives rare messages their codecs. */
-export function addCodecs(codecs) {
-  for (const [name, of] of Object.entries(codecs)) messages[name][1] = of;
-}
+/** The type of each message by its name. @type {Record<string, number>} */
+export const types = {};
 
 /** type → name */
-export const messageNames = new Map(Object.entries(messages).map(([name, [type]]) => [type, name]));
+export const messageNames = new Map();
 
-/** The type of a message, for the header of its frame. */
-export const typeOf = (name) => messages[name][0];
+/** Adds messages: name → [type, codec]. */
+export function addMessages(more) {
+  for (const [name, [type]] of Object.entries(Object.assign(messages, more))) {
+    types[name] = type;
+    messageNames.set(type, name);
+  }
+}
+addMessages(messages);
 
-function codecOf(name) {
-  const of = messages[name]?.[1];
-  if (!of) throw new NestError('UNSUPPORTED', `messages-more.js is not loaded, which has the message ${name}`);
-  return of;
+function entryOf(name) {
+  if (!Object.hasOwn(messages, name)) {
+    throw new NestError('UNSUPPORTED', `messages-more.js is not loaded, which may have the message ${name}`);
+  }
+  return messages[name];
 }
 
+/** The type of a message, for the header of its frame. */
+export const typeOf = (name) => entryOf(name)[0];
+
 /** The body of a message. Throws NestError if the fields cannot be encoded, or are over a limit of the protocol. */
-export const encode = (name, from = {}) => encodeWith(codecOf(name), from);
+export const encode = (name, from = {}) => encodeWith(entryOf(name)[1], from);
 
 /**
  * The fields of a body. `context`: `{width}` for rows and diffs, the length of the view's projection; `{hasWindow}`
  * for diffs. Throws NestError: MALFORMED, INVALID_TEXT, VALUE_TOO_LARGE, UNSUPPORTED or LIMIT_EXCEEDED.
  */
-export const decode = (name, body, context) => decodeWith(codecOf(name), body, context);
+export const decode = (name, body, context) => decodeWith(entryOf(name)[1], body, context);
 
 /** What an ERROR says, as the error that a program gets. */
 export const errorOf = ({ code, message, retry, ...details }) =>

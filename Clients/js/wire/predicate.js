@@ -1,9 +1,10 @@
 // The byte form of a predicate (protocol.md, section 9). Only programs that look into one load this.
-import { Limits } from './limits.js';
+import { Limits } from './limits-more.js';
 import { NestError } from './errors.js';
 import { malformed } from './bytes.js';
 import { choice, codec, decodeWith, encodeWith, list, u8 } from './codec.js';
 import { readExact, writeValue } from './values.js';
+import './opposite.js';
 import { path } from './request.js';
 
 const unsupported = (what) => new NestError('UNSUPPORTED', `${what} of a predicate is not known`);

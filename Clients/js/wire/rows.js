@@ -14,20 +14,14 @@ export function readRow(reader, width) {
 }
 
 // The reader of a message of rows has their `width`, from SUBSCRIBED; of a DIFF also `hasWindow`.
-const row = codec((r) => readRow(r, r.width), (w, { id, values }) => {
-  w.varint(id);
-  for (const v of values) writeValue(w, v);
-});
+export const row = codec((r) => readRow(r, r.width), null);
 
 export const rows = codec((r) => {
   const items = [];
   const width = r.width;
   for (let n = r.count(Infinity, 1 + width); n > 0; n--) items.push(readRow(r, width));
   return { rows: items };
-}, (w, from) => {
-  w.varint(from.rows.length);
-  for (const item of from.rows) row.write(w, item);
-});
+}, null);
 
 /** The key of a section: `key`, and `hash`, the two halves of the hash of its value form. */
 export function sectionKey(exact) {
@@ -36,18 +30,16 @@ export function sectionKey(exact) {
   return { key: exact instanceof Double ? exact.value : exact, hash: fnv1a(writer.done()) };
 }
 
-const key = codec((r) => sectionKey(readExact(r)), (w, from) => writeValue(w, from.key));
+export const key = codec((r) => sectionKey(readExact(r)), null);
 const section = struct({ '.key': key, rowCount: varint });
 
-const position = codec((r) => {
+export const position = codec((r) => {
   const total = r.varint();
   const sectionTotal = r.varint();
   const start = { row: r.varint(), section: r.varint(), rowInSection: r.varint() };
   if (start.row > total || start.rowInSection > start.row) throw malformed('a window begins after its end');
   return { total, sectionTotal, start, anchor: r.varint() || null };
-}, (w, { total, sectionTotal, start, anchor }) => {
-  for (const n of [total, sectionTotal, start.row, start.section, start.rowInSection, anchor ?? 0]) w.varint(n);
-});
+}, null);
 
 const head = struct({
   reason: choice(['first', 'large change', 'too far behind']), revision: varint, digest: u64, position,
@@ -67,11 +59,8 @@ export const snapshot = codec((r) => {
 export const snapshotSections = struct({ sections: list(section, 2) });
 export const totals = struct({ revision: varint, position });
 
-const at = codec((r) => [r.varint(), r.varint()], (w, [s, i]) => {
-  w.varint(s);
-  w.varint(i);
-});
-const changes = struct({
+export const at = codec((r) => [r.varint(), r.varint()], null);
+export const changes = struct({
   deletedRows: list(struct({ at, id: object, reason: choice(['deleted', 'unmatched', 'outOfWindow'], 1) }), 4),
   deletedSections: list(varint),
   insertedSections: list(struct({ at: varint, '.key': key }), 2),
@@ -87,11 +76,4 @@ export const diff = codec((r) => {
   if (span > to) throw malformed('a diff begins before revision 0');
   const from = { from: to - span, to, total: r.varint(), digest: r.u64(), ...changes.read(r) };
   return { ...from, position: r.hasWindow ? position.read(r) : null };
-}, (w, from) => {
-  w.varint(from.to);
-  w.varint(from.to - from.from);
-  w.varint(from.total);
-  w.u64(from.digest);
-  changes.write(w, from);
-  if (from.position) position.write(w, from.position);
-});
+}, null);

@@ -1,7 +1,8 @@
 // A client without a connection, for tests of what is built on `request`: the test plays the server.
 
-import { decode, encode, typeOf } from '../../wire/messages.js';
+import { decode, encode, messageNames, typeOf } from '../../wire/messages.js';
 import '../../wire/messages-more.js';
+import '../../wire/opposite.js';
 import { NestError } from '../../wire/errors.js';
 import { Model } from '../../wire/model.js';
 import { Entity } from '../../client/requests.js';
@@ -38,14 +39,9 @@ class Call {
       this.resolve = (value) => { this.isOver = true; resolve(value); };
       this.reject = (error) => { this.isOver = true; reject(error); };
     });
-    const send = (name) => (body) => {
-      if (this.isOver) return false;
-      this.sent.push({ name, body });
-      return true;
-    };
-    Object.assign(this.promise, {
-      chunk: send('subtreeChunk'), end: send('subtreeEnd'), grant: send('credit'), drained: async () => {},
-    });
+    if (options.stream) options.stream.call = this;
+    /** What a test does with a part that the client sends: it may replace one of these. */
+    this.takes = { subtreeChunk: () => {}, subtreeEnd: () => {}, credit: () => {} };
     options.signal?.addEventListener('abort', () => this.reject(new NestError('CANCELLED', 'cancelled')));
   }
 
@@ -60,14 +56,36 @@ class Call {
   }
 }
 
+/** As much of the machine as sends the parts of streams. */
+function machine() {
+  let current;
+  return {
+    isConnected: true,
+    table: {
+      inFlight: new Map([[1, {}]]),
+      idOf(call) {
+        current = call;
+        return call.isOver ? undefined : 1;
+      },
+    },
+    send(type, id, body) {
+      const name = messageNames.get(type);
+      current.sent.push({ name, body });
+      current.takes[name](body);
+    },
+  };
+}
+
 /** The client; `respond(call)` plays the server. */
-export function client(respond, more = {}) {
+export function client(respond, { initialCredit = 1000, ...more } = {}) {
   const calls = [];
+  const m = machine();
   return {
     calls,
-    initialCredit: 1000,
+    waiting: 0,
+    run: (body) => body(m),
     // Of WELCOME: no user, from a server that knows them.
-    server: { user: '' },
+    server: { user: '', creditBytesInitial: initialCredit },
     model: async () => model,
     entity: async (name) => new Entity(model, model.entity(name)),
     newKey: () => 'a0a1a2a3a4a5a6a7a8a9aaabacadaeaf',

@@ -5,6 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { FrameDecoder, encodeFrame, preface } from '../../wire/frames.js';
 import { encode, messageNames, typeOf } from '../../wire/messages.js';
+import '../../wire/opposite.js';
 
 /** Opcodes of RFC 6455. */
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 };

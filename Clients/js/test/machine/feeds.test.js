@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Feed, UndoFollower } from '../../machine/feeds.js';
+import { Feed } from '../../machine/feeds.js';
+import { UndoFollower } from '../../machine/undo.js';
 import { HISTORY, MODEL, VIEW, World } from './server.js';
 
 function follow(world, since = null) {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { NestError } from '../../wire/errors.js';
-import { abandon, endGroup, sendPart } from '../../machine/calls.js';
+import { abandon } from '../../machine/calls.js';
+import { endGroup } from '../../machine/groups.js';
+import { sendPart } from '../../machine/streams.js';
 import { T } from '../../machine/types.js';
 import { MODEL, OTHER_HISTORY, spec, VIEW, World } from './server.js';
 

@@ -6,8 +6,9 @@ import { ChunkReader } from '../../wire/chunks.js';
 import { errorCodes, errorName, NestError } from '../../wire/errors.js';
 import { encodeFrame, FrameDecoder, MORE, preface, readPreface } from '../../wire/frames.js';
 import { Limits } from '../../wire/limits.js';
-import { addCodecs, decode, encode, errorOf, messages, typeOf } from '../../wire/messages.js';
-import { decodeFetchRequest, encodeFetchRequest } from '../../wire/request.js';
+import { decode, encode, errorOf, messageNames, messages, typeOf } from '../../wire/messages.js';
+import { decodeFetchRequest } from '../../wire/opposite.js';
+import { encodeFetchRequest } from '../../wire/request.js';
 import { Double, NestDate, readValue, Reference, UUID, writeValue } from '../../wire/values.js';
 import { randomOf, refused, same } from './check.js';
 
@@ -235,16 +236,14 @@ function messagesTests(test) {
     same(new Set(errorCodes.map((code) => new NestError(code, '').number)).size, errorCodes.length);
   });
 
-  test('every message has one type, and a codec when the rare ones are loaded', () => {
-    const types = Object.values(messages).map(([type]) => type);
-    same(new Set(types).size, types.length);
-    same(Object.entries(messages).filter(([, [, of]]) => !of).map(([name]) => name), []);
-    const of = messages.history[1];
-    addCodecs({ history: null });
-    refused('UNSUPPORTED', () => decode('history', new Uint8Array(1)));
-    same(typeOf('history'), 0x15);
-    addCodecs({ history: of });
+  test('every message has one type, a name and a codec; what is no message is refused', () => {
+    const all = Object.entries(messages);
+    same(new Set(all.map(([, [type]]) => type)).size, all.length);
+    same(all.filter(([, [, of]]) => !of?.read || !of.write).map(([name]) => name), []);
+    same(all.filter(([name, [type]]) => messageNames.get(type) !== name || typeOf(name) !== type), []);
     refused('UNSUPPORTED', () => encode('constructor'));
+    refused('UNSUPPORTED', () => decode('none', new Uint8Array(1)));
+    refused('UNSUPPORTED', () => typeOf('constructor'));
   });
 }
 
