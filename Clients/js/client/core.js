@@ -8,7 +8,8 @@ import { NestError } from '../wire/errors.js';
 import { encode, typeOf } from '../wire/messages.js';
 import { abandon, submit } from '../machine/calls.js';
 import { REQUEST_TIMEOUT_MS } from '../machine/limits.js';
-import { Driver, report } from './driver.js';
+import { Driver } from './driver.js';
+import { Listeners } from './listeners.js';
 
 /** @typedef {import('./driver.js').Platform} Platform */
 /** @typedef {import('../machine/machine.js').Machine} Machine */
@@ -23,7 +24,7 @@ import { Driver, report } from './driver.js';
  * @property {number} [timeout] milliseconds from the call to the answer
  * @property {{ part?: (type: number, body: Uint8Array) => void, credit?: (bytes: number) => void, call?: any }} [stream]
  *   gets what arrives; its `call` is what client/streams.js sends parts for
- * @property {any} [atLeast] for FETCH and FETCH_SUBTREE: the revision that the answer has reached, or 'newest'
+ * @property {(m: any) => Uint8Array} [bodyAt] makes the body anew for each server
  * @property {number[]} [projection] for FETCH
  * @property {boolean} [isRaw] whether the answer is `{type, body}`
  */
@@ -35,8 +36,8 @@ export class Core {
   #random;
   /** Lists and feeds, for the end of the client and for hidden pages. @type {Set<any>} */
   #open = new Set();
-  /** @type {Set<(state: ClientState) => void>} */
-  #listeners = new Set();
+  /** @type {Listeners<ClientState>} */
+  #listeners = new Listeners();
   /** @type {{ resolve: (nest: any) => void, reject: (error: any) => void } | null} */
   #connecting = null;
   #isHidden = false;
@@ -95,11 +96,7 @@ export class Core {
    * @returns {() => void} ends it
    */
   onState(listener) {
-    const own = (/** @type {any} */ state) => listener(state);
-    this.#listeners.add(own);
-    return () => {
-      this.#listeners.delete(own);
-    };
+    return this.#listeners.add(listener);
   }
 
   /** What the server has said of itself and of this client: WELCOME, frozen; null before the first connection. */
@@ -132,12 +129,12 @@ export class Core {
    * @returns {Promise<any>} the fields of the reply
    */
   request(name, fields, options = {}) {
-    const { kind = 'read', answer, model, signal, timeout, stream, atLeast, projection, isRaw } = options;
+    const { kind = 'read', answer, signal, timeout, stream, ...rest } = options;
     return this.call((m, call) => {
       const type = typeOf(name);
       const body = fields instanceof Uint8Array ? fields : encode(name, fields);
       const of = answer && typeOf(answer);
-      submit(m, { owner: { call }, kind, type, body, answer: of, model, atLeast, projection, isRaw });
+      submit(m, { ...rest, owner: { call }, kind, type, body, answer: of });
     }, { signal, timeout, stream });
   }
 
@@ -238,12 +235,6 @@ export class Core {
   /** @param {any} state */
   #setState(state) {
     this.state = Object.freeze(state);
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(this.state);
-      } catch (error) {
-        report(error);
-      }
-    }
+    this.#listeners.call(this.state);
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { Machine } from '../machine/machine.js';
+import { report } from './listeners.js';
 
 /**
  * A connection that a transport makes. Only `opened` and `closed` of the newest connection count.
@@ -35,15 +36,6 @@ import { Machine } from '../machine/machine.js';
 
 /** Times of a clock that does not go back, in milliseconds. */
 const now = () => performance.now();
-
-/** Reports a mistake of a program's function, without harm to the client. @param {any} error */
-export function report(error) {
-  const { reportError } = /** @type {any} */ (globalThis);
-  if (reportError) return reportError(error);
-  queueMicrotask(() => {
-    throw error;
-  });
-}
 
 export class Driver {
   /**

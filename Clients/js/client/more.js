@@ -5,8 +5,10 @@
 
 import '../wire/messages-more.js';
 import { NestDate } from '../wire/values.js';
+import { atLeastBefore } from '../machine/fetches.js';
 import { endGroup } from '../machine/groups.js';
 import { Ping } from '../machine/pings.js';
+import { shown } from './shown.js';
 
 /** @typedef {import('./nest.js').Nest} Nest */
 /** @typedef {import('../wire/model.js').Model} Model */
@@ -75,6 +77,19 @@ export async function ping(nest) {
   const start = performance.now();
   await nest.call((m, call) => new Ping(call).open(m));
   return performance.now() - start;
+}
+
+/**
+ * The result of a request.
+ * @param {Nest} nest
+ * @param {import('./requests.js').FetchRequest} request
+ * @param {{ atLeast?: number | 'newest', signal?: AbortSignal, timeout?: number }} [options]
+ */
+export async function fetch(nest, request, { atLeast = 0, signal, timeout } = {}) {
+  const { bytes, wire, model } = await nest.resolve(request);
+  const options = { bodyAt: atLeastBefore(atLeast, bytes), signal, timeout, model, projection: wire.projection };
+  const state = await nest.request('fetch', bytes, options);
+  return shown(wire.window ? state : { ...state, position: null }, request);
 }
 
 /** Everything that an object holds. @param {Nest} nest @param {any} id @param {any} [options] */

@@ -10,10 +10,9 @@ import { specOf } from '../machine/lists.js';
 import { Core } from './core.js';
 import { Entity, FetchRequest } from './requests.js';
 import { Results } from './results.js';
-import { shown } from './shown.js';
 import { joined, Predicates } from './text.js';
 import { Receipt, Transaction } from './transaction.js';
-import { undoState, undoStates } from './undo.js';
+import { undoState, UndoStates } from './undo.js';
 
 /** @typedef {import('./core.js').RequestOptions} RequestOptions */
 
@@ -87,16 +86,13 @@ export class Nest extends Core {
   /**
    * Reads the result of a request, once.
    * @param {FetchRequest} request
-   * @param {{ atLeast?: number | 'newest', signal?: AbortSignal, timeout?: number }} options `atLeast`: the revision
+   * @param {{ atLeast?: number | 'newest', signal?: AbortSignal, timeout?: number }} [options] `atLeast`: the revision
    *   of a receipt, or 'newest': every write that was acknowledged before. The result is never older than what this
    *   client has seen.
    * @returns {Promise<import('./shown.js').ListState>}
    */
-  async fetch(request, { atLeast = 0, signal, timeout } = {}) {
-    const { bytes, wire, model } = await this.resolve(request);
-    const options = { atLeast, signal, timeout, model, projection: wire.projection };
-    const state = await this.request('fetch', bytes, options);
-    return shown(wire.window ? state : { ...state, position: null }, request);
+  async fetch(request, options) {
+    return (await more()).fetch(this, request, options);
   }
 
   /**
@@ -153,7 +149,7 @@ export class Nest extends Core {
 
   /** The same, now and after each change: `for await`, or `subscribe`. @returns {Promise<any>} */
   async undoStates() {
-    return undoStates(this);
+    return new UndoStates(this);
   }
 
   // MARK: Less often: these parts are loaded when they are used

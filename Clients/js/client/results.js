@@ -5,7 +5,7 @@
 
 import { NestError } from '../wire/errors.js';
 import { List } from '../machine/lists.js';
-import { report } from './driver.js';
+import { Listeners } from './listeners.js';
 import { Queue } from './queue.js';
 import { emptyState, shown } from './shown.js';
 
@@ -30,8 +30,8 @@ export class Results {
   #list;
   /** @type {Set<Queue<any>>} */
   #queues = new Set();
-  /** @type {Set<(change: any) => void>} */
-  #listeners = new Set();
+  /** @type {Listeners<any>} */
+  #listeners = new Listeners();
   /** @type {any} the state as it arrived */
   #arrived = null;
   /** @type {Promise<void>} */
@@ -78,12 +78,7 @@ export class Results {
    * @returns {() => void} ends it
    */
   subscribe(listener) {
-    // The same function may be subscribed twice.
-    const own = (/** @type {any} */ event) => listener(event);
-    this.#listeners.add(own);
-    return () => {
-      this.#listeners.delete(own);
-    };
+    return this.#listeners.add(listener);
   }
 
   /** The newest state: the same object until something changes. */
@@ -177,7 +172,7 @@ export class Results {
     const event = Object.freeze({ ...arrived, state: this.state });
     const held = type === 'snapshot' || type === 'diff' ? ROW_BYTES * this.state.count : 0;
     for (const queue of this.#queues) queue.push(event, bytes + held);
-    if (type !== 'progress') this.#notify(event);
+    if (type !== 'progress') this.#listeners.call(event);
   }
 
   /** @param {any} error null: it was closed */
@@ -191,17 +186,6 @@ export class Results {
       if (!error) queue.clear();
       queue.end(error);
     }
-    this.#notify(Object.freeze({ type: 'ended', error, state: this.state }));
-  }
-
-  /** @param {any} event */
-  #notify(event) {
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(event);
-      } catch (error) {
-        report(error);
-      }
-    }
+    this.#listeners.call(Object.freeze({ type: 'ended', error, state: this.state }));
   }
 }

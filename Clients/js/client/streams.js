@@ -4,6 +4,7 @@ import { Limits } from '../wire/limits-more.js';
 import { NestError } from '../wire/errors.js';
 import { decode, encode, messageNames } from '../wire/messages.js';
 import '../wire/messages-more.js';
+import { atLeastBefore } from '../machine/fetches.js';
 import { sendPart } from '../machine/streams.js';
 import { T } from '../machine/types.js';
 
@@ -49,7 +50,8 @@ export class Download {
     /** @type {any} */
     const stream = { part: (type, body) => this.#received(messageNames.get(type), body) };
     this.#stream = stream;
-    nest.request(name, fields, { kind: 'download', atLeast, model, stream, signal: this.#abort.signal }).then(() => this.#wake(), (error) => this.#fail(error))
+    const bodyAt = atLeast === undefined ? undefined : atLeastBefore(atLeast, fields);
+    nest.request(name, fields, { kind: 'download', bodyAt, model, stream, signal: this.#abort.signal }).then(() => this.#wake(), (error) => this.#fail(error))
       .finally(forget);
   }
 

@@ -5,9 +5,7 @@
 
 import { NestError } from '../wire/errors.js';
 import { Limits } from '../wire/limits.js';
-import { Writer } from '../wire/bytes.js';
 import { refused } from './frames.js';
-import { atLeast } from './seen.js';
 import { T } from './types.js';
 import { mayBeExecuted } from './table.js';
 import { REQUESTS_WAITING_MAX } from './limits.js';
@@ -54,7 +52,7 @@ export function sizeError(m, size) {
 export function submit(m, request) {
   const error = m.error
     ?? modelError(m, request.model)
-    ?? sizeError(m, request.body.length + (request.atLeast === undefined ? 0 : 8))
+    ?? sizeError(m, request.body.length)
     ?? m.group?.refusal(request);
   if (error) return fail(m, request, error);
   if (m.group) request = m.group.joined(request);
@@ -147,7 +145,7 @@ export function flush(m) {
     const next = m.table.nextToSend(inFlightMax);
     if (!next) break;
     const { id, request } = next;
-    const body = bodyOf(m, request);
+    const body = request.bodyAt?.(m) ?? request.body;
     const error = sizeError(m, body.length);
     if (error) {
       // This server's limit is lower than the one before: the request must not take a slot, nor be sent again.
@@ -161,18 +159,4 @@ export function flush(m) {
   }
   // The next connection starts with the first id again.
   if (m.table.isExhausted && m.table.inFlight.size === 0) m.closeConnection('all request ids are used');
-}
-
-/**
- * The body of a request as it is sent to this server: reads ask for a state that is not older than what the client has
- * seen.
- * @param {Machine} m
- * @param {OutgoingRequest} request
- */
-function bodyOf(m, request) {
-  if (request.atLeast === undefined) return request.body;
-  const writer = new Writer();
-  writer.varint(atLeast(m, request.atLeast));
-  writer.raw(request.body);
-  return writer.done();
 }

@@ -13,6 +13,7 @@
  */
 
 import { NestError } from '../wire/errors.js';
+import { indexBelow } from './addresses.js';
 import { fail, lossError } from './calls.js';
 import { LEADER_PAUSE_MS_MAX, LEADER_WAIT_MS } from './limits.js';
 import { Backoff, RECONNECT_MS_MIN } from './route.js';
@@ -22,6 +23,8 @@ import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 /** @typedef {import('./table.js').Entry} Entry */
+
+export { Addresses } from './addresses.js';
 
 /** The search for a node that takes requests, from a refusal to the first request that a node takes. */
 class LeaderSearch {
@@ -136,7 +139,7 @@ function moveOn(m) {
   search.left.add(m.route.current);
   const others = m.route.homes.filter((home) => !search.left.has(home));
   if (others.length === 0) return false;
-  move(m, others[m.random.index(others.length)], 'the log is unavailable there');
+  move(m, others[indexBelow(m.random, others.length)], 'the log is unavailable there');
   return true;
 }
 
@@ -197,6 +200,36 @@ function maySendAgain({ request }) {
     case 'connection': return request.type !== T.endGroup;
     default: return false;
   }
+}
+
+// MARK: Attempts to connect
+
+/** Goes to the node that the client has left the connection for, if it has. @param {Machine} m @returns {boolean} */
+export function moved(m) {
+  if (m.moving === null) return false;
+  m.route.move(m.moving, m.random);
+  m.moving = null;
+  return true;
+}
+
+/** Notes that the client could not connect. @param {Machine} m @param {any} error */
+export function attemptFailed(m, error) {
+  const { current, isHome, homes, leader } = m.route;
+  if (!isHome || (homes.length > 1 && current === leader)) m.leaderFault = { address: current, error, at: m.now };
+}
+
+/**
+ * One error for a round of attempts. Its code is that of a server that refuses the client for good, or else of one that
+ * answered, if there is one.
+ * @param {{ address: string, error: any }[]} faults at least one
+ */
+export function faultOf(faults) {
+  if (faults.length === 1) return faults[0].error;
+  const errors = faults.map(({ error }) => error);
+  const isAnswer = (/** @type {any} */ { code }) => code !== 'UNREACHABLE';
+  const found = errors.find(({ retry }) => retry === 0) ?? errors.find(isAnswer) ?? errors[0];
+  const lines = faults.map(({ address, error }) => `\n  ${address}: ${error.message}`);
+  return new NestError(found.code, `cannot connect to any of ${faults.length} servers:${lines.join('')}`);
 }
 
 // MARK: Nodes that lag

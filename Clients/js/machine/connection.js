@@ -111,16 +111,9 @@ function nextAttempt(m, reason) {
   const last = m.route.current;
   const wasReady = m.readySince !== null;
   const wasHealthy = wasReady && m.backoff.connectionLived(m.now - Number(m.readySince), m.welcome.store !== null);
-  if (m.moving !== null) {
-    m.route.move(m.moving, m.random);
-    m.moving = null;
-    return 0;
-  }
-  if (wasReady) {
-    if (wasHealthy) m.route.beginRound(m.random);
-  } else if (!m.route.isHome || (m.route.homes.length > 1 && last === m.route.leader)) {
-    m.leaderFault = { address: last, error: reason, at: m.now };
-  }
+  if (m.cluster?.moved(m)) return 0;
+  if (!wasReady) m.cluster?.attemptFailed(m, reason);
+  else if (wasHealthy) m.route.beginRound(m.random);
   let pause = 0;
   if (m.route.next(m.random)) {
     m.faults = [];
@@ -139,26 +132,12 @@ function nextAttempt(m, reason) {
  * @returns {boolean} false if the client tries again after a pause
  */
 function roundFailed(m) {
-  const error = faultOf(m.faults);
+  const error = m.cluster?.faultOf(m.faults) ?? m.faults[0].error;
   const isForGood = m.faults.length >= m.route.homes.length && m.faults.every(({ isFinal }) => isFinal);
   m.roundFault = error;
   // A client that was never connected does not go on in the background: `connect` reports why.
   if (isForGood || !m.hasBeenReady) m.giveUp(error);
   return m.error !== null;
-}
-
-/**
- * One error for a round of attempts. Its code is that of a server that refuses the client for good, or else of one that
- * answered, if there is one.
- * @param {{ address: string, error: any }[]} faults at least one
- */
-function faultOf(faults) {
-  if (faults.length === 1) return faults[0].error;
-  const errors = faults.map(({ error }) => error);
-  const isAnswer = (/** @type {any} */ { code }) => code !== 'UNREACHABLE';
-  const found = errors.find(({ retry }) => retry === 0) ?? errors.find(isAnswer) ?? errors[0];
-  const lines = faults.map(({ address, error }) => `\n  ${address}: ${error.message}`);
-  return new NestError(found.code, `cannot connect to any of ${faults.length} servers:${lines.join('')}`);
 }
 
 /**

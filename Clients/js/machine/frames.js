@@ -4,20 +4,20 @@
  */
 
 import { NestError } from '../wire/errors.js';
+import { MORE } from '../wire/frames.js';
 import { Limits } from '../wire/limits.js';
 import { decode, encode, errorOf, messageNames } from '../wire/messages.js';
 import { fail, refusal } from './calls.js';
 import { welcomed } from './connection.js';
 import { isInTime, note, waitForRevision } from './seen.js';
 import { T } from './types.js';
-import { assemble, remember } from './views.js';
+import { remember } from './views.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 /** @typedef {{ type: number, flags: number, id: number, body: Uint8Array }} Frame */
 
 /** What a server may send before WELCOME. */
 const EARLY = new Set([T.welcome, T.error, T.goAway]);
-const MORE = 1;
 
 /**
  * What handles the frames of a type that few programs need: the module that does adds it when it is loaded.
@@ -56,7 +56,7 @@ export function dispatch(m, frame) {
       return;
     }
     case T.snapshot: case T.snapshotSections: case T.snapshotRows:
-      if (id < Limits.viewIDMin) return fetched(m, frame, hasMore);
+      if (id < Limits.viewIDMin && handlers.has(T.fetch)) return handlers.get(T.fetch)?.(m, frame);
       break;
     case T.undoState:
       if (id !== 0) break;
@@ -66,37 +66,6 @@ export function dispatch(m, frame) {
   // Frames of a view that the client has left are ignored.
   if (id >= Limits.viewIDMin) m.views.get(id)?.frame(m, frame, hasMore);
   else answerArrived(m, frame);
-}
-
-/**
- * Handles the answer to FETCH.
- * @param {Machine} m
- * @param {Frame} frame
- * @param {boolean} hasMore
- */
-function fetched(m, frame, hasMore) {
-  const entry = m.table.inFlight.get(frame.id);
-  if (!entry) return;
-  const { projection, type, owner } = entry.request;
-  if (type !== T.fetch || (frame.type !== T.snapshot && !entry.assembler)) return unexpected(m, frame);
-  // Nobody waits for an abandoned request: its slot is free when the last frame has come.
-  if (owner !== null) {
-    entry.assembler = assemble(frame.type === T.snapshot ? null : entry.assembler, frame, projection ?? []);
-  } else {
-    entry.assembler = true;
-  }
-  if (hasMore) return;
-  if (owner === null) return m.finish(frame.id, null);
-  let state;
-  try {
-    state = entry.assembler.finish();
-  } catch (error) {
-    m.table.finish(frame.id);
-    return fail(m, entry.request, error);
-  }
-  note(m, state.revision);
-  isInTime(m);
-  m.finish(frame.id, state);
 }
 
 /** @param {Machine} m @param {Frame} frame */

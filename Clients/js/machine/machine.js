@@ -19,7 +19,7 @@ import { fail, flush, lossError } from './calls.js';
 import { checkKeepAlive, connectionLost, ended } from './connection.js';
 import { dispatch } from './frames.js';
 import { CONNECT_TIMEOUT_MS, LEADER_PAUSE_MS_MAX, QUEUE_BYTES_HARD_MAX, QUEUE_BYTES_MAX } from './limits.js';
-import { Backoff, Random, Route } from './route.js';
+import { Backoff, OneAddress, Random } from './route.js';
 import { RequestTable } from './table.js';
 import { FEATURE_CHUNKS, FEATURE_FRAMES, FEATURES, T } from './types.js';
 
@@ -66,7 +66,7 @@ export class Machine {
     /** What a client of a cluster does besides: cluster.js. @type {typeof import('./cluster.js') | null} */
     this.cluster = options.cluster ?? null;
     this.random = new Random(options.seed);
-    this.route = new Route(options.homes, this.random);
+    this.route = new (this.cluster?.Addresses ?? OneAddress)(options.homes, this.random);
     this.backoff = new Backoff(options.reconnectPauseMax);
     /** @type {'idle' | 'connecting' | 'handshaking' | 'ready' | 'leaving' | 'backingOff' | 'closed'} */
     this.phase = 'idle';

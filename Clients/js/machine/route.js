@@ -32,28 +32,6 @@ export class Random {
     z ^= z + Math.imul(z ^ (z >>> 7), z | 61);
     return ((z ^ (z >>> 14)) >>> 0) / 0x1_0000_0000;
   }
-
-  /**
-   * @param {number} below at least 1
-   * @returns {number} an integer from 0 to below - 1
-   */
-  index(below) {
-    return Math.floor(this.next() * below);
-  }
-
-  /**
-   * @template T
-   * @param {T[]} items
-   * @returns {T[]} the same items in a random order
-   */
-  shuffled(items) {
-    const all = items.slice();
-    for (let i = all.length - 1; i > 0; i--) {
-      const j = this.index(i + 1);
-      [all[i], all[j]] = [all[j], all[i]];
-    }
-    return all;
-  }
 }
 
 /** Pauses that double: none, then 100 ms up to `msMax`, each between half of it and all of it. */
@@ -93,84 +71,23 @@ export class Backoff {
   }
 }
 
-/**
- * The addresses that a client connects to: those of its user, and that of the leader that a node named last.
- *
- * The client tries each address once before it tries one again: a *round*. It pauses between two rounds, not within
- * one. Addresses are texts in one form each.
- */
-export class Route {
-  /**
-   * Begins at one of the addresses at random.
-   * @param {string[]} homes at least one
-   * @param {Random} random
-   */
-  constructor(homes, random) {
-    /** The addresses of the user, none twice. */
-    this.homes = [...new Set(homes)];
-    /** @type {string | null} the leader's address; null until a node has named one */
-    this.leader = null;
-    /** What is left of the round, in the order of the attempts. */
-    this.untried = random.shuffled(this.homes);
-    /** Where the client is connected, or connects next. */
-    this.current = /** @type {string} */ (this.untried.shift());
-  }
-
-  /** Whether the user gave the current address. */
-  get isHome() {
-    return this.homes.includes(this.current);
-  }
-
-  /** Whether the user gave only this address: what it refuses for good, no other server can accept. */
-  get isOnly() {
-    return this.homes.length === 1 && this.isHome;
-  }
-
-  /** Whether all addresses of the round were tried. */
-  get isRoundOver() {
-    return this.untried.length === 0;
-  }
-
-  /** The addresses of a round. From a list, the client does not go to the leader unless a request needs it. */
-  get candidates() {
-    const { homes, leader } = this;
-    return homes.length === 1 && leader !== null && leader !== homes[0] ? [homes[0], leader] : homes;
-  }
-
-  /**
-   * Goes to an address. If that fails, the others follow.
-   * @param {string} address
-   * @param {Random} random
-   */
-  move(address, random) {
+/** The only address of a client: machine/addresses.js has the form of it for several. */
+export class OneAddress {
+  /** @param {string[]} homes */
+  constructor([address]) {
+    this.homes = [address];
     this.current = address;
-    this.untried = random.shuffled(this.candidates.filter((other) => other !== address));
+    /** @type {string | null} */
+    this.leader = null;
+    this.isHome = true;
+    this.isOnly = true;
+    this.isRoundOver = true;
   }
 
-  /**
-   * Begins a round, because the connection to the current address has been good. After the loss of one of several
-   * addresses, the others come first. A single address may stand for several servers, so it comes before the leader.
-   * @param {Random} random
-   */
-  beginRound(random) {
-    const others = random.shuffled(this.candidates.filter((other) => other !== this.current));
-    this.untried = this.homes.length === 1 ? [this.current, ...others] : [...others, this.current];
-  }
+  beginRound() {}
 
-  /**
-   * Chooses the address of the next attempt.
-   * @param {Random} random
-   * @returns {boolean} whether it begins a new round
-   */
-  next(random) {
-    const isNew = this.untried.length === 0;
-    if (isNew) {
-      const all = random.shuffled(this.candidates);
-      // The address that failed last is not the first again.
-      if (all.length > 1 && all[0] === this.current) all.push(/** @type {string} */ (all.shift()));
-      this.untried = all;
-    }
-    this.current = /** @type {string} */ (this.untried.shift());
-    return isNew;
+  /** Every attempt is a round. */
+  next() {
+    return true;
   }
 }

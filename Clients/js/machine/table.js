@@ -31,7 +31,7 @@ import { REQUESTS_WAITING_MAX } from './limits.js';
  * @property {any} [model] the hash of the model whose numbers the body contains; left out: it contains none
  * @property {number} [answer] the type of the reply that is expected
  * @property {boolean} [isRaw] whether the owner gets the body of the reply, not its fields
- * @property {any} [atLeast] the least revision, or `newest`: it is written before the body when the request is sent
+ * @property {(m: any) => Uint8Array} [bodyAt] makes the body anew for each server: fetches.js
  * @property {number[]} [projection] of the rows in the answer, if it has rows
  * @property {number} [group] the group that it is part of: it is not sent again outside the group
  * @property {any} [view] of a list whose request changes

@@ -8,6 +8,9 @@ import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 
+/** The server pushes the undo state of a connection, however many parts of a program show it. @param {Machine} m */
+export const isFollowed = (m) => [...m.followers].some((one) => one instanceof UndoFollower);
+
 /** Follows the undo state of the session, across connections. */
 export class UndoFollower {
   /** @param {any} to the receiver of the events */
@@ -58,7 +61,7 @@ export class UndoFollower {
 
   /** Ends it, without an event. @param {Machine} m */
   close(m) {
-    if (m.followers.delete(this) && m.phase === 'ready') this.request(m, null, false);
+    if (m.followers.delete(this) && m.phase === 'ready' && !isFollowed(m)) this.request(m, null, false);
   }
 
   /** @param {Machine} m @param {any} error */

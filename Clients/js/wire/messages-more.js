@@ -6,7 +6,7 @@ import {
   string, struct, text, trailing, u64, value, varint, varintAny,
 } from './codec.js';
 import {
-  addMessages, conflicts, confinement, eachWith, key, nobody, orNothing, placement, policies, rehomes, roles, user,
+  addMessages, atLeast, conflicts, confinement, eachWith, key, nobody, orNothing, placement, policies, rehomes, roles, user,
   withUsers,
 } from './messages.js';
 import { properties, request } from './request.js';
@@ -178,6 +178,7 @@ const fetchSubtree = struct({
 const properties256 = (of) => list(of, 2, Limits.propertiesPerEntityMax);
 
 addMessages({
+  fetch: [0x18, struct({ atLeast, request })],
   getObject: [0x1a, struct({ id: object })],
   object: [0x1b, struct({
     entity: number16, id: object, revision: varint, values: properties256(struct({ property: number16, value })),

@@ -212,7 +212,6 @@ export const messages = {
   receipt: [0x11, receipt],
   undo: [0x12, undo],
   redo: [0x13, undo],
-  fetch: [0x18, struct({ atLeast, request })],
   subscribe: [0x30, struct({ resume, atLeast, request })],
   subscribed: [0x31, struct({
     view, first: choice(['snapshot', 'difference', 'current', 'alreadySubscribed']), revision: varint, reason: string,

@@ -28,10 +28,8 @@ class Call {
   constructor(name, fields, options) {
     this.name = name;
     this.options = options;
-    // As they arrive. The client writes `atLeast` before the body of FETCH_SUBTREE.
-    const { atLeast } = options;
     const body = fields instanceof Uint8Array ? fields : encode(name, fields);
-    this.fields = decode(name, atLeast === undefined ? body : Uint8Array.of(atLeast, ...body));
+    this.fields = decode(name, options.bodyAt?.({ seen: null }) ?? body);
     /** What the client has sent after the request: `{name, body}`. */
     this.sent = [];
     this.isOver = false;

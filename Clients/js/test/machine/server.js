@@ -4,6 +4,7 @@ import '../../wire/messages-more.js';
 import '../../wire/opposite.js';
 import { Machine } from '../../machine/machine.js';
 import { submit } from '../../machine/calls.js';
+import { atLeastBefore } from '../../machine/fetches.js';
 import { List, specOf } from '../../machine/lists.js';
 import { T } from '../../machine/types.js';
 import { toHex, Writer } from '../../wire/bytes.js';
@@ -122,11 +123,12 @@ export class World {
 
   /** Submits a request; the result has `reply` or `error` when it is answered. */
   request(name, fields, options = {}) {
-    const { kind = 'read', answer } = options;
+    const { kind = 'read', answer, atLeast, ...more } = options;
     const call = {};
     const body = fields instanceof Uint8Array ? fields : encode(name, fields);
     const owner = { call };
-    const request = { owner, kind, type: T[name], body, ...options, answer: answer && typeOf(answer) };
+    const request = { owner, kind, type: T[name], body, ...more, answer: answer && typeOf(answer) };
+    if (atLeast !== undefined) request.bodyAt = atLeastBefore(atLeast, body);
     this.run((m) => submit(m, request));
     return call;
   }

@@ -1,0 +1,54 @@
+/**
+ * Answers to FETCH, and reads at a revision. Only programs that read without following load this module.
+ * @module
+ */
+
+import '../wire/messages-more.js';
+import { Writer } from '../wire/bytes.js';
+import { MORE } from '../wire/frames.js';
+import { fail } from './calls.js';
+import { handlers, unexpected } from './frames.js';
+import { atLeast, isInTime, note } from './seen.js';
+import { T } from './types.js';
+import { assemble } from './views.js';
+
+/** @typedef {import('./machine.js').Machine} Machine */
+
+/**
+ * The body of a read as it is sent to a server: it asks for a state that is not older than what the client has seen.
+ * @param {number | 'newest'} asked
+ * @param {Uint8Array} body what follows the revision
+ * @returns {(m: Machine) => Uint8Array}
+ */
+export const atLeastBefore = (asked, body) => (m) => {
+  const writer = new Writer();
+  writer.varint(atLeast(m, asked));
+  writer.raw(body);
+  return writer.done();
+};
+
+// The frames of a snapshot whose id is that of a request.
+handlers.set(T.fetch, (m, frame) => {
+  const entry = m.table.inFlight.get(frame.id);
+  if (!entry) return;
+  const { projection, type, owner } = entry.request;
+  if (type !== T.fetch || (frame.type !== T.snapshot && !entry.assembler)) return unexpected(m, frame);
+  // Nobody waits for an abandoned request: its slot is free when the last frame has come.
+  if (owner !== null) {
+    entry.assembler = assemble(frame.type === T.snapshot ? null : entry.assembler, frame, projection ?? []);
+  } else {
+    entry.assembler = true;
+  }
+  if ((frame.flags & MORE) !== 0) return;
+  if (owner === null) return m.finish(frame.id, null);
+  let state;
+  try {
+    state = entry.assembler.finish();
+  } catch (error) {
+    m.table.finish(frame.id);
+    return fail(m, entry.request, error);
+  }
+  note(m, state.revision);
+  isInTime(m);
+  m.finish(frame.id, state);
+});
