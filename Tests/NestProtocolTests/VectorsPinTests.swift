@@ -12,7 +12,7 @@ import Testing
         1: [
             "frames": "8ea573170c62e9f4", "predicates": "79650eb685a8d858", "requests": "53df0a4efeaa5bcb",
             "folding": "114310058ba45539", "sortkeys": "efae386b8cdc53f4",
-            "refusals": "b76a839e02cdbb37",
+            "refusals": "ca3ab4856629ddb3",
         ]
     ]
 
