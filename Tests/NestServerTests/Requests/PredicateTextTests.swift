@@ -77,13 +77,13 @@ extension SocketTests {
                         for zone in zones {
                             for now in [.min, .min + 1, first - 1, last + 1, .max - 1, .max] {
                                 let error = await refusal {
-                                    _ = try await client.predicate("extra == \(word)", of: 1, zone: zone, now: now)
+                                    _ = try await client.predicate("extra == \(word)", of: EntityNumber(1), zone: zone, now: now)
                                 }
                                 #expect(error?.code == .invalid, "\(word) \(zone) \(now)")
                             }
                             for now in [first, last] {
                                 let error = await refusal {
-                                    _ = try await client.predicate("title == \(word)", of: 1, zone: zone, now: now)
+                                    _ = try await client.predicate("title == \(word)", of: EntityNumber(1), zone: zone, now: now)
                                 }
                                 #expect(error?.code == .invalidPredicate, "\(word) \(zone) \(now)")
                             }
