@@ -96,7 +96,7 @@ struct ServerSessionTests {
         #expect(machine.phase == .closed)
 
         var same = Self.greeting(expecting: Self.history)
-        #expect(same.welcomed(historyID: Self.history, modelHash: 7) == .welcome(.all))
+        #expect(same.welcomed(historyID: Self.history, modelHash: 7) == .welcome(.usual))
     }
 
     @Test func requestIDsIncrease() {

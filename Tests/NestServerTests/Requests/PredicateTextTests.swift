@@ -70,6 +70,7 @@ extension SocketTests {
         /// Found by a review: the beginning of the day after the last moment that an integer can hold is no moment.
         @Test func aNowOutsideTheYearsOfTextIsRefused() async throws {
             let zones = ["", "Etc/GMT+12", "Pacific/Kiritimati"]
+            let item = EntityNumber(1)
             let (first, last) = (DateReading.nowRange.lowerBound, DateReading.nowRange.upperBound)
             try await withServer { port, _ in
                 try await NestClient.withClient(ClientConfiguration(port: port)) { client in
@@ -77,13 +78,13 @@ extension SocketTests {
                         for zone in zones {
                             for now in [.min, .min + 1, first - 1, last + 1, .max - 1, .max] {
                                 let error = await refusal {
-                                    _ = try await client.predicate("extra == \(word)", of: EntityNumber(1), zone: zone, now: now)
+                                    _ = try await client.predicate("extra == \(word)", of: item, zone: zone, now: now)
                                 }
                                 #expect(error?.code == .invalid, "\(word) \(zone) \(now)")
                             }
                             for now in [first, last] {
                                 let error = await refusal {
-                                    _ = try await client.predicate("title == \(word)", of: EntityNumber(1), zone: zone, now: now)
+                                    _ = try await client.predicate("title == \(word)", of: item, zone: zone, now: now)
                                 }
                                 #expect(error?.code == .invalidPredicate, "\(word) \(zone) \(now)")
                             }
