@@ -103,7 +103,7 @@ extension Engine {
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
         try self.requireLead()
-        let change = try self.tokens.revoke(number, in: self.store)
+        let change = try self.tokens.revoke(number, in: self.store, now: now)
         effects.append(.tokensChanged(change, by: connection.token))
         self.replies.send(.done, connection.id, requestID, &effects)
         self.endConnections(ofToken: number, now: now, &effects)

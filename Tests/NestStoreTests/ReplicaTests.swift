@@ -98,7 +98,7 @@ import Glibc
         // Each node keeps its own times of use.
         #expect(try self.following { try $0.tokens() }.map(\.description.lastUsed) == [0, 0])
         try self.expectEqual()
-        try self.store.access { try self.store.revokeToken(second.description.number) }
+        try self.store.access { try self.store.revokeToken(second.description.number, now: 3) }
         try self.replica.catchUp()
         try self.expectEqual()
         // No leader assigns a number twice.

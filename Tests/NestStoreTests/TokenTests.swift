@@ -42,7 +42,7 @@ import Testing
             // After the token is revoked, its secret is free.
             let other = TokenSecret(high: Self.secret.low, low: Self.secret.high)
             _ = try store.createToken(TokenGrant(name: "other", role: .admin), secretHash: other, now: 3)
-            try store.revokeToken(first.description.number)
+            try store.revokeToken(first.description.number, now: 4)
             let guest = try store.createToken(TokenGrant(name: "guest", role: .read), secretHash: Self.secret, now: 4)
             #expect(guest.description.grant.role == .read)
         }
@@ -101,6 +101,33 @@ import Testing
                 #expect(error?.refusal?.code == .conflict)
             }
         }
+        try store.close()
+    }
+
+    /// An expired admin token administers nothing. The last valid one therefore stays, and so does the last token.
+    @Test func theLastValidAdminTokenIsNotRevoked() throws {
+        let store = try self.store()
+        func revoke(_ number: UInt64, now: Int64) -> ErrorCode? {
+            do {
+                try store.access { try store.revokeToken(number, now: now) }
+                return nil
+            } catch {
+                return (error as? StoreError)?.refusal?.code
+            }
+        }
+        for (secret, expires) in ([nil, 10, nil, 20] as [Int64?]).enumerated() {
+            let grant = TokenGrant(name: "t", role: .admin, expires: expires)
+            #expect(self.refusal(store, grant, now: 1, UInt64(secret)) == nil)
+        }
+        // Token 4 is still valid, then token 1 alone.
+        #expect(revoke(3, now: 19) == nil)
+        #expect(revoke(1, now: 20) == .conflict)
+        // Expired tokens are revoked while token 1 is valid.
+        #expect(revoke(2, now: 20) == nil)
+        #expect(revoke(1, now: 19) == nil)
+        // The expired one is the last token: without any, every client would be an administrator.
+        #expect(revoke(4, now: 20) == .conflict)
+        #expect(try store.access { try store.tokens() }.map(\.description.number) == [4])
         try store.close()
     }
 

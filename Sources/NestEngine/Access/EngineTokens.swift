@@ -51,8 +51,8 @@ package struct EngineTokens {
         return (number, .created(token))
     }
 
-    mutating func revoke(_ number: UInt64, in store: Store) throws(StoreError) -> TokenChange {
-        try store.revokeToken(number)
+    mutating func revoke(_ number: UInt64, in store: Store, now: Int64) throws(StoreError) -> TokenChange {
+        try store.revokeToken(number, now: now)
         self.remove(number)
         return .revoked(number)
     }

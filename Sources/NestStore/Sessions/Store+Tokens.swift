@@ -118,17 +118,22 @@ extension Store {
     }
 
     /// Revokes a token, durable on return. Call it outside a transaction.
-    package func revokeToken(_ number: UInt64) throws(StoreError) {
+    ///
+    /// An admin token is revoked only while another one is valid, which can administer the store then. This applies to
+    /// an expired one too: it may be the last token, without which every client would be an administrator.
+    package func revokeToken(_ number: UInt64, now: Int64) throws(StoreError) {
         let tokens = try self.tokens()
         guard let token = tokens.first(where: { $0.description.number == number }) else {
             throw .refused(.notFound, "there is no token \(number)")
         }
-        let others = tokens.filter { $0.description.number != number }
-        if token.description.grant.isFullAdmin, !others.contains(where: { $0.description.grant.isFullAdmin }) {
+        let others = tokens.map(\.description).filter { $0.number != number }
+        if token.description.grant.isFullAdmin,
+            !others.contains(where: { $0.grant.isFullAdmin && !$0.grant.isExpired(at: now) })
+        {
             throw .refused(
                 .conflict,
-                "token \(number) is the last one with role admin: create another first, or revoke this one with "
-                    + "'nestd token revoke' while nestd is stopped"
+                "no other token with role admin is valid: create one before you revoke token \(number), or revoke it "
+                    + "with 'nestd token revoke' while nestd is stopped"
             )
         }
         try self.removeToken(number)

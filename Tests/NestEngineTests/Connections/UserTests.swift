@@ -108,6 +108,20 @@ import Testing
         }
     }
 
+    /// The engine's clock decides whether another admin token is valid.
+    @Test func anExpiredAdminTokenDoesNotReplaceTheLastOne() throws {
+        let admin = try self.fixture.connect(session: 1)
+        for (number, expires) in [nil, self.fixture.now + 60_000_000].enumerated() {
+            let half = Identifier128(high: 1, low: UInt64(number))
+            let grant = TokenGrant(name: "t", role: .admin, expires: expires)
+            let create = EngineRequest.createToken(grant, secretHash: TokenSecret(high: half, low: half))
+            #expect(try self.fixture.ask(admin, create).error == nil)
+        }
+        self.fixture.now += 60_000_000
+        #expect(try self.fixture.ask(admin, .revokeToken(1)).error?.code == .conflict)
+        #expect(try self.fixture.ask(admin, .revokeToken(2)).isDone)
+    }
+
     @Test func changesHaveTheirUser() throws {
         let ann = try self.fixture.connect(session: 1, user: Self.ann)
         let bob = try self.fixture.connect(session: 2, user: Self.bob)
