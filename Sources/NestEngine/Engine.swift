@@ -15,7 +15,7 @@ package final class Engine {
     let scopes: TokenScopes
     let sessions: Sessions
     let undoStates: UndoStates
-    let admission: Admission
+    package let admission: Admission
     let changeFeeds: ChangeFeeds
     let replies: Replies
     let queries: LiveQueries
@@ -52,7 +52,7 @@ package final class Engine {
             connections: self.connections,
             admission: self.admission,
             changeFeeds: self.changeFeeds,
-            authors: RevisionAuthors(store: store)
+            authors: RevisionAuthors(store: store, admission: self.admission)
         )
         self.queries = LiveQueries(
             store,

@@ -23,6 +23,8 @@ package final class EngineConnection {
     let user: UserLabel?
     /// Whether the client gets AUTHORS.
     let followsAuthors: Bool
+    /// What the last AUTHORS of the connection named; `nil` before the first.
+    var namedAuthors: NamedAuthors?
     var views: Set<UInt32> = []
     /// Its subscriptions to changes, in the order in which they began.
     var changeSubscriptions: [ChangeSubscription] = []

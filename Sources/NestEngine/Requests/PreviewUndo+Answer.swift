@@ -14,7 +14,8 @@ extension PreviewUndo: EngineQuery {
             limits: engine.limits
         )
         var preview = try previewer.preview(self.target, self.options, for: asker, now: now)
-        try RevisionAuthors(store: engine.store).fill(&preview.conflicts, for: asker.scope)
+        let authors = RevisionAuthors(store: engine.store, admission: engine.admission)
+        try authors.fill(&preview.conflicts, for: asker.scope)
         return UndoPreviewMessage(preview)
     }
 

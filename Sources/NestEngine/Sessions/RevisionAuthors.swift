@@ -1,22 +1,25 @@
 import NestModel
 import NestStore
 
-/// Looks up who wrote revisions, as a connection may know it.
+/// Looks up who wrote revisions, as a connection may know it. The headers that it reads are work of the turn.
 struct RevisionAuthors {
     /// The headers that one answer may read to find its users.
     private static let headersMax = 4_096
 
     let store: Store
+    let admission: Admission
 
-    /// Returns the authors of the newest revisions after `base`, at most `countMax`, ascending.
-    func authors(after base: Revision, countMax: Int, for scope: AuthorisationScope) throws(StoreError)
-        -> [RevisionAuthor]
-    {
-        guard self.store.head > base else { return [] }
-        let count = min(UInt64(countMax), self.store.head.rawValue - base.rawValue)
-        let headers = try self.store.headers(before: Revision(0), limit: Int(count))
-        return headers.reversed().compactMap { header in
-            guard header.revision > base, scope.showsAuthor(of: header) else { return nil }
+    /// Returns the headers of the newest revisions after `base`, at most `countMax`, ascending.
+    func headers(after base: Revision, countMax: Int) throws(StoreError) -> [JournalHeader] {
+        let read = try self.store.headers(after: base, countMax: countMax)
+        self.admission.work += read.count
+        return read.headers
+    }
+
+    /// Returns the authors that a connection may know.
+    static func authors(of headers: [JournalHeader], for scope: AuthorisationScope) -> [RevisionAuthor] {
+        headers.compactMap { header in
+            guard scope.showsAuthor(of: header) else { return nil }
             return RevisionAuthor(
                 revision: header.revision,
                 sessionNumber: header.sessionNumber,
@@ -25,7 +28,7 @@ struct RevisionAuthors {
         }
     }
 
-    /// Sets the users of the listed conflicts. They stay unknown where the journal no longer has the change, or very
+    /// Sets the users of the listed conflicts. They stay unknown where the journal no longer has the change, or too
     /// many transactions would have to be read.
     func fill(_ conflicts: inout UndoConflicts, for scope: AuthorisationScope) throws(StoreError) {
         let revisions = Set(conflicts.listed.compactMap { $0.sessionNumber == nil ? nil : $0.revision }).sorted(by: >)

@@ -46,7 +46,13 @@ final class LiveQueries {
             reads: reads,
             counters: counters
         )
-        let authors = AuthorPushes(store: store, connections: connections)
+        let authors = AuthorPushes(
+            store: store,
+            connections: connections,
+            subscriptions: subscriptions,
+            admission: admission,
+            authors: RevisionAuthors(store: store, admission: admission)
+        )
         let catchUpPushes = CatchUpPushes(
             store: store,
             connections: connections,

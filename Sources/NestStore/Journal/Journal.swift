@@ -124,6 +124,24 @@ struct Journal {
         return page
     }
 
+    /// Returns the newest headers after a revision, at most `countMax`, ascending, and how many headers were read to
+    /// find them.
+    func headers(after base: Revision, countMax: Int) throws(StoreError) -> (headers: [JournalHeader], count: Int) {
+        let statement = try self.connection.statement(
+            "SELECT headers FROM nest_journal WHERE last_revision > ?1 ORDER BY last_revision DESC"
+        )
+        defer { statement.reset() }
+        statement.bind(1, Int64(clamping: base.rawValue))
+        var newest: [JournalHeader] = []
+        var count = 0
+        while newest.count < countMax, try statement.step() {
+            let row = try self.headers(statement.blob(0))
+            count += row.count
+            newest += row.reversed().prefix(countMax - newest.count).filter { $0.revision > base }
+        }
+        return (newest.reversed(), count)
+    }
+
     /// Returns the headers of revisions, which must descend, and how many headers were read to find them. Stops when it
     /// has read `readMax` headers, but not before it has found one.
     func headers(of revisions: [Revision], readMax: Int) throws(StoreError) -> (headers: [JournalHeader], count: Int) {

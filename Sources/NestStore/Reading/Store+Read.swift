@@ -64,6 +64,15 @@ extension Store {
         try self.journal.headers(before: before, limit: limit)
     }
 
+    /// Returns the newest headers after a revision, at most `countMax`, ascending, and how many headers were read to
+    /// find them. Headers of one journal row are read together.
+    package func headers(
+        after base: Revision,
+        countMax: Int
+    ) throws(StoreError) -> (headers: [JournalHeader], count: Int) {
+        try self.journal.headers(after: base, countMax: countMax)
+    }
+
     /// Returns the headers of those revisions that the journal has, newest first, and how many headers were read to
     /// find them. Headers of one journal row are read together. Once `readMax` headers have been read, the rest is left
     /// out.

@@ -41,14 +41,7 @@ import Testing
         let effects = try self.fixture.perform([
             self.insert(ann, "1"), self.insert(bob, "2"), self.insert(other, "3"),
         ])
-        let kinds = effects.compactMap { effect in
-            switch effect {
-            case .authors(_, let to): "authors \(to.count)"
-            case .push: "push"
-            default: nil
-            }
-        }
-        #expect(kinds == ["authors 2", "push"])
+        #expect(Self.kinds(effects) == ["authors 2", "push"])
         let expected = [self.author(1, 1, Self.ann), self.author(2, 2, Self.bob), self.author(3, 3, nil)]
         #expect(followers.map(\.authors) == [[expected], [expected], []])
         #expect(other.authors.isEmpty)
@@ -113,5 +106,79 @@ import Testing
         try self.fixture.perform([follower.drain()])
         let revisions = try #require(follower.authors.first).map(\.revision.rawValue)
         #expect(revisions == Array(73...200))
+    }
+
+    // MARK: Cost
+
+    private static func kinds(_ effects: [EngineEffect]) -> [String] {
+        effects.compactMap { effect in
+            switch effect {
+            case .authors(_, let to): "authors \(to.count)"
+            case .push: "push"
+            default: nil
+            }
+        }
+    }
+
+    /// All net differences of a drained connection share one message, which begins at the oldest of their bases.
+    @Test func theNetDifferencesOfADrainShareOneMessage() throws {
+        let ann = try self.fixture.connect(session: 1, user: Self.ann)
+        for title in ["a", "b"] { try self.fixture.perform([self.insert(ann, title)]) }
+        let other = try self.fixture.connect(session: 2)
+        let follower = try self.fixture.connect(session: 3, followsAuthors: true)
+        // The view that is sent first has the latest base: the follower joins it when it is blocked already.
+        let lists = [Self.inside, ObjectID(3), EngineFixture.root]
+        try self.fixture.perform([other.subscribe(lists[0])])
+        for list in lists.dropFirst() { try self.fixture.perform([follower.subscribe(list)]) }
+        try self.fixture.perform([follower.block()])
+        try self.fixture.perform([self.insert(ann, "1", under: lists[1])])
+        try self.fixture.perform([follower.subscribe(lists[0])])
+        for list in lists { try self.fixture.perform([self.insert(ann, "2", under: list)]) }
+        let effects = try self.fixture.perform([follower.drain()])
+        #expect(Self.kinds(effects) == ["authors 1", "push", "push", "push"])
+        #expect(follower.authors == [(3...6).map { self.author($0, 1, Self.ann) }])
+    }
+
+    /// Subscriptions that resume on one connection share the authors, until the head moves.
+    @Test func resumedSubscriptionsShareTheirAuthors() throws {
+        let ann = try self.fixture.connect(session: 1, user: Self.ann)
+        for title in ["a", "b"] { try self.fixture.perform([self.insert(ann, title)]) }
+        let follower = try self.fixture.connect(session: 2, followsAuthors: true)
+        let lists = [Self.inside, ObjectID(3), EngineFixture.root]
+        for list in lists { try self.fixture.perform([follower.subscribe(list)]) }
+        try self.fixture.perform([.disconnected(follower.connection)])
+        for list in lists { try self.fixture.perform([self.insert(ann, "1", under: list)]) }
+        try self.fixture.perform([follower.connect(as: self.fixture.newConnection())])
+        let effects = try self.fixture.perform(follower.resumeAll())
+        #expect(Self.kinds(effects) == ["authors 1", "push", "push", "push"])
+        #expect(follower.authors == [(3...5).map { self.author($0, 1, Self.ann) }])
+        // A later batch is named again, and then a state that is older than it.
+        try self.fixture.perform([self.insert(ann, "2")])
+        #expect(follower.authors.last == [self.author(6, 1, Self.ann)])
+        try self.fixture.perform([self.insert(ann, "2", under: Self.inside), follower.block()])
+        for list in lists { try self.fixture.perform([self.insert(ann, "3", under: list)]) }
+        try self.fixture.perform([follower.drain()])
+        #expect(follower.authors.count == 4 && follower.authors.last == (8...10).map { self.author($0, 1, Self.ann) })
+    }
+
+    /// Returns the work of a turn in which a drained follower gets its net differences.
+    private func drainWork(followsAuthors: Bool) throws -> Int {
+        let fixture = try EngineFixture()
+        let ann = try fixture.connect(session: 1, user: Self.ann)
+        try fixture.perform([self.insert(ann, "a")])
+        let follower = try fixture.connect(session: 2, followsAuthors: followsAuthors)
+        for list in [EngineFixture.root, Self.inside] { try fixture.perform([follower.subscribe(list)]) }
+        try fixture.perform([follower.block()])
+        for list in [EngineFixture.root, Self.inside] {
+            try fixture.perform((0..<20).map { self.insert(ann, "\($0)", under: list) })
+        }
+        try fixture.perform([follower.drain()])
+        return fixture.engine.admission.work
+    }
+
+    /// The headers that a drain reads are work of its turn: 40 of them, and the bytes of the message.
+    @Test func theAuthorsOfADrainAreWork() throws {
+        let work = try self.drainWork(followsAuthors: true) - self.drainWork(followsAuthors: false)
+        #expect((40...42).contains(work), "\(work)")
     }
 }
