@@ -31,9 +31,11 @@ struct AuthorPushes {
                 recipients[connection.scope, default: []].append(id)
             }
         }
+        guard !scopes.isEmpty else { return }
+        // Read once for all scopes.
+        let headers = try self.authors.headers(after: base, countMax: Limits.historyPageMax)
         var messages: [EngineEffect] = []
         for scope in scopes {
-            let headers = try self.authors.headers(after: base, countMax: Limits.historyPageMax)
             let authors = RevisionAuthors.authors(of: headers, for: scope)
             if !authors.isEmpty { messages.append(.authors(Authors(authors).body, to: recipients[scope] ?? [])) }
         }

@@ -181,4 +181,32 @@ import Testing
         let work = try self.drainWork(followsAuthors: true) - self.drainWork(followsAuthors: false)
         #expect((40...42).contains(work), "\(work)")
     }
+
+    /// Returns the work of a batch of three writes, with a list of each of several reaches.
+    private func batchWork(reaches: Int, followsAuthors: Bool) throws -> Int {
+        let fixture = try EngineFixture()
+        let ann = try fixture.connect(session: 1, user: Self.ann)
+        let roots = (2..<5).map { ObjectID($0) }
+        for root in roots { try fixture.perform([self.insert(ann, "\(root)")]) }
+        for (index, root) in roots.prefix(reaches).enumerated() {
+            let scope = AuthorisationScope.subtree(
+                AccessConfinement(root: root, entity: EngineFixture.item, relationship: PropertyNumber(6))
+            )
+            let guest = try fixture.connect(
+                session: UInt64(index + 2),
+                scope: scope,
+                user: Self.bob,
+                followsAuthors: followsAuthors
+            )
+            try fixture.perform([guest.subscribe(root)])
+        }
+        try fixture.perform(roots.map { self.insert(ann, "x", under: $0) })
+        return fixture.engine.admission.work
+    }
+
+    /// The headers of a batch are read once, however many reaches its followers have.
+    @Test(arguments: [1, 3]) func theAuthorsOfABatchAreReadOnce(_ reaches: Int) throws {
+        let work = try self.batchWork(reaches: reaches, followsAuthors: true)
+        #expect(try work - self.batchWork(reaches: reaches, followsAuthors: false) == 3)
+    }
 }
