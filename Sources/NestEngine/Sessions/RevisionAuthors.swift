@@ -3,8 +3,8 @@ import NestStore
 
 /// Looks up who wrote revisions, as a connection may know it. The headers that it reads are work of the turn.
 struct RevisionAuthors {
-    /// The headers that one answer may read to find its users.
-    private static let headersMax = 4_096
+    /// The headers that one answer may read to find its users: about as many as a journal row has.
+    static let headersMax = 512
 
     let store: Store
     let admission: Admission
@@ -33,8 +33,9 @@ struct RevisionAuthors {
     func fill(_ conflicts: inout UndoConflicts, for scope: AuthorisationScope) throws(StoreError) {
         let revisions = Set(conflicts.listed.compactMap { $0.sessionNumber == nil ? nil : $0.revision }).sorted(by: >)
         guard !revisions.isEmpty else { return }
-        let headers = try self.store.headers(of: revisions, readMax: Self.headersMax).headers
-        let users = Dictionary(uniqueKeysWithValues: headers.map { ($0.revision, scope.user(of: $0)) })
+        let read = try self.store.headers(of: revisions, readMax: Self.headersMax)
+        self.admission.work += read.count
+        let users = Dictionary(uniqueKeysWithValues: read.headers.map { ($0.revision, scope.user(of: $0)) })
         conflicts.setUsers(conflicts.listed.map { $0.revision.flatMap { users[$0] ?? nil } })
     }
 }

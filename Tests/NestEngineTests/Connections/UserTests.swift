@@ -108,6 +108,29 @@ import Testing
         }
     }
 
+    /// The users of conflicts in very many transactions stay unknown, and the headers that are read are work.
+    @Test func theUsersOfConflictsCostALimitedPartOfTheJournal() throws {
+        let ann = try self.fixture.connect(session: 1, user: Self.ann)
+        let bob = try self.fixture.connect(session: 2, user: Self.bob)
+        let items = (2..<6).map { ObjectID($0) }
+        for item in items { try self.insert(ann, "\(item)") }
+        try self.fixture.write(ann, items.map { EngineFixture.edit($0, "mine") })
+        // Four journal rows of 200 headers; three of them are read.
+        for item in items {
+            let edit = WriteTransaction(mutations: [EngineFixture.edit(item, "theirs")])
+            let other = WriteTransaction(mutations: [EngineFixture.insert("other")])
+            let all = Array(repeating: other, count: 199) + [edit]
+            try self.fixture.perform(all.map { bob.request(.transaction($0)).input })
+        }
+        let options = UndoOptions(policy: .force)
+        let preview = try #require(try self.fixture.ask(ann, .previewUndo(.undo, options)).preview)
+        #expect(preview.conflicts.listed.count { $0.user == Self.bob } == 3 && preview.conflicts.listed.count == 4)
+        #expect((603..<700).contains(self.fixture.engine.admission.work))
+        let receipt = try #require(try self.fixture.ask(ann, .undo(key: nil, options)).receipt)
+        #expect(receipt.conflicts.listed.count { $0.user == Self.bob } == 3 && receipt.conflicts.listed.count == 4)
+        #expect(self.fixture.engine.admission.work >= 603)
+    }
+
     /// The engine's clock decides whether another admin token is valid.
     @Test func anExpiredAdminTokenDoesNotReplaceTheLastOne() throws {
         let admin = try self.fixture.connect(session: 1)
