@@ -184,6 +184,9 @@ extension Store {
         return try connection.access { () throws(StoreError) in try Self.storedModel(connection, path: path) }
     }
 
+    /// More connections than one nestd can have. Their number takes as many bytes as that of any token.
+    private static let listedConnectionsMax = 1 << 29
+
     private static func check(
         _ grant: TokenGrant,
         among tokens: [TokenDescription],
@@ -208,7 +211,15 @@ extension Store {
         guard tokens.count < Limits.tokensMax else {
             throw .refused(.limitExceeded, "a store has at most \(Limits.tokensMax) tokens")
         }
-        let listed = TokenList(tokens + [TokenDescription(number: Limits.tokenNumberMax, grant: grant, created: now)])
+        // The list names the connections of each token, which come and go: room for the longest number.
+        let all = tokens + [TokenDescription(number: Limits.tokenNumberMax, grant: grant, created: now)]
+        let listed = TokenList(
+            all.map { token in
+                var token = token
+                token.connections = Self.listedConnectionsMax
+                return token
+            }
+        )
         guard listed.body.count <= Limits.frameBytesMax else {
             throw .refused(
                 .limitExceeded,
