@@ -34,6 +34,34 @@ import Testing
         #expect(try self.decoded(named) == named)
     }
 
+    private static func entry(_ revision: UInt64, _ user: UserLabel?) -> HistoryEntry {
+        HistoryEntry(
+            revision: Revision(revision),
+            time: 0,
+            sessionNumber: 1,
+            kind: .write,
+            reverted: nil,
+            name: "",
+            isMine: false,
+            isNextUndo: false,
+            isNextRedo: false,
+            entry: revision == 1 ? nil : Revision(1),
+            user: user
+        )
+    }
+
+    /// The users follow all entries: a client that does not know them reads the same entries.
+    @Test func theUsersOfHistoryFollowTheEntries() throws {
+        let claim = UserLabel("Bob", isClaimed: true)
+        for users in [[UserLabel("Ann"), nil, claim], [nil, nil, claim], [nil, nil, nil]] {
+            let entries = users.enumerated().map { Self.entry(UInt64(3 - $0.offset), $0.element) }
+            let plain = History((1...3).reversed().map { Self.entry($0, nil) }).body
+            let body = History(entries).body
+            #expect(body.starts(with: plain) && (body == plain) == users.allSatisfy { $0 == nil })
+            #expect(try History(body: ByteBuffer(bytes: body)).entries == entries)
+        }
+    }
+
     /// A label of the longest length is accepted in every message; a longer one is refused.
     @Test func labelsAreLimited() throws {
         let longest = String(repeating: "x", count: Limits.nameBytesMax)
@@ -49,20 +77,9 @@ import Testing
         }
         func messages(_ user: String) -> [any Message] {
             let label = UserLabel(user)
-            let entry = HistoryEntry(
-                revision: Revision(1),
-                time: 0,
-                sessionNumber: 1,
-                kind: .write,
-                reverted: nil,
-                name: "",
-                isMine: false,
-                isNextUndo: false,
-                isNextRedo: false,
-                user: label
-            )
             return [
-                Hello(clientName: "", session: Identifier128(high: 0, low: 1), user: user), History([entry]),
+                Hello(clientName: "", session: Identifier128(high: 0, low: 1), user: user),
+                History([Self.entry(1, label)]),
                 CreateToken(TokenGrant(name: "t", role: .read, user: user), secretHash: Self.hash),
                 Authors([RevisionAuthor(revision: Revision(1), sessionNumber: 1, user: label)]),
                 PeerOpen(port: 1, session: Identifier128(high: 0, low: 1), token: 0, user: user),

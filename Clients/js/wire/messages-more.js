@@ -19,20 +19,17 @@ const number = struct({ number: varint });
 // History, undo, changes
 
 const kind = choice(['write', 'undo', 'redo', 'revert']);
-const entryFlags = ['isMine', 'isNextUndo', 'isNextRedo', 'isBlocked', 'hasEntry', 'hasUser', 'userClaimed'];
+const entryFlags = ['isMine', 'isNextUndo', 'isNextRedo', 'isBlocked', 'hasEntry'];
 const entry = struct({
   revision: varint, time: i64, sessionNumber: varint, kind, reverted: orNothing,
   '.rest': codec((r) => {
-    const { hasEntry, hasUser, ...state } = flags(entryFlags).read(r);
-    return {
-      ...state, name: name.read(r), entry: hasEntry ? r.varint() : null, user: hasUser ? name.read(r) : null,
-    };
+    const { hasEntry, ...state } = flags(entryFlags).read(r);
+    return { ...state, name: name.read(r), entry: hasEntry ? r.varint() : null };
   }, (w, v) => {
     const hasEntry = v.entry != null;
-    flags(entryFlags).write(w, { ...v, hasEntry, hasUser: v.user });
+    flags(entryFlags).write(w, { ...v, hasEntry });
     name.write(w, v.name);
     if (hasEntry) w.varint(v.entry);
-    if (v.user) name.write(w, v.user);
   }),
 });
 
@@ -190,7 +187,7 @@ addMessages({
     limit: checked(varint, (n) => n <= Limits.historyPageMax, 'a page is too long', 'LIMIT_EXCEEDED'),
     onlyMine: bool,
   })],
-  history: [0x15, struct({ entries: list(entry, 14, Limits.historyPageMax) })],
+  history: [0x15, withUsers(struct({ entries: list(entry, 14, Limits.historyPageMax) }), (from) => from.entries)],
   subscribeChanges: [0x38, struct({ since, entities: list(number16, 1, Limits.changesEntitiesMax) })],
   changeSet: [0x39, changeSet],
   revert: [0x50, revert],

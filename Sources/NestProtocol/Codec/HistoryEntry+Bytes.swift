@@ -1,6 +1,7 @@
 import NestModel
 
 extension ByteWriter {
+    /// Writes an entry without its user, which follows after all entries.
     package mutating func write(historyEntry entry: HistoryEntry) {
         self.write(revision: entry.revision)
         self.write(integer: entry.time)
@@ -8,11 +9,9 @@ extension ByteWriter {
         self.write(byte: entry.kind.rawValue)
         self.write(revision: entry.reverted ?? Revision(0))
         let state: UInt8 = (entry.isMine ? 1 : 0) | (entry.isNextUndo ? 2 : 0) | (entry.isNextRedo ? 4 : 0)
-        let claim: UInt8 = entry.user.map { $0.isClaimed ? 96 : 32 } ?? 0
-        self.write(byte: state | (entry.isBlocked ? 8 : 0) | (entry.entry == nil ? 0 : 16) | claim)
+        self.write(byte: state | (entry.isBlocked ? 8 : 0) | (entry.entry == nil ? 0 : 16))
         self.write(string: entry.name)
         if let first = entry.entry { self.write(revision: first) }
-        if let user = entry.user { self.write(string: user.text) }
     }
 }
 
@@ -37,9 +36,7 @@ extension ByteReader {
             isNextUndo: flags & 2 != 0,
             isNextRedo: flags & 4 != 0,
             isBlocked: flags & 8 != 0,
-            entry: flags & 16 != 0 ? try self.revision("entry") : nil,
-            user: flags & 32 != 0
-                ? UserLabel(try self.string("user", max: Limits.nameBytesMax), isClaimed: flags & 64 != 0) : nil
+            entry: flags & 16 != 0 ? try self.revision("entry") : nil
         )
     }
 }

@@ -44,10 +44,14 @@ package struct History: Message, Equatable {
         for _ in 0..<(try reader.count("entries", max: Limits.historyPageMax, bytesEach: 7)) {
             self.entries.append(try reader.historyEntry())
         }
+        for (index, user) in try reader.users(count: self.entries.count).enumerated() {
+            self.entries[index].user = user
+        }
     }
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(count: self.entries.count)
         for entry in self.entries { writer.write(historyEntry: entry) }
+        writer.write(users: self.entries.map(\.user))
     }
 }
