@@ -158,10 +158,13 @@ extension NestClient {
     /// - Parameter kind: How the request is handled when the connection is lost.
     func ask<Asked: Query>(
         _ query: Asked,
-        kind: OutgoingRequest.Kind = .read
+        kind: OutgoingRequest.Kind = .read,
+        needsUsers: Bool = false
     ) async throws(NestError) -> Asked.Answer {
         let reply = try await self.core.request(timeout: self.configuration.requestTimeout) { machine, token in
-            machine.submit(OutgoingRequest(owner: .caller(token), kind: kind, query: query))
+            var request = OutgoingRequest(owner: .caller(token), kind: kind, query: query)
+            request.needsUsers = needsUsers
+            return machine.submit(request)
         }
         guard case .answer(let answer) = reply, let message = answer.message as? Asked.Answer else {
             throw Self.unexpected(reply)

@@ -13,14 +13,9 @@ extension NestClient {
         if let expires = grant.expires, !(1...Limits.tokenExpiryMax).contains(expires) {
             throw NestError(.invalid, "a token expires between now and the end of the year 9999, or never")
         }
-        if grant.hasIdentity {
-            try await self.connect()
-            guard await self.core.knowsUsers else {
-                throw NestError(.unsupported, "the server is too old for tokens with a user or an expiry")
-            }
-        }
         let secret = TokenSecret.random()
-        let number = try await self.ask(CreateToken(grant, secretHash: secret.sha256)).number
+        let message = CreateToken(grant, secretHash: secret.sha256)
+        let number = try await self.ask(message, needsUsers: grant.hasIdentity).number
         return AccessToken(number: number, secret: secret)
     }
 

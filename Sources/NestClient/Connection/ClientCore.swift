@@ -74,9 +74,6 @@ actor ClientCore {
         return here
     }
 
-    /// Whether the server knows users and expiries.
-    var knowsUsers: Bool { self.machine.welcome?.user != nil }
-
     var server: ServerDescription? { self.machine.welcome.map(ServerDescription.init) }
 
     // MARK: Callers

@@ -75,6 +75,12 @@ extension ClientStateMachine {
             guard case .caller(let token) = request.owner else { continue }
             actions.append(.fail(token, request.lossError))
         }
+        if welcome.user == nil {
+            for request in self.requests.removeThatNeedUsers() {
+                guard case .caller(let token) = request.owner else { continue }
+                actions.append(.fail(token, Self.usersUnknown))
+            }
+        }
         if isOtherHistory {
             let subscribers = self.subscriptions.values.filter { $0.origin == nil }.flatMap(\.subscribers)
             actions.append(.deliver(.otherHistory, to: subscribers, byteCount: 0))

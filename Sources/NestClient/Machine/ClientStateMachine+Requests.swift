@@ -9,7 +9,9 @@ extension ClientStateMachine {
     package mutating func submit(_ request: OutgoingRequest) -> [ClientAction] {
         guard case .caller(let token) = request.owner else { preconditionFailure("a submitted request has a caller") }
         if case .closed(let error) = self.phase { return [.fail(token, error)] }
-        let refusal = self.modelError(request.type) ?? self.sizeError(request) ?? self.groupError(request)
+        let refusal =
+            self.modelError(request.type) ?? self.sizeError(request) ?? self.groupError(request)
+            ?? self.usersError(request)
         if let refusal { return [.fail(token, refusal)] }
         guard self.requests.submit(self.grouped(request)) else {
             return [
@@ -28,6 +30,16 @@ extension ClientStateMachine {
             .frameTooLarge,
             "the request has \(request.body.count) bytes, but the server accepts at most \(limit): split it"
         )
+    }
+
+    /// The error of a request that needs a server which knows users and expiries.
+    static let usersUnknown = NestError(.unsupported, "the server is too old for tokens with a user or an expiry")
+
+    /// Returns an error if the server that the client is connected to lacks what the request needs. Without a
+    /// connection the next WELCOME decides.
+    private func usersError(_ request: OutgoingRequest) -> NestError? {
+        guard request.needsUsers, self.phase == .ready, self.welcome?.user == nil else { return nil }
+        return Self.usersUnknown
     }
 
     package mutating func ping(_ token: RequestToken) -> [ClientAction] {

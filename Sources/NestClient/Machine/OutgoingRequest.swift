@@ -46,6 +46,8 @@ package struct OutgoingRequest: Equatable, Sendable {
     package var answer: ExpectedAnswer?
     /// The properties of the rows in the answer, if it has rows.
     package var projection: [PropertyNumber]
+    /// Whether it is sent only to a server that knows users and expiries. Another would ignore these fields.
+    package var needsUsers = false
     /// The group that the request belongs to. It is not sent again outside the group.
     package var group: UInt64?
 

@@ -178,6 +178,11 @@ package struct RequestTable: Sendable {
         self.removeWaiting { $0.request.kind == .write && $0.sentTo != nil && $0.sentTo != history }
     }
 
+    /// Removes and returns the requests that may only be sent to a server which knows users and expiries.
+    package mutating func removeThatNeedUsers() -> [OutgoingRequest] {
+        self.removeWaiting { $0.request.needsUsers }
+    }
+
     /// Handles another model of the server. Removes and returns waiting requests for the old model, and whether each
     /// was sent before.
     package mutating func modelChanged() -> [(request: OutgoingRequest, wasSent: Bool)] {

@@ -61,8 +61,8 @@ import NestFraming
     private static let now = NIODeadline.uptimeNanoseconds(0)
     private static let session = Identifier128(high: 1, low: 2)
 
-    private static func welcome(inFlightMax: Int = 2, features: Features = .all) -> Frame {
-        let welcome = Welcome(
+    private static func welcome(inFlightMax: Int = 2, features: Features = .all, user: String? = nil) -> Frame {
+        var welcome = Welcome(
             serverName: "s",
             features: features,
             historyID: Identifier128(high: 0, low: 7),
@@ -72,6 +72,7 @@ import NestFraming
             sessionNumber: 1,
             requestsInFlightMax: inFlightMax
         )
+        welcome.user = user
         return Frame(type: MessageType.welcome.rawValue, id: 0, body: ByteBuffer(bytes: welcome.body))
     }
 
@@ -79,12 +80,16 @@ import NestFraming
         Frame(type: Swift.type(of: message).type.rawValue, id: id, body: ByteBuffer(bytes: message.body))
     }
 
-    private static func ready(inFlightMax: Int = 2, features: Features = .all) -> ClientStateMachine {
+    private static func ready(
+        inFlightMax: Int = 2,
+        features: Features = .all,
+        user: String? = nil
+    ) -> ClientStateMachine {
         var machine = ClientStateMachine(hello: Hello(clientName: "t", session: Self.session), seed: 1)
         #expect(machine.connect() == [.openChannel])
         #expect(machine.channelOpened(now: Self.now).count == 1)
         #expect(machine.received(.server(chosen: 1)) == [])
-        let welcome = Self.welcome(inFlightMax: inFlightMax, features: features)
+        let welcome = Self.welcome(inFlightMax: inFlightMax, features: features, user: user)
         #expect(machine.received(welcome, now: Self.now).contains(.connected))
         return machine
     }
@@ -158,6 +163,26 @@ import NestFraming
         _ = machine.backoffEnded()
         _ = machine.channelOpened(now: Self.now)
         #expect(Self.sentCount(machine.received(Self.welcome(), now: Self.now)) == 1)
+    }
+
+    /// A server that knows no expiries would make a token that never expires. It gets no such request, also if it is
+    /// the next server, after one that knows them.
+    @Test func onlyAServerThatKnowsUsersGetsARequestThatNeedsThem() {
+        var request = Self.read(1)
+        request.needsUsers = true
+        let error = NestError(.unsupported, "the server is too old for tokens with a user or an expiry")
+        var old = Self.ready()
+        #expect(old.submit(request) == [.fail(RequestToken(1), error)])
+        for user in ["", nil] {
+            var machine = Self.ready(user: "")
+            #expect(Self.sentCount(machine.submit(request)) == 1)
+            #expect(machine.channelClosed(nil, now: Self.now).contains(.openChannel))
+            _ = machine.channelOpened(now: Self.now)
+            _ = machine.received(.server(chosen: 1))
+            let actions = machine.received(Self.welcome(user: user), now: Self.now)
+            #expect(actions.contains(.fail(RequestToken(1), error)) == (user == nil))
+            #expect(Self.sentCount(actions) == (user == nil ? 0 : 1))
+        }
     }
 
     @Test func goAwayDelaysTheNextAttempt() {
