@@ -57,9 +57,13 @@ enum Main {
     }
 
     private static func run() async -> Int32 {
-        let arguments = Nestc.movingGlobalOptions(Array(CommandLine.arguments.dropFirst()))
+        let given = Array(CommandLine.arguments.dropFirst())
+        let arguments = Nestc.movingGlobalOptions(given)
         let inJSON = arguments.prefix { $0 != "--" }.contains("--json")
         do {
+            if Nestc.hasUserBeforeTokenCreation(given) {
+                throw ValidationError("--user after 'token create' is the user of the new token: put it there")
+            }
             if let words = try CommandNames.check(arguments), try Self.printTopic(words) {
                 return ExitStatus.done.rawValue
             }

@@ -79,6 +79,16 @@ struct Nestc: AsyncParsableCommand {
         return [command] + arguments.prefix(arguments.count - rest.count) + rest.dropFirst()
     }
 
+    /// Whether '--user' precedes 'token create', where it is the caller. Behind these words it is the user of the new
+    /// token: moved there, a claim would become a checked label.
+    static func hasUserBeforeTokenCreation(_ arguments: [String]) -> Bool {
+        let afterOptions = self.droppingGlobalOptions(arguments[...])
+        guard afterOptions.first == "token" else { return false }
+        let command = self.droppingGlobalOptions(afterOptions.dropFirst())
+        guard command.first == "create" else { return false }
+        return arguments.prefix(arguments.count - command.count).contains { $0 == "--user" || $0.hasPrefix("--user=") }
+    }
+
     /// Drops the options of every command, up to the first other argument.
     static func droppingGlobalOptions(_ arguments: ArraySlice<String>) -> ArraySlice<String> {
         var rest = arguments

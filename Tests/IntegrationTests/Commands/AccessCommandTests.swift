@@ -202,6 +202,14 @@ extension ProcessTests {
             #expect(undo.status == 0 && undo.errors.contains(" me in revision 2"), "\(undo.report)")
             let list = try await user.output("token", "list", "--token-file", admin)
             #expect(list.contains(label) && list.contains("never"), "\(list)")
+            // Before the command's name it would be the caller.
+            for words in [
+                ["--user", "Ann", "token", "create", "x"], ["--json", "--user=Ann", "token", "create", "x"],
+                ["token", "--user", "Ann", "create", "x"],
+            ] {
+                let misplaced = try await user.run(words + ["--token-file", admin])
+                #expect(misplaced.status == 64 && misplaced.errors.contains("put it there"), "\(misplaced.report)")
+            }
             for expires in ["0d", "1970-01-01", "soon", "9999999w", "-1d", ""] {
                 let wrong = try await user.run(
                     ["token", "create", "x", "--expires=\(expires)", "--token-file", admin]
