@@ -3,7 +3,7 @@
  * @module
  */
 
-import { start } from './client/connect.js';
+import { optionsOf, start } from './client/connect.js';
 import { openWebSocket, readURL } from './transports/websocket.js';
 
 export { NestError } from './wire/errors.js';
@@ -41,10 +41,11 @@ function unpacksFrames() {
 
 /**
  * Connects to a server by WebSocket.
- * @param {any} [options] see index.d.ts
+ * @param {any} [given] see index.d.ts
  * @returns {Promise<import('./client/nest.js').Nest>} rejects with NestError if no server can be used
  */
-export async function connect(options = {}) {
+export async function connect(given) {
+  const options = optionsOf(given);
   const urls = options.urls ?? [options.url ?? OWN_SERVER];
   if (unpacksFrames()) platform.unzstd = (await import('./client/unpack.js')).streamUnpacker();
   if (urls.length > 1) platform.cluster = await import('./machine/cluster.js');

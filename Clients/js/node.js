@@ -5,7 +5,7 @@
 
 import crypto from 'node:crypto';
 import zlib from 'node:zlib';
-import { invalid, start } from './client/connect.js';
+import { invalid, optionsOf, start } from './client/connect.js';
 import { unpacker } from './client/unpack.js';
 import * as cluster from './machine/cluster.js';
 import { openTCP, readAddress, readServers } from './transports/tcp.js';
@@ -57,14 +57,15 @@ const tcp = {
 
 /**
  * Connects to a server.
- * @param {any} [options] see node.d.ts
+ * @param {any} [given] see node.d.ts
  * @returns {Promise<import('./client/nest.js').Nest>} rejects with NestError if no server can be used
  */
-export async function connect(options = {}) {
+export async function connect(given) {
+  const options = optionsOf(given);
   const urls = options.urls ?? [options.url ?? '127.0.0.1'];
   if (urls.some((/** @type {string} */ url) => WEB.test(url))) return start(web, urls.map(readURL), options);
   const read = urls.map(readServers);
-  const [{ usesTLS, store }] = read;
+  const { usesTLS, store } = read[0] ?? {};
   if (read.some((/** @type {any} */ one) => one.usesTLS !== usesTLS)) {
     invalid('the list has both nest:// and nests://, but TLS is for all addresses or for none');
   }

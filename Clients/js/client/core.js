@@ -29,6 +29,9 @@ import { Listeners } from './listeners.js';
  * @property {boolean} [isRaw] whether the answer is `{type, body}`
  */
 
+/** The longest time of a timer; a longer one would end at once. */
+const TIMER_MS_MAX = 0x7fff_ffff;
+
 /** @typedef {{ phase: string, address: string | null, error: any, pause: number }} ClientState */
 
 export class Core {
@@ -141,24 +144,31 @@ export class Core {
   /**
    * Starts something that the machine answers.
    * @param {(machine: Machine, call: any) => void} start
-   * @param {{ signal?: AbortSignal, timeout?: number, stream?: any }} options
+   * @param {{ signal?: AbortSignal, timeout?: number, stream?: any, isHeld?: () => boolean }} options `isHeld`: whether
+   *   no time passes for it now; `call.restart` lets it begin again
    * @returns {Promise<any>}
    */
-  call(start, { signal, timeout = this.settings.requestTimeout ?? REQUEST_TIMEOUT_MS, stream } = {}) {
+  call(start, { signal, timeout = this.settings.requestTimeout ?? REQUEST_TIMEOUT_MS, stream, isHeld } = {}) {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(new NestError('CANCELLED', 'cancelled before it was sent'));
       const abort = () => this.run((m) => abandon(m, call, false));
       const expire = () => this.run((m) => {
         // A stream that was sent has no time limit: silence on the connection shows a dead server.
-        if (!stream || m.table.idOf(call) === undefined) abandon(m, call, true);
+        if (!isHeld?.() && (!stream || m.table.idOf(call) === undefined)) abandon(m, call, true);
       });
-      const timer = setTimeout(expire, timeout);
+      /** @type {any} */
+      let timer;
+      const restart = () => {
+        clearTimeout(timer);
+        timer = setTimeout(expire, Math.min(timeout, TIMER_MS_MAX));
+      };
       const settled = () => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
       };
       const call = {
         stream,
+        restart,
         resolve: (/** @type {any} */ value) => {
           settled();
           resolve(value);
@@ -168,6 +178,7 @@ export class Core {
           reject(error);
         },
       };
+      restart();
       if (stream) stream.call = call;
       signal?.addEventListener('abort', abort);
       try {

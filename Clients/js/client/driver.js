@@ -3,6 +3,7 @@
  * @module
  */
 
+import { NestError } from '../wire/errors.js';
 import { Machine } from '../machine/machine.js';
 import { report } from './listeners.js';
 
@@ -72,6 +73,19 @@ export class Driver {
     return result;
   }
 
+  /**
+   * The same for what no caller waits for: a mistake ends this client, not the program.
+   * @param {(machine: Machine, now: number) => void} body
+   */
+  happened(body) {
+    try {
+      this.run(body);
+    } catch (error) {
+      const own = error instanceof NestError ? error : new NestError('INTERNAL', String(error));
+      this.run((machine) => machine.giveUp(own));
+    }
+  }
+
   /** Events may lead to further calls of the machine: these are performed after the events before. */
   perform() {
     this.isAgain = true;
@@ -111,7 +125,7 @@ export class Driver {
     clearTimeout(this.timer);
     this.timer = null;
     if (output.deadline !== null) {
-      const expire = () => this.run((machine, time) => machine.time(time));
+      const expire = () => this.happened((machine, time) => machine.time(time));
       this.timer = setTimeout(expire, Math.max(output.deadline - now(), 0));
     }
   }
@@ -130,16 +144,18 @@ export class Driver {
     this.reads = true;
     try {
       transport = this.platform.open(address, this.settings, {
-        opened: () => ifCurrent(() => this.run((machine, time) => machine.connected(time))),
-        received: (bytes) => ifCurrent(() => this.run((machine, time) => machine.received(bytes, time))),
+        opened: () => ifCurrent(() => this.happened((machine, time) => machine.connected(time))),
+        received: (bytes) => ifCurrent(() => this.happened((machine, time) => machine.received(bytes, time))),
         closed: (error) => ifCurrent(() => {
           this.transport = null;
-          this.run((machine, time) => machine.lost(time, error));
+          this.happened((machine, time) => machine.lost(time, error));
         }),
       });
       this.transport = transport;
     } catch (error) {
-      this.machine.lost(now(), error);
+      // A WebSocket or TLS refuses wrong options in its own way.
+      const own = error instanceof NestError ? error : new NestError('UNREACHABLE', String(error));
+      this.machine.lost(now(), own);
       this.isAgain = true;
     }
     isEarly = false;
@@ -148,6 +164,6 @@ export class Driver {
   /** @param {any} packed */
   async unpack(packed) {
     const body = await (this.platform.unzstd?.(packed.body) ?? null);
-    this.run((machine, time) => machine.unpacked(packed, body, time));
+    this.happened((machine, time) => machine.unpacked(packed, body, time));
   }
 }

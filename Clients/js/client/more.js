@@ -85,10 +85,11 @@ export async function ping(nest) {
  * @param {import('./requests.js').FetchRequest} request
  * @param {{ atLeast?: number | 'newest', signal?: AbortSignal, timeout?: number }} [options]
  */
-export async function fetch(nest, request, { atLeast = 0, signal, timeout } = {}) {
+export async function fetch(nest, request, options = {}) {
   const { bytes, wire, model } = await nest.resolve(request);
-  const options = { bodyAt: atLeastBefore(atLeast, bytes), signal, timeout, model, projection: wire.projection };
-  const state = await nest.request('fetch', bytes, options);
+  const { atLeast = 0, signal, timeout } = options;
+  const bodyAt = atLeastBefore(atLeast, bytes);
+  const state = await nest.request('fetch', bytes, { bodyAt, signal, timeout, model, projection: wire.projection });
   return shown(wire.window ? state : { ...state, position: null }, request);
 }
 

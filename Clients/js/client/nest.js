@@ -120,11 +120,12 @@ export class Nest extends Core {
    *   outcome is unknown, send it again with its key. `coalescing`: joins this write and the one before into one entry.
    * @returns {Promise<Receipt>}
    */
-  async transaction(name, body, { key = this.newKey(), coalescing = null, ...options } = {}) {
+  async transaction(name, body, { key, coalescing = null, ...options } = {}) {
     const tx = new Transaction();
     await body(tx);
+    tx.isSent = true;
     const { preconditions, mutations, model } = tx;
-    const fields = { key, name: name || null, preconditions, mutations, coalescing };
+    const fields = { key: key ?? this.newKey(), name: name || null, preconditions, mutations, coalescing };
     return this.#write('transaction', fields, { ...options, model });
   }
 
@@ -252,13 +253,18 @@ export class Nest extends Core {
 
   /** @param {string} name @param {any} fields @param {any} options */
   async #write(name, fields, options) {
-    return new Receipt(await this.request(name, fields, { ...options, kind: 'write', answer: 'receipt' }));
+    try {
+      return new Receipt(await this.request(name, fields, { ...options, kind: 'write', answer: 'receipt' }));
+    } catch (/** @type {any} */ error) {
+      // Whoever sends it again needs its key.
+      if (error.code === 'OUTCOME_UNKNOWN') error.key = fields.key;
+      throw error;
+    }
   }
 
   /** UNDO, REDO or REVERT. @param {'undo' | 'redo' | 'revert'} name @param {any} options */
   takeBack(name, options = {}) {
-    const { signal, timeout, ...fields } = options;
-    const defaults = { key: this.newKey(), policy: 'keep', rehomes: false, expected: null };
-    return this.#write(name, { ...defaults, ...fields }, { signal, timeout });
+    const { signal, timeout, key, policy, ...fields } = options;
+    return this.#write(name, { ...fields, key: key ?? this.newKey(), policy: policy ?? 'keep' }, { signal, timeout });
   }
 }

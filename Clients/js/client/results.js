@@ -122,7 +122,9 @@ export class Results {
     const [spec] = await Promise.all([this.#nest.resolve(request), this.#begun]);
     if (number !== this.#changeNumber) return false;
     if (this.status === 'ended') throw this.error ?? new NestError('CANCELLED', 'the list was closed');
-    return this.#nest.call((m, call) => this.#list.changeTo(m, spec, call));
+    // Of a paused list, when it continues.
+    const isHeld = () => this.#list.pauses.size > 0;
+    return this.#nest.call((m, call) => this.#list.changeTo(m, spec, call), { isHeld });
   }
 
   /** Ends the subscription at the server and keeps the state, for a part of a page that nobody sees. */
@@ -151,7 +153,9 @@ export class Results {
   /** @param {string} reason @param {boolean} isPaused */
   #setPause(reason, isPaused) {
     if (this.status === 'ended') return;
-    this.#nest.run((m) => (isPaused ? this.#list.pause(m, reason) : this.#list.resume(m, reason)));
+    const list = this.#list;
+    this.#nest.run((m) => (isPaused ? list.pause(m, reason) : list.resume(m, reason)));
+    if (!isPaused) for (const one of [list.change, list.waiting]) one?.call?.restart();
   }
 
   /** The page has become hidden or visible. @param {boolean} isHidden */

@@ -6,7 +6,8 @@
 
 import { Reader, Writer } from '../wire/bytes.js';
 import { NestError } from '../wire/errors.js';
-import { Double, NestDate, Reference, UUID } from '../wire/values.js';
+import { objectID } from '../wire/model.js';
+import { Double, NestDate, UUID } from '../wire/values.js';
 
 /** @type {Record<string, string>} */
 const ESCAPES = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\t': '\\t', '\r': '\\r' };
@@ -41,10 +42,10 @@ export function quote(value) {
       if (Array.isArray(value)) return `{${value.map(quote).join(', ')}}`;
       if (value instanceof Date) return `date("${NestDate.from(value)}")`;
       if (value instanceof NestDate) return `date("${value}")`;
-      if (value instanceof UUID) return `uuid("${value}")`;
+      if (value instanceof UUID) return `uuid("${UUID.from(String(value))}")`;
       if (value instanceof Double) return quote(value.value);
       if (value instanceof Uint8Array) return `data("${base64(value)}")`;
-      if (value instanceof Reference || Number.isSafeInteger(value.id)) return String(value.id);
+      return String(objectID(value));
   }
   throw new NestError('INVALID', `a predicate cannot contain a value of type ${typeof value}: ${String(value)}`);
 }

@@ -29,6 +29,7 @@ export class Transaction {
     /** @type {{ object: number, revision: number }[]} */
     this.preconditions = [];
     this.resultCount = 0;
+    this.isSent = false;
     /** @type {any} the hash of the model of its entities */
     this.model = null;
   }
@@ -128,6 +129,7 @@ export class Transaction {
 
   /** @param {any} mutation */
   step(mutation) {
+    if (this.isSent) throw new NestError('INVALID', 'the transaction was sent: await all its steps');
     this.mutations.push(mutation);
   }
 

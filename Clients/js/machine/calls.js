@@ -62,6 +62,20 @@ export function submit(m, request) {
 }
 
 /**
+ * Lets a list or feed begin on a connection. What it cannot encode is its own fault, not the server's: only it ends.
+ * @param {Machine} m
+ * @param {any} one
+ */
+export function begin(m, one) {
+  try {
+    one.begin(m);
+  } catch (error) {
+    if (!(error instanceof NestError)) throw error;
+    one.end(m, error);
+  }
+}
+
+/**
  * Reports an error to the caller of a request, if there is one.
  * @param {Machine} m
  * @param {OutgoingRequest} request

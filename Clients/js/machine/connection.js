@@ -5,7 +5,7 @@
 
 import { NestError } from '../wire/errors.js';
 import { encode } from '../wire/messages.js';
-import { fail, lossError, modelError, MODEL_CHANGED, unknownOutcome } from './calls.js';
+import { begin, fail, lossError, modelError, MODEL_CHANGED, unknownOutcome } from './calls.js';
 import { PING_TIMEOUT_MS, QUEUE_BYTES_MAX } from './limits.js';
 import { note } from './seen.js';
 import { mayBeExecuted } from './table.js';
@@ -48,7 +48,7 @@ export function welcomed(m, welcome) {
     fail(m, request, unknownOutcome('the connection was lost, and the store has another history now'));
   }
   if (last && last.modelHash !== welcome.modelHash) modelChanged(m);
-  for (const one of m.followers) one.begin(m);
+  for (const one of m.followers) begin(m, one);
 }
 
 /**

@@ -5,7 +5,7 @@
 
 import { NestError } from '../wire/errors.js';
 import { decode, encode } from '../wire/messages.js';
-import { modelError } from './calls.js';
+import { begin, modelError } from './calls.js';
 import { leave } from './lists.js';
 import { note } from './seen.js';
 import { T } from './types.js';
@@ -39,7 +39,7 @@ export class Feed {
     const error = m.error ?? modelError(m, this.model);
     if (error) return this.end(m, error);
     m.followers.add(this);
-    this.begin(m);
+    begin(m, this);
   }
 
   /** Subscribes from the cursor, if there is a connection. @param {Machine} m */

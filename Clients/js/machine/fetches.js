@@ -5,6 +5,7 @@
 
 import '../wire/messages-more.js';
 import { Writer } from '../wire/bytes.js';
+import { NestError } from '../wire/errors.js';
 import { MORE } from '../wire/frames.js';
 import { fail } from './calls.js';
 import { handlers, unexpected } from './frames.js';
@@ -20,12 +21,17 @@ import { assemble } from './views.js';
  * @param {Uint8Array} body what follows the revision
  * @returns {(m: Machine) => Uint8Array}
  */
-export const atLeastBefore = (asked, body) => (m) => {
-  const writer = new Writer();
-  writer.varint(atLeast(m, asked));
-  writer.raw(body);
-  return writer.done();
-};
+export function atLeastBefore(asked, body) {
+  if (asked !== 'newest' && !(Number.isSafeInteger(asked) && asked >= 0)) {
+    throw new NestError('INVALID', `atLeast is a revision or 'newest', not ${String(asked)}`);
+  }
+  return (m) => {
+    const writer = new Writer();
+    writer.varint(atLeast(m, asked));
+    writer.raw(body);
+    return writer.done();
+  };
+}
 
 // The frames of a snapshot whose id is that of a request.
 handlers.set(T.fetch, (m, frame) => {

@@ -177,7 +177,8 @@ export class List {
     } else {
       this.isBehind = true;
       if (before) this.reset(m, isChange ? 'request' : 'server', 'another list has the same view');
-      if (view.isReady) this.show(m, { type: 'snapshot' });
+      // A difference that follows makes the rows those of now.
+      if (view.isReady && !view.isStale) this.show(m, { type: 'snapshot' });
     }
     this.settle(m);
   }

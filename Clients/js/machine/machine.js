@@ -15,7 +15,7 @@
 import { NestError } from '../wire/errors.js';
 import { COMPRESSED, encodeFrame, FrameDecoder, preface, readPreface } from '../wire/frames.js';
 import { encode } from '../wire/messages.js';
-import { fail, flush, lossError } from './calls.js';
+import { begin, fail, flush, lossError } from './calls.js';
 import { checkKeepAlive, connectionLost, ended } from './connection.js';
 import { dispatch } from './frames.js';
 import { CONNECT_TIMEOUT_MS, LEADER_PAUSE_MS_MAX, QUEUE_BYTES_HARD_MAX, QUEUE_BYTES_MAX } from './limits.js';
@@ -237,7 +237,7 @@ export class Machine {
         this.closeConnection(`${this.route.current} does not answer`, 'UNREACHABLE');
       } else if (name === 'keepAlive') checkKeepAlive(this);
       else if (name === 'search') this.cluster?.searchPauseEnded(this);
-      else for (const one of this.followers) one.begin(this);
+      else for (const one of this.followers) begin(this, one);
     }
   }
 
@@ -255,10 +255,12 @@ export class Machine {
   queuesChanged(bytes, now) {
     this.now = now;
     this.queued += bytes;
-    if (this.isSlow && this.queued < QUEUE_BYTES_MAX / 2) {
-      this.isSlow = false;
-      this.timers.set('backoff', now);
-    }
+    if (this.isSlow && this.queued < QUEUE_BYTES_MAX / 2) this.queuesDrained();
+  }
+
+  queuesDrained() {
+    this.isSlow = false;
+    this.timers.set('backoff', this.now);
   }
 
   /** Returns what to perform, once. @returns {Output} */
@@ -269,6 +271,8 @@ export class Machine {
       this.isSlow = true;
       this.closeConnection('changes are not taken as fast as the server sends them');
     }
+    // The consumer that should take them may wait for an answer.
+    if (this.isSlow && this.phase === 'backingOff' && this.table.isAnswerDue) this.queuesDrained();
     const isDone = this.phase === 'leaving' && this.table.inFlight.size === 0;
     if (this.isClosing || isDone) {
       this.isClosing = false;

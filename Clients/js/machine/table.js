@@ -122,7 +122,7 @@ export class RequestTable {
 
   /** Whether a caller waits for an answer: it may take changes only after that. */
   get isAnswerDue() {
-    return [...this.inFlight.values()].some(({ request }) => Boolean(request.owner?.call));
+    return [...this.inFlight.values(), ...this.waiting].some(({ request }) => Boolean(request.owner?.call));
   }
 
   /**
@@ -161,10 +161,11 @@ export class RequestTable {
     const sent = [...this.inFlight].map(([id, entry]) => ({ id, entry, isSent: true }));
     const held = [...this.held].map(([id, entry]) => ({ id, entry, isSent: false }));
     for (const { entry, isSent } of [...sent, ...held].sort((a, b) => a.id - b.id)) {
-      const { kind, group } = entry.request;
+      const { kind, group, body } = entry.request;
       entry.assembler = null;
       if (!isSent) again.push(entry);
-      else if (kind === 'read' || (kind === 'write' && group === undefined)) {
+      // A write begins with its key: one without would be executed twice.
+      else if (kind === 'read' || (kind === 'write' && group === undefined && body[0] === 1)) {
         again.push({ ...entry, sentTo: history, refusal: null });
       } else failed.push(entry);
     }

@@ -40,6 +40,8 @@ export class View {
     this.state = null;
     /** @type {any} of a snapshot that arrives */
     this.assembler = null;
+    /** Of the frames of that snapshot. */
+    this.bytes = 0;
     /** Whether it is new, and the difference from the state of the old request has not arrived. */
     this.awaits = false;
     /** Whether a difference follows, so that the state is one of the past. */
@@ -83,8 +85,10 @@ export class View {
   snapshot(m, frame, hasMore) {
     if (frame.type === T.snapshot) {
       this.drop(m, 'server', 'the server sends a snapshot');
+      this.bytes = 0;
     } else if (!this.assembler) return;
     this.assembler = assemble(this.assembler, frame, this.projection);
+    this.bytes += frame.body.length;
     if (hasMore) return;
     const { assembler } = this;
     this.assembler = null;
@@ -101,7 +105,7 @@ export class View {
     this.head = { history: m.welcome.historyID, revision };
     this.isBroken = false;
     this.unchecked = 0;
-    this.arrived(m, { type: 'snapshot', reason: assembler.head.reason });
+    this.arrived(m, { type: 'snapshot', reason: assembler.head.reason }, this.bytes);
   }
 
   /** @param {Machine} m @param {any} diff @param {number} bytes of its body */

@@ -6,7 +6,8 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { NestError } from '../wire/errors.js';
-import { clearToken, invalid, isLocal } from '../client/connect.js';
+import { invalid } from '../client/connect.js';
+import { clearToken, isLocal } from '../client/token.js';
 
 /** @typedef {import('../client/driver.js').TransportEvents} TransportEvents */
 /** @typedef {import('../client/driver.js').Transport} Transport */

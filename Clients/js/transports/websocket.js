@@ -4,7 +4,7 @@
  */
 
 import { NestError } from '../wire/errors.js';
-import { clearToken, invalid, isLocal } from '../client/connect.js';
+import { invalid } from '../client/connect.js';
 
 /** @typedef {import('../client/driver.js').TransportEvents} TransportEvents */
 /** @typedef {import('../client/driver.js').Transport} Transport */
@@ -44,8 +44,8 @@ export function readURL(text) {
  */
 export function openWebSocket(address, settings, events) {
   const { protocol, hostname } = new URL(address);
-  const isReadable = protocol === 'ws:' && !isLocal(hostname.replace(/^\[|\]$/g, ''));
-  if (settings.token && isReadable && !settings.sendsTokenInClear) throw clearToken(address);
+  const isReadable = protocol === 'ws:' && !settings.sendsTokenInClear;
+  if (isReadable) settings.checkClear?.(address, hostname.replace(/^\[|\]$/g, ''));
   const Socket = settings.WebSocket ?? globalThis.WebSocket;
   if (!Socket) throw new NestError('UNREACHABLE', 'this platform has no WebSocket');
   const socket = new Socket(address, SUBPROTOCOL);

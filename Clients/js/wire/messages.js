@@ -27,16 +27,14 @@ export const atLeast = codec(null, (w, v) => w.varint(v ?? newest));
 export const confinement = struct({ root: object, entity, relationship: property });
 export const code = codec((r) => errorName(r.u16()), null);
 
-const hello = fields({
+/** Of HELLO: a client of a program needs no others. */
+export const helloFields = {
   1: ['clientName', name, ''],
   2: ['features', features, 0],
   3: ['session', id128],
-  4: ['expectedHistory', id128, null],
-  5: ['expectedModelHash', u64, null],
   6: ['token', struct({ number: varint, secret: hex(32) }), null],
-  8: ['peer', struct({ node: id128, secret: hex(32) }), null],
   9: ['user', name, ''],
-});
+};
 
 export const roles = ['read', 'write', 'admin'];
 
@@ -200,7 +198,7 @@ export const authors = codec((r) => {
 
 /** name → [type, codec]; rare messages are there when messages-more.js has been loaded. */
 export const messages = {
-  hello: [0x01, hello],
+  hello: [0x01, fields(helloFields)],
   welcome: [0x02, welcome],
   error: [0x04, error],
   goAway: [0x05, struct({ code, lastRequestID: id32, retryAfter: varint, message: string })],

@@ -3,14 +3,25 @@
 import { Limits } from './limits.js';
 import { NestError } from './errors.js';
 import { malformed } from './bytes.js';
-import { decodeWith, list, number16, struct, text, varint } from './codec.js';
-import { atLeast, authorList, authors, code, conflict, conflicts, newest, undoEntry, user } from './messages.js';
+import { decodeWith, fields, hex, id128, list, number16, struct, text, u64, varint } from './codec.js';
+import {
+  addMessages, atLeast, authorList, authors, code, conflict, conflicts, helloFields, newest, undoEntry, user,
+} from './messages.js';
 import { path, request, requestFields, sortKey } from './request.js';
 import { at, changes, diff, key, position, row, rows } from './rows.js';
 import { writeValue } from './values.js';
 
 const name = text(Limits.nameBytesMax);
 const unsupported = (what) => new NestError('UNSUPPORTED', `${what} is not known`);
+
+addMessages({
+  hello: [0x01, fields({
+    ...helloFields,
+    4: ['expectedHistory', id128, null],
+    5: ['expectedModelHash', u64, null],
+    8: ['peer', struct({ node: id128, secret: hex(32) }), null],
+  })],
+});
 
 // Requests
 

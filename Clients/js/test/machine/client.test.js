@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { NestError } from '../../wire/errors.js';
-import { readToken, start } from '../../client/connect.js';
+import { start } from '../../client/connect.js';
+import { readToken } from '../../client/token.js';
 import { Queue } from '../../client/queue.js';
 import { FetchRequest } from '../../client/requests.js';
 import { Page, turn } from './page.js';

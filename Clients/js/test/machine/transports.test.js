@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import test from 'node:test';
-import { clearToken, isLocal } from '../../client/connect.js';
+import { clearToken, isLocal, tokenSettings } from '../../client/token.js';
 import { unpacker } from '../../client/unpack.js';
 import { openTCP, readAddress, readServers } from '../../transports/tcp.js';
 import { messages, openWebSocket, readURL } from '../../transports/websocket.js';
@@ -79,11 +79,11 @@ test('text, another subprotocol and a refused connection are coded', () => {
 });
 
 test('a token is not sent where others can read it', () => {
-  const token = { number: 1, secret: '' };
-  assert.throws(() => open('ws://example.org/nest', { token }), { code: 'UNTRUSTED' });
-  open('ws://example.org/nest', { token, sendsTokenInClear: true });
-  open('wss://example.org/nest', { token });
-  for (const host of ['localhost', '127.0.0.1', '[::1]']) open(`ws://${host}:7/nest`, { token });
+  const token = tokenSettings(`nest_1_${'ab'.repeat(32)}`);
+  assert.throws(() => open('ws://example.org/nest', token), { code: 'UNTRUSTED' });
+  open('ws://example.org/nest', { ...token, sendsTokenInClear: true });
+  open('wss://example.org/nest', token);
+  for (const host of ['localhost', '127.0.0.1', '[::1]']) open(`ws://${host}:7/nest`, token);
   for (const host of ['127.evil.org', 'localhost.evil.org', '10.0.0.1']) assert.equal(isLocal(host), false, host);
   assert.equal(isLocal('::ffff:127.0.0.1'), true);
   assert.match(clearToken('a').message, /without TLS/);
