@@ -10,6 +10,7 @@ import { unpacker } from './client/unpack.js';
 import * as cluster from './machine/cluster.js';
 import { openTCP, readAddress, readServers } from './transports/tcp.js';
 import { openWebSocket, readURL } from './transports/websocket.js';
+import './wire/buffer.js';
 
 export { NestError } from './wire/errors.js';
 export { Double, NestDate, Reference, UUID } from './wire/values.js';

@@ -11,6 +11,7 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { FrameDecoder, MORE, encodeFrame } from '../wire/frames.js';
 import { decode, encode, typeOf } from '../wire/messages.js';
+import '../wire/buffer.js';
 import '../wire/opposite.js';
 import { SnapshotAssembler, digest } from '../wire/results.js';
 import { sectionKey } from '../wire/rows.js';

@@ -6,7 +6,6 @@
 import { encodeText, toHex } from '../wire/bytes.js';
 import { NestError } from '../wire/errors.js';
 import { Limits } from '../wire/limits.js';
-import { SERVER_ADDRESSES_MAX } from '../machine/limits.js';
 import { Nest } from './nest.js';
 
 /** @typedef {import('./driver.js').Platform} Platform */
@@ -41,7 +40,6 @@ export function invalid(message) {
  */
 export async function start(platform, homes, options) {
   if (homes.length === 0) invalid('name a server: connect({ url })');
-  if (homes.length > SERVER_ADDRESSES_MAX) invalid(`a list of servers has at most ${SERVER_ADDRESSES_MAX} addresses`);
   const { session = toHex(platform.randomBytes(16)), token = null, user = '', clientName = 'nest js' } = options;
   if (!SESSION.test(session)) invalid('a session has 32 hexadecimal digits');
   for (const text of [user, clientName]) {

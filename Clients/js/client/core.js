@@ -51,14 +51,13 @@ export class Core {
    */
   constructor(platform, settings) {
     this.#random = platform.randomBytes;
-    const seed = new DataView(platform.randomBytes(4).buffer).getUint32(0);
     const { followsLeader = true } = settings;
     /** What `connect` was given, with its defaults. */
     this.settings = settings;
     this.#driver = new Driver(platform, settings, {
       ...settings,
-      seed,
-      unpacks: platform.unzstd !== null && settings.compression !== false,
+      random: Math.random,
+      unpacks: settings.compression !== false && platform.unzstd?.machine,
       followsLeader: followsLeader && platform.followsLeader,
       readAddress: platform.readAddress,
       canPause: platform.canPause,

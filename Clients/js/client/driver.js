@@ -28,7 +28,7 @@ import { report } from './listeners.js';
  * @typedef {object} Platform
  * @property {(address: string, settings: any, events: TransportEvents) => Transport} open
  * @property {(count: number) => Uint8Array} randomBytes cryptographic
- * @property {((bytes: Uint8Array, sizeMax?: number) => Promise<Uint8Array | null>) | null} unzstd
+ * @property {any} unzstd what `unpacker` of unpack.js makes; null: the platform does not know Zstandard
  * @property {boolean} canPause whether a transport can stop to receive
  * @property {any} cluster machine/cluster.js; null: the client has one address, and cannot follow a leader
  * @property {boolean} followsLeader whether the client can connect to the addresses that nodes name
@@ -114,7 +114,7 @@ export class Driver {
       this.reads = output.reads;
       this.transport?.setReading?.(output.reads);
     }
-    if (output.unpack) this.unpack(output.unpack);
+    if (output.unpack) this.platform.unzstd.frame(this, output.unpack);
     for (const event of output.events) {
       try {
         this.handle(event);
@@ -159,11 +159,5 @@ export class Driver {
       this.isAgain = true;
     }
     isEarly = false;
-  }
-
-  /** @param {any} packed */
-  async unpack(packed) {
-    const body = await (this.platform.unzstd?.(packed.body) ?? null);
-    this.happened((machine, time) => machine.unpacked(packed, body, time));
   }
 }

@@ -3,21 +3,31 @@
  * @module
  */
 
+import * as machine from '../machine/packed.js';
 import { checkedContent, contentSize } from '../wire/compression.js';
 
 /**
  * Makes what unpacks frames. The declared size is checked before memory is taken, and must be that of the content.
  * @param {(bytes: Uint8Array, size: number) => Promise<Uint8Array>} unpack
- * @returns {(bytes: Uint8Array, sizeMax?: number) => Promise<Uint8Array | null>} null: it cannot be unpacked
+ * @returns {any} a function of bytes and the largest size, with null for what cannot be unpacked; with what the machine
+ *   needs for compressed frames
  */
-export const unpacker = (unpack) => async (bytes, sizeMax) => {
-  try {
-    const size = contentSize(bytes, sizeMax);
-    return checkedContent(await unpack(bytes, size), size);
-  } catch {
-    return null;
-  }
-};
+export function unpacker(unpack) {
+  const unpacked = async (/** @type {Uint8Array} */ bytes, /** @type {number | undefined} */ sizeMax = undefined) => {
+    try {
+      const size = contentSize(bytes, sizeMax);
+      return checkedContent(await unpack(bytes, size), size);
+    } catch {
+      return null;
+    }
+  };
+  /** Unpacks a frame for the machine. @param {import('./driver.js').Driver} driver @param {any} packed */
+  const frame = async (driver, packed) => {
+    const body = await unpacked(packed.body);
+    driver.happened((m, now) => machine.unpacked(m, packed, body, now));
+  };
+  return Object.assign(unpacked, { frame, machine });
+}
 
 /** Unpacks by DecompressionStream, which must know Zstandard. */
 export function streamUnpacker() {

@@ -3,18 +3,21 @@
  * @module
  */
 
-/** @typedef {import('./route.js').Random} Random */
+import { NestError } from '../wire/errors.js';
+
+/** Addresses of a list of servers (`serverAddressesMax`). */
+const SERVER_ADDRESSES_MAX = 32;
 
 /**
- * @param {Random} random
+ * @param {() => number} random
  * @param {number} below at least 1
  * @returns {number} an integer from 0 to below - 1
  */
-export const indexBelow = (random, below) => Math.floor(random.next() * below);
+export const indexBelow = (random, below) => Math.floor(random() * below);
 
 /**
  * @template T
- * @param {Random} random
+ * @param {() => number} random
  * @param {T[]} items
  * @returns {T[]} the same items in a random order
  */
@@ -37,9 +40,12 @@ export class Addresses {
   /**
    * Begins at one of the addresses at random.
    * @param {string[]} homes at least one
-   * @param {Random} random
+   * @param {() => number} random
    */
   constructor(homes, random) {
+    if (homes.length > SERVER_ADDRESSES_MAX) {
+      throw new NestError('INVALID', `a list of servers has at most ${SERVER_ADDRESSES_MAX} addresses`);
+    }
     /** The addresses of the user, none twice. */
     this.homes = [...new Set(homes)];
     /** @type {string | null} the leader's address; null until a node has named one */
@@ -74,7 +80,7 @@ export class Addresses {
   /**
    * Goes to an address. If that fails, the others follow.
    * @param {string} address
-   * @param {Random} random
+   * @param {() => number} random
    */
   move(address, random) {
     this.current = address;
@@ -84,7 +90,7 @@ export class Addresses {
   /**
    * Begins a round, because the connection to the current address has been good. After the loss of one of several
    * addresses, the others come first. A single address may stand for several servers, so it comes before the leader.
-   * @param {Random} random
+   * @param {() => number} random
    */
   beginRound(random) {
     const others = shuffled(random, this.candidates.filter((other) => other !== this.current));
@@ -93,7 +99,7 @@ export class Addresses {
 
   /**
    * Chooses the address of the next attempt.
-   * @param {Random} random
+   * @param {() => number} random
    * @returns {boolean} whether it begins a new round
    */
   next(random) {

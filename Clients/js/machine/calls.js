@@ -91,7 +91,7 @@ export function fail(m, request, error) {
  */
 export function lossError({ kind, isEnded }) {
   if (kind === 'write' || (kind === 'upload' && isEnded)) return unknownOutcome(LOST);
-  const text = kind === 'upload' ? 'the connection was lost during the upload: nothing was stored' : LOST;
+  const text = kind === 'upload' ? `${LOST}: nothing was stored` : LOST;
   return new NestError('CONNECTION_LOST', text);
 }
 

@@ -15,7 +15,7 @@
 import { NestError } from '../wire/errors.js';
 import { indexBelow } from './addresses.js';
 import { fail, lossError } from './calls.js';
-import { LEADER_PAUSE_MS_MAX, LEADER_WAIT_MS } from './limits.js';
+import { LEADER_PAUSE_MS_MAX } from './limits.js';
 import { Backoff, RECONNECT_MS_MIN } from './route.js';
 import { LATE } from './seen.js';
 import { isWrite, mayBeExecuted } from './table.js';
@@ -23,6 +23,9 @@ import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 /** @typedef {import('./table.js').Entry} Entry */
+
+/** Milliseconds for which a request is sent again that no node takes (`leaderWaitSeconds`). */
+const LEADER_WAIT_MS = 15_000;
 
 export { Addresses } from './addresses.js';
 

@@ -9,7 +9,7 @@ import { begin, fail, lossError, modelError, MODEL_CHANGED, unknownOutcome } fro
 import { PING_TIMEOUT_MS, QUEUE_BYTES_MAX } from './limits.js';
 import { note } from './seen.js';
 import { mayBeExecuted } from './table.js';
-import { FEATURE_FRAMES, T } from './types.js';
+import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 
@@ -32,7 +32,7 @@ export function welcomed(m, welcome) {
   m.phase = 'ready';
   m.welcome = Object.freeze(welcome);
   m.decoder.limit = Math.max(welcome.frameBytesMax, m.decoder.limit);
-  m.decoder.compression = m.options.unpacks && !m.refusesPacked && (welcome.features & FEATURE_FRAMES) !== 0;
+  m.decoder.compression = m.options.unpacks?.allowed(m);
   note(m, welcome.revision);
   if (!m.hasBeenReady) m.route.beginRound(m.random);
   m.hasBeenReady = true;

@@ -90,7 +90,7 @@ function answerArrived(m, frame) {
 /** A reply that is none to its request: only that one fails. @param {Machine} m @param {Frame} frame */
 export function unexpected(m, { type, id }) {
   const entry = m.table.finish(id);
-  const text = `the server answered with a message ${type.toString(16)}, which is not an answer to the request`;
+  const text = `a message ${type.toString(16)} is not an answer to the request`;
   if (entry) fail(m, entry.request, new NestError('PROTOCOL', text));
 }
 
@@ -149,8 +149,6 @@ function goAway(m, { code, lastRequestID, retryAfter, message }) {
   m.phase = 'leaving';
   m.retryAfter = retryAfter;
   for (const { request } of m.table.goAway(lastRequestID)) {
-    fail(m, request, new NestError(
-      'CONNECTION_LOST', 'the server closes the connection; the transfer was not executed and may be started again',
-    ));
+    fail(m, request, new NestError('CONNECTION_LOST', `${error.message}; nothing was stored`));
   }
 }

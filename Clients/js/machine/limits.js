@@ -13,16 +13,12 @@ export const QUEUE_BYTES_HARD_MAX = 64 << 20;
 export const CONSUMER_BYTES_MAX = 1 << 20;
 /** Silence after a PING after which the server counts as dead, in milliseconds (`pingTimeoutSeconds`). */
 export const PING_TIMEOUT_MS = 10_000;
-/** Milliseconds for which a request is sent again that no node takes (`leaderWaitSeconds`). */
-export const LEADER_WAIT_MS = 15_000;
 /** The longest pause before a request is sent again that no node took (`leaderPauseMillisecondsMax`). */
 export const LEADER_PAUSE_MS_MAX = 1_000;
 /** Milliseconds of one attempt to connect to one address, until the server has answered the handshake. */
 export const CONNECT_TIMEOUT_MS = 5_000;
 /** Milliseconds from the call of a request to its answer, with reconnecting and sending again. */
 export const REQUEST_TIMEOUT_MS = 30_000;
-/** Addresses of a list of servers (`serverAddressesMax`). */
-export const SERVER_ADDRESSES_MAX = 32;
 /** Revisions of own writes, and of authors, that are remembered until every list has passed them. */
 export const OWN_REVISIONS_MAX = 1_000;
 /** Rows up to which every state is compared with the server's digest. */

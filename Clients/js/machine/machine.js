@@ -7,7 +7,7 @@
  *                          └──┴──▶ backingOff ◀──────┴───────────────────┴────────────────┘
  *     any ──close, or a permanent error──▶ closed
  *
- * Its owner calls `connected`, `received`, `unpacked`, `lost` and `time` with what happens, and performs what `take`
+ * Its owner calls `connected`, `received`, `lost`, `time` and `unpacked` of packed.js with what happens, and performs what `take`
  * returns after each call. Times are milliseconds of any clock that does not go back.
  * @module
  */
@@ -19,22 +19,22 @@ import { begin, fail, flush, lossError } from './calls.js';
 import { checkKeepAlive, connectionLost, ended } from './connection.js';
 import { dispatch } from './frames.js';
 import { CONNECT_TIMEOUT_MS, LEADER_PAUSE_MS_MAX, QUEUE_BYTES_HARD_MAX, QUEUE_BYTES_MAX } from './limits.js';
-import { Backoff, OneAddress, Random } from './route.js';
+import { Backoff, OneAddress } from './route.js';
 import { RequestTable } from './table.js';
-import { FEATURE_CHUNKS, FEATURE_FRAMES, FEATURES, T } from './types.js';
+import { FEATURES, T } from './types.js';
 
 /** @typedef {import('./table.js').OutgoingRequest} OutgoingRequest */
 
 /**
  * @typedef {object} MachineOptions
  * @property {string[]} homes addresses of servers with the same store; each in one form
- * @property {number} seed of the jitter
+ * @property {() => number} random for jitter and orders of addresses: at least 0, less than 1
  * @property {string} session 32 hexadecimal digits
  * @property {string} [clientName]
  * @property {{ number: number, secret: string } | null} [token]
  * @property {string} [user] a label, for servers without tokens
  * @property {string | null} [store] the name of the store that the servers must have
- * @property {boolean} [unpacks] whether `unpacked` can be given the content of compressed frames
+ * @property {typeof import('./packed.js') | null} [unpacks] the module, where the owner can unpack
  * @property {typeof import('./cluster.js') | null} [cluster] the module, for several addresses or a leader
  * @property {boolean} [followsLeader] whether the client goes to the leader that another node names
  * @property {(text: string) => string | null} [readAddress] the address of a leader, in the form of `homes`
@@ -60,12 +60,12 @@ export class Machine {
   /** @param {MachineOptions} options */
   constructor(options) {
     this.options = {
-      clientName: 'nest js', token: null, user: '', store: null, unpacks: false, followsLeader: true,
+      clientName: 'nest js', token: null, user: '', store: null, unpacks: null, followsLeader: true,
       readAddress: (/** @type {string} */ text) => text, canPause: true, connectTimeout: CONNECT_TIMEOUT_MS, ...options,
     };
     /** What a client of a cluster does besides: cluster.js. @type {typeof import('./cluster.js') | null} */
     this.cluster = options.cluster ?? null;
-    this.random = new Random(options.seed);
+    this.random = options.random;
     this.route = new (this.cluster?.Addresses ?? OneAddress)(options.homes, this.random);
     this.backoff = new Backoff(options.reconnectPauseMax);
     /** @type {'idle' | 'connecting' | 'handshaking' | 'ready' | 'leaving' | 'backingOff' | 'closed'} */
@@ -170,7 +170,7 @@ export class Machine {
     this.decoder = new FrameDecoder();
     this.preface = new Uint8Array(0);
     const { clientName, session, token, user, unpacks } = this.options;
-    const packed = unpacks ? FEATURE_CHUNKS | (this.refusesPacked ? 0 : FEATURE_FRAMES) : 0;
+    const packed = unpacks?.features(this) ?? 0;
     this.output.send.push(preface());
     this.send(T.hello, 0, encode('hello', { clientName, features: FEATURES | packed, session, token, user }));
   }
@@ -189,27 +189,7 @@ export class Machine {
       const left = this.preface ? this.readPreface(bytes) : bytes;
       if (left) this.decoder.push(left);
       if (!this.packed) this.readFrames();
-      else if (this.decoder.waiting > QUEUE_BYTES_HARD_MAX) {
-        this.refusesPacked = true;
-        this.closeConnection('the client unpacks more slowly than the server sends');
-      }
-    });
-  }
-
-  /**
-   * The content of a compressed frame, as `take` has asked for it.
-   * @param {any} unpack
-   * @param {Uint8Array | null} body null: it cannot be unpacked
-   * @param {number} now
-   */
-  unpacked(unpack, body, now) {
-    this.now = now;
-    if (unpack !== this.packed || this.isClosing) return;
-    this.packed = null;
-    this.guarded(() => {
-      if (!body) return this.violation('a compressed frame that cannot be unpacked');
-      dispatch(this, { ...unpack.frame, body });
-      this.readFrames();
+      else this.options.unpacks?.waits(this);
     });
   }
 
@@ -329,9 +309,7 @@ export class Machine {
     if (!read) return null;
     this.preface = null;
     if (read.version === 1) return all.subarray(8);
-    const text = read.version === 0
-      ? `the server speaks versions ${read.lowest} to ${read.highest} of the protocol, this client 1`
-      : 'the server chose a version that was not offered';
+    const text = `the server speaks versions ${read.lowest} to ${read.highest} of the protocol, this client 1`;
     this.leaveServer(new NestError('VERSION_MISMATCH', text));
     return null;
   }

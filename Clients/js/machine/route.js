@@ -15,25 +15,6 @@ const NODE_HEALTHY_MS = 1_000;
 /** Beyond so many doublings every pause is the longest one. */
 const DOUBLINGS_MAX = 20;
 
-/**
- * A small generator of numbers in 0 … 1. The seed comes from outside, so that a run can be repeated. It makes jitter
- * and orders of addresses; keys and sessions come from a cryptographic source.
- */
-export class Random {
-  /** @param {number} seed an integer */
-  constructor(seed) {
-    this.state = seed >>> 0;
-  }
-
-  /** @returns {number} at least 0, less than 1 */
-  next() {
-    this.state = (this.state + 0x6d2b79f5) >>> 0;
-    let z = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
-    z ^= z + Math.imul(z ^ (z >>> 7), z | 61);
-    return ((z ^ (z >>> 14)) >>> 0) / 0x1_0000_0000;
-  }
-}
-
 /** Pauses that double: none, then 100 ms up to `msMax`, each between half of it and all of it. */
 export class Backoff {
   /** @param {number} [msMax] the longest pause, in milliseconds */
@@ -43,14 +24,14 @@ export class Backoff {
   }
 
   /**
-   * @param {Random} random
+   * @param {() => number} random
    * @returns {number} the pause before the next attempt, in milliseconds
    */
   next(random) {
     const attempt = this.attempts++;
     if (attempt === 0) return 0;
     const pause = Math.min(RECONNECT_MS_MIN * 2 ** Math.min(attempt - 1, DOUBLINGS_MAX), this.msMax);
-    return Math.round(pause / 2 + random.next() * (pause / 2));
+    return Math.round(pause / 2 + random() * (pause / 2));
   }
 
   /** Notes an attempt without a pause, at another address. */

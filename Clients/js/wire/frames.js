@@ -9,7 +9,6 @@ export const MORE = 1;
 export const COMPRESSED = 2;
 
 const headerBytes = 12;
-const compressible = new Set([0x33, 0x3a, 0x34, 0x15, 0x1b, 0x41, 0x43, 0x45, 0x55, 0x39]);
 
 /** The eight bytes that a client sends first. */
 export const preface = () => new Uint8Array([0x4e, 0x45, 0x53, 0x54, version, version, 0, 0]);
@@ -47,8 +46,8 @@ export class FrameDecoder {
   constructor(limit = Limits.frameBytesBeforeWelcomeMax) {
     /** The largest body that is accepted: 4,096 bytes until WELCOME. */
     this.limit = limit;
-    /** Whether feature bit 4 is in force: whether frames may be compressed. */
-    this.compression = false;
+    /** The types of frames that may be compressed: `compressible` if feature bit 4 is in force. @type {any} */
+    this.compression = null;
     this.bytes = new Uint8Array(0);
     this.at = 0;
     this.end = 0;
@@ -95,7 +94,7 @@ export class FrameDecoder {
     }
     if (header.u16() !== 0) throw new NestError('PROTOCOL', 'the reserved bytes of a frame are not 0');
     const id = header.u32();
-    const known = this.compression && compressible.has(type) ? MORE | COMPRESSED : MORE;
+    const known = this.compression?.has(type) ? MORE | COMPRESSED : MORE;
     if (flags & 15 & ~known) throw new NestError('UNSUPPORTED_FLAG', `the flags ${flags} of a frame are not known`);
     if (header.left < length) return null;
     const from = header.at;

@@ -6,6 +6,8 @@ export const Limits = Object.freeze({
   predicateNodesMax: 256,
   predicateDepthMax: 32,
   predicateValuesMax: 10000,
+  /** Tagged fields of a fetch request. */
+  fetchFieldsMax: 16,
   depthMax: 1048576,
   statisticsMax: 1000,
   clientsPageMax: 1000,

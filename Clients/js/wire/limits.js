@@ -29,9 +29,8 @@ export const Limits = Object.freeze({
   viewIDMin: 2147483648,
   requestsInFlightPerConnectionMax: 128,
   nodeAddressBytesMax: 255,
-  /** Tagged fields of a message, and of a fetch request. */
+  /** Tagged fields of a message. */
   fieldsMax: 64,
-  fetchFieldsMax: 16,
   /** Runs of results of one RECEIPT. */
   runsMax: 10000,
 });

@@ -1,6 +1,6 @@
 // The directions that a client does not need: it writes no rows, and reads no requests. Importing this file gives the
 // codecs of the other modules what a server reads and writes: for tests, benchmarks, and whoever looks into predicates.
-import { Limits } from './limits.js';
+import { Limits } from './limits-more.js';
 import { NestError } from './errors.js';
 import { malformed } from './bytes.js';
 import { decodeWith, fields, hex, id128, list, number16, struct, text, u64, varint } from './codec.js';

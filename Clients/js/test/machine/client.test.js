@@ -4,6 +4,7 @@ import { NestError } from '../../wire/errors.js';
 import { start } from '../../client/connect.js';
 import { readToken } from '../../client/token.js';
 import { Queue } from '../../client/queue.js';
+import * as cluster from '../../machine/cluster.js';
 import { FetchRequest } from '../../client/requests.js';
 import { Page, turn } from './page.js';
 
@@ -392,7 +393,7 @@ test('tokens, sessions and lists of servers are checked before anything is sent'
   }
   const { platform } = new Page();
   await assert.rejects(start(platform, [], {}), { code: 'INVALID' });
-  await assert.rejects(start(platform, Array(33).fill('a'), {}), { code: 'INVALID' });
+  await assert.rejects(start({ ...platform, cluster }, Array(33).fill('a'), {}), { code: 'INVALID' });
   await assert.rejects(start(platform, ['a'], { session: 'short' }), { code: 'INVALID' });
   await assert.rejects(start(platform, ['a'], { user: 'x'.repeat(257) }), { code: 'INVALID' });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { NestError } from '../../wire/errors.js';
+import * as unpacks from '../../machine/packed.js';
 import { preface } from '../../wire/frames.js';
 import { HISTORY, OTHER_HISTORY, World } from './server.js';
 
@@ -166,7 +167,7 @@ test('GOAWAY: later requests wait for the next connection, earlier ones are stil
 });
 
 test('frames behind a compressed one wait until it is unpacked, and keep their order', () => {
-  const world = new World({ unpacks: true });
+  const world = new World({ unpacks });
   world.welcome({ features: 7 | 16 });
   const call = world.request('getModel', {}, { answer: 'model', isRaw: true });
   const body = Uint8Array.of(1, 2, 3);
@@ -177,9 +178,9 @@ test('frames behind a compressed one wait until it is unpacked, and keep their o
   assert.deepEqual([...world.unpack.body], [...body]);
   world.reply('undoState', state, 2);
   assert.equal(world.ended(other), null);
-  world.run((m, now) => m.unpacked({}, body, now));
+  world.run((m, now) => unpacks.unpacked(m, {}, body, now));
   assert.equal(world.ended(call), null, 'the content of another frame is ignored');
-  world.run((m, now) => m.unpacked(world.unpack, Uint8Array.of(0), now));
+  world.run((m, now) => unpacks.unpacked(m, world.unpack, Uint8Array.of(0), now));
   assert.deepEqual([...world.ended(call).reply.body], [0]);
   assert.equal(world.ended(other).type, 'answer');
 });
@@ -190,10 +191,10 @@ test('a compressed frame without the feature, or that cannot be unpacked, ends t
   plain.welcome();
   plain.receive(packed);
   assert.equal(plain.closes, 1);
-  const world = new World({ unpacks: true });
+  const world = new World({ unpacks });
   world.welcome({ features: 7 | 16 });
   world.receive(packed);
-  world.run((m, now) => m.unpacked(world.unpack, null, now));
+  world.run((m, now) => unpacks.unpacked(m, world.unpack, null, now));
   assert.equal(world.closes, 1);
 });
 

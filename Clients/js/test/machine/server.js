@@ -22,10 +22,22 @@ const PROJECTION = [1];
 
 const frame = (name, fields, id = 0, flags = 0) => encodeFrame(typeOf(name), flags, id, encode(name, fields));
 
+/** Numbers in 0 … 1 that are the same in each run. @param {number} seed */
+export function numbers(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let z = Math.imul(state ^ (state >>> 15), state | 1);
+    z ^= z + Math.imul(z ^ (z >>> 7), z | 61);
+    return ((z ^ (z >>> 14)) >>> 0) / 0x1_0000_0000;
+  };
+}
+
 /** The machine with a server that this object plays. */
 export class World {
   constructor(options = {}) {
-    this.machine = new Machine({ homes: ['a:1'], seed: 7, session: '0f'.repeat(16), cluster, ...options });
+    const random = numbers(options.seed ?? 7);
+    this.machine = new Machine({ homes: ['a:1'], random, session: '0f'.repeat(16), cluster, ...options });
     this.now = 0;
     this.events = [];
     this.connects = [];

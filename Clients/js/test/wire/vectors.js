@@ -2,7 +2,7 @@
 import '../../wire/messages-more.js';
 import { Reader, Writer, toHex } from '../../wire/bytes.js';
 import { ChunkReader, ChunkWriter } from '../../wire/chunks.js';
-import { contentSize } from '../../wire/compression.js';
+import { compressible, contentSize } from '../../wire/compression.js';
 import { errorCodes, NestError } from '../../wire/errors.js';
 import { encodeFrame, FrameDecoder, readPreface } from '../../wire/frames.js';
 import { Digest, fnv1a, hashText } from '../../wire/hash.js';
@@ -57,7 +57,7 @@ function frames(vectors, test) {
     test(`${vector.type}: ${vector.name}`, () => {
       const bytes = bytesOf(vector.hex);
       const decoder = new FrameDecoder(1048576);
-      decoder.compression = true;
+      decoder.compression = compressible;
       for (const byte of bytes) decoder.push(Uint8Array.of(byte));
       const { type, flags, id, body } = decoder.next() ?? fail('no whole frame');
       same([decoder.next(), decoder.waiting], [null, 0]);
@@ -153,7 +153,7 @@ function refuses(vector) {
     case 'value': return readAll(bytes, readValue);
     case 'compressed': {
       const decoder = new FrameDecoder(1048576);
-      decoder.compression = (vector.features & 16) !== 0;
+      decoder.compression = (vector.features & 16) !== 0 ? compressible : null;
       decoder.push(bytes);
       return contentSize(decoder.next().body);
     }
