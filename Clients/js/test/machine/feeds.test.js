@@ -106,3 +106,20 @@ test('the undo state is followed across connections', () => {
   world.run((m) => follower.close(m));
   assert.equal(world.takeSent()[0].fields.follows, false);
 });
+
+test('a feed that cannot be encoded ends alone: the connection and everything else go on', () => {
+  const world = new World();
+  const wrong = new Feed({ name: 'wrong' }, { history: 'none', revision: 3 }, [], null);
+  world.run((m) => wrong.open(m));
+  const list = world.subscribe();
+  world.welcome();
+  const { error } = world.events.find(({ to, type }) => to === wrong.to && type === 'end');
+  assert.equal(error.code, 'INVALID');
+  assert.equal(world.machine.followers.has(wrong), false);
+  world.subscribed();
+  world.snapshot(2, [2]);
+  assert.equal(world.types(list).at(-1), 'snapshot');
+  world.run((m) => new Feed({}, { history: 'none', revision: 3 }, [], null).open(m));
+  assert.equal(world.closes, 0);
+  assert.deepEqual(world.machine.followers, new Set([list]));
+});

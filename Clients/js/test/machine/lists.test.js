@@ -452,3 +452,31 @@ test('while an answer is due the client receives more, because its consumer may 
   pausing.run((m, now) => m.queuesChanged(-(9 << 20), now));
   assert.equal(pausing.reads, true);
 });
+
+test('a list that joins a view whose difference is to come shows nothing of the past', () => {
+  const world = new World();
+  const first = world.subscribe();
+  world.welcome();
+  world.subscribed();
+  world.snapshot(2, [2]);
+  world.lose();
+  const second = world.subscribe();
+  world.reconnect({ revision: 9 });
+  const ids = world.takeSent().filter(({ name }) => name === 'subscribe').map(({ id }) => id);
+  const answer = { view: VIEW, revision: 9, reason: '', projection: [1] };
+  world.reply('subscribed', { ...answer, first: 'difference' }, ids[0]);
+  world.reply('subscribed', { ...answer, first: 'alreadySubscribed' }, ids[1]);
+  assert.equal(world.types(first).at(-1), 'resumed');
+  assert.equal(world.types(second).includes('snapshot'), false);
+  world.insert(2, 9, 4, [4, 2]);
+  assert.deepEqual([world.types(first).at(-1), world.types(second).at(-1)], ['diff', 'snapshot']);
+});
+
+test('the bytes of a snapshot count as bytes that wait', () => {
+  const world = new World();
+  const list = world.subscribe();
+  world.welcome();
+  world.subscribed();
+  world.snapshot(2, [2, 3, 4]);
+  assert.ok(world.changesOf(list).at(-1).bytes > 20);
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { NestError } from '../../wire/errors.js';
 import { abandon } from '../../machine/calls.js';
+import { atLeastBefore } from '../../machine/fetches.js';
 import { endGroup } from '../../machine/groups.js';
 import { sendPart } from '../../machine/streams.js';
 import { T } from '../../machine/types.js';
@@ -382,4 +383,25 @@ test('ERROR of the connection is why it is lost', () => {
   world.lose(new NestError('CONNECTION_LOST', 'end of file'));
   assert.equal(world.take('lost')[0].error.code, 'LIMIT_EXCEEDED');
   assert.equal(world.ended(call), null, 'it is sent again');
+});
+
+test('a write without a key is never sent again: it would be executed twice', () => {
+  for (const [name, fields] of [
+    ['transaction', { key: null, name: null, preconditions: [], mutations: [] }],
+    ['undo', { key: null, policy: 'keep', rehomes: false, expected: null }],
+  ]) {
+    const world = new World();
+    world.welcome();
+    const call = world.request(name, fields, { kind: 'write', answer: 'receipt' });
+    world.lose();
+    assert.equal(world.ended(call).error.code, 'OUTCOME_UNKNOWN', name);
+    world.reconnect();
+    assert.equal(world.machine.table.inFlight.size, 0);
+  }
+});
+
+test('a revision that is none is refused before anything is sent', () => {
+  for (const wrong of [NaN, 1.5, -1, 'latest', null, {}]) {
+    assert.throws(() => atLeastBefore(wrong, new Uint8Array(1)), { code: 'INVALID' });
+  }
 });
