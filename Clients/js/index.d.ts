@@ -16,6 +16,8 @@ export class NestError extends Error {
   readonly object: number | null;
   /** Everything that is wrong with the state that a transaction would leave. */
   readonly faults: readonly Fault[];
+  /** With OUTCOME_UNKNOWN of a write: its key. Sent again with it, the write is executed at most once. */
+  readonly key?: string;
   /** With INVALID_PREDICATE: where the mistake is, counted from 1 in Unicode scalars. */
   readonly column: number | null;
 }
@@ -243,8 +245,8 @@ export interface CallOptions {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** 32 hexadecimal digits. To repeat a write whose outcome is unknown, send it again with its key. */
-  key?: string;
+  /** 32 hexadecimal digits. To repeat a write whose outcome is unknown, send it again with `error.key`. */
+  key?: string | null;
 }
 
 export interface UndoOptions extends WriteOptions {
@@ -366,7 +368,7 @@ export interface ConnectOptions {
 }
 
 /** Connects. Rejects with NestError if no server can be used. */
-export function connect(options?: ConnectOptions): Promise<Nest>;
+export function connect(options?: ConnectOptions | string): Promise<Nest>;
 
 /** Writes a value in a predicate, so that it cannot become anything else. */
 export function quote(value: unknown): string;

@@ -15,4 +15,4 @@ export interface NodeOptions extends Omit<ConnectOptions, 'url' | 'urls'> {
 }
 
 /** Connects. Rejects with NestError if no server can be used. */
-export function connect(options?: NodeOptions): Promise<Nest>;
+export function connect(options?: NodeOptions | string): Promise<Nest>;

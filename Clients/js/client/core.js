@@ -32,7 +32,8 @@ import { Listeners } from './listeners.js';
 /** The longest time of a timer; a longer one would end at once. */
 const TIMER_MS_MAX = 0x7fff_ffff;
 
-/** @typedef {{ phase: string, address: string | null, error: any, pause: number }} ClientState */
+/** @typedef {'connecting' | 'ready' | 'reconnecting' | 'closed'} Phase */
+/** @typedef {{ readonly phase: Phase, readonly address: string | null, readonly error: any, readonly pause: number }} ClientState */
 
 export class Core {
   #driver;

@@ -16,7 +16,7 @@ import { emptyState, shown } from './shown.js';
 const ROW_BYTES = 8;
 
 /** What each change says about the rows that are shown. */
-const STATUS = /** @type {Record<string, string>} */ ({
+const STATUS = /** @type {Record<string, any>} */ ({
   snapshot: 'live', diff: 'live', position: '', progress: '', request: '', reset: 'loading',
   disconnected: 'disconnected', paused: 'paused',
 });
@@ -50,7 +50,7 @@ export class Results {
     this.revision = 0;
     /**
      * `connecting`, `live`, `loading` (the rows will be replaced), `disconnected`, `paused`, or `ended`.
-     * @type {string}
+     * @type {'connecting' | 'live' | 'loading' | 'disconnected' | 'paused' | 'ended'}
      */
     this.status = 'connecting';
     /** Why the list has ended; null if it has not, or was closed. @type {NestError | null} */
