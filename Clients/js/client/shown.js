@@ -104,13 +104,13 @@ class Section {
     return this.#arrived.rows.length;
   }
 
-  /** The rows, frozen. @returns {readonly Row[]} */
+  /** The rows, frozen. @returns {readonly any[]} */
   get rows() {
     this.#rows ??= Object.freeze(this.#arrived.rows.map((row) => this.#shape.row(row)));
     return this.#rows;
   }
 
-  /** The row at an index, without looking at the others. @param {number} index @returns {Row | undefined} */
+  /** The row at an index, without looking at the others. @param {number} index @returns {any} */
   at(index) {
     const arrived = this.#arrived.rows[index];
     return arrived && this.#shape.row(arrived);
@@ -162,7 +162,7 @@ export class ListState {
     return /** @type {readonly Section[]} */ (this.#sections);
   }
 
-  /** The rows of all sections, in order, frozen. @returns {readonly Row[]} */
+  /** The rows of all sections, in order, frozen. @returns {readonly any[]} */
   get rows() {
     const { sections } = this;
     this.#rows ??= sections.length === 1 ? sections[0].rows : Object.freeze(sections.flatMap((one) => one.rows));

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { connect } from '../node.js';
 import { Filter, Order, encodePredicate } from '../rules/index.js';
 import { valueAt } from '../rules/truth.js';
+import { atLeastBefore } from '../machine/fetches.js';
 import { Double, NestDate, Reference, UUID } from '../wire/values.js';
 import { encodeFetchRequest } from '../wire/request.js';
 import { generator } from './rules/text.js';
@@ -194,7 +195,7 @@ test(`rules and server agree (NEST_SEED=${seed})`, { skip: missing }, async () =
       const sort = requests.sort();
       const section = requests.section(sort);
       const bytes = encodeFetchRequest({ ...wire, sort, section, predicate: encodePredicate(nodes) });
-      const options = { atLeast: 0, model, projection: wire.projection };
+      const options = { bodyAt: atLeastBefore(0, bytes), model, projection: wire.projection };
       const state = await nest.request('fetch', bytes, options);
       const found = state.sections.map(({ key, rows }) => [key, rows.map(({ id }) => id)])
         .filter(([, rows]) => rows.length);
