@@ -14,7 +14,8 @@ package struct WebGate: Sendable {
     /// `isEncrypted`: whether the port uses TLS.
     package init(_ configuration: WebConfiguration, isEncrypted: Bool) {
         self.isEncrypted = isEncrypted
-        self.hosts = Set((configuration.names + [configuration.host]).map { $0.lowercased() })
+        let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
+        self.hosts = Set((configuration.names + [host]).compactMap { WebAuthority($0)?.host })
         self.origins = Set(configuration.origins)
     }
 
@@ -25,10 +26,10 @@ package struct WebGate: Sendable {
             throw WebRefusal(.badRequest, "the field Host must be a name or an address, maybe with a port")
         }
         guard self.isOwn(authority.host, address) else {
+            let name = authority.host.contains(":") ? "[\(authority.host)]" : authority.host
             throw WebRefusal(
                 .misdirected,
-                "this server is not \(authority.host): to serve pages under this name, start nestd with "
-                    + "--web-name \(authority.host)"
+                "this server is not \(name): to serve pages under this name, start nestd with --web-name \(name)"
             )
         }
         guard let origin = try head.value("origin") else { return }
@@ -42,6 +43,9 @@ package struct WebGate: Sendable {
     }
 
     private func isOwn(_ host: String, _ address: SocketAddress?) -> Bool {
-        Loopback.contains(host) || self.hosts.contains(host) || address?.ipAddress == host
+        if Loopback.contains(host) || self.hosts.contains(host) { return true }
+        guard let reached = address?.ipAddress else { return false }
+        // A socket for IPv6 and IPv4 reports an IPv4 address as ::ffff:a.b.c.d.
+        return host == reached || "::ffff:" + host == reached
     }
 }

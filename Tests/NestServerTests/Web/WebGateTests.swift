@@ -7,11 +7,15 @@ import Testing
 struct WebGateTests {
     private static let reached = try? SocketAddress(ipAddress: "192.168.1.5", port: 7_080)
 
-    private static func status(_ fields: String, _ gate: WebGate) throws -> Int? {
+    private static func status(
+        _ fields: String,
+        _ gate: WebGate,
+        at reached: SocketAddress? = WebGateTests.reached
+    ) throws -> Int? {
         var buffer = ByteBuffer(string: "GET / HTTP/1.1\r\n\(fields)\r\n")
         let head = try #require(try WebHead.read(from: &buffer))
         do throws(WebRefusal) {
-            try gate.check(head, at: Self.reached)
+            try gate.check(head, at: reached)
             return nil
         } catch {
             return error.status.rawValue
@@ -36,6 +40,27 @@ struct WebGateTests {
     func namesOfThisServerAreAnswered(_ host: String) throws {
         let gate = Self.gate(host: "own", names: ["Nest.example.org"])
         #expect(try Self.status("Host: \(host)\r\n", gate) == nil)
+    }
+
+    /// A socket for both kinds of addresses reports an IPv4 address as an IPv6 address.
+    @Test func anAddressThatAnIPv6SocketReportsIsOwn() throws {
+        let reached = try SocketAddress(ipAddress: "::ffff:192.168.1.5", port: 7_080)
+        for host in ["192.168.1.5:7080", "[::ffff:192.168.1.5]"] {
+            #expect(try Self.status("Host: \(host)\r\n", Self.gate(host: "::"), at: reached) == nil)
+        }
+        #expect(try Self.status("Host: 192.168.1.6\r\n", Self.gate(host: "::"), at: reached) == 421)
+    }
+
+    /// The refusal of an address advises a name that works.
+    @Test func anIPv6AddressCanBeAName() throws {
+        var buffer = ByteBuffer(string: "GET / HTTP/1.1\r\nHost: [2001:DB8::5]:7080\r\n\r\n")
+        let head = try #require(try WebHead.read(from: &buffer))
+        let refusal = #expect(throws: WebRefusal.self) { try Self.gate().check(head, at: Self.reached) }
+        #expect(refusal?.text.hasSuffix("--web-name [2001:db8::5]") == true)
+        for name in ["[2001:db8::5]", "[2001:DB8:0::5]"] {
+            #expect(try Self.status("Host: [2001:db8::5]:7080\r\n", Self.gate(names: [name])) == nil)
+        }
+        #expect(try Self.status("Host: [2001:db8::5]\r\n", Self.gate(host: "2001:db8::5")) == nil)
     }
 
     /// A page whose name leads to this machine is of the same origin as this server in the eyes of the browser.
