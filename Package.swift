@@ -25,7 +25,6 @@ let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
-let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let concurrencyHelpers = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -141,7 +140,7 @@ let package = Package(
             name: "NestServer",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSecrets", "NestStore", "NestEngine", "CMalloc",
-                nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, concurrencyHelpers, deque, logging, metrics, lifecycle,
+                nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, deque, logging, metrics, lifecycle,
             ],
             swiftSettings: serverSettings
         ),
@@ -336,7 +335,7 @@ let package = Package(
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine",
                 "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioTLS,
-                nioSSL, nioEmbedded, nioWebSocket, concurrencyHelpers, logging,
+                nioSSL, nioEmbedded, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

@@ -44,6 +44,8 @@ enum LimitCoverage {
         "webFileBytesMax": ["filesAreLimited"],
         "webFilePartBytes": ["largeFilesArriveWhole"],
         "webFilesOpenMax": ["filesAreLimited"],
+        "webFilesPerAddressMax": ["filesOfOneAddressAreLimited"],
+        "webFileBytesPerSecondMin": ["aFileMustGoOutAtTheMinimumRate"],
         "webSocketFrameBytesMax": ["violationsEndTheWebSocketWithACode"],
         "acceptPaceMilliseconds": ["clientsAreServedAmongSilentConnections"],
         "loginDelayMillisecondsMin": ["eachWrongTokenOfAnAddressDelaysTheNext"],

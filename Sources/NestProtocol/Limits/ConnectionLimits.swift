@@ -146,6 +146,12 @@ public struct ConnectionLimits: Sendable {
     @Bound(.refused, "Files that the web port sends at one time; a request for another is refused with 503")
     public var webFilesOpenMax = 64
 
+    @Bound(.refused, "Files of these for one address, except that of the machine itself; 503 beyond it")
+    public var webFilesPerAddressMax = 16
+
+    @Bound(.closed, "Bytes of such a file per second that a client must accept, after a first time (frameSeconds)")
+    public var webFileBytesPerSecondMin = 16 << 10
+
     @Bound(.closed, "Bytes of the payload of one WebSocket frame from a client")
     public var webSocketFrameBytesMax = 64 << 10
 

@@ -27,6 +27,8 @@ enum CloseReason: Equatable, CustomStringConvertible {
     case replaced
     /// The client broke the rules of WebSocket.
     case webSocket(WebSocketCode)
+    /// The web port refused its request.
+    case http(WebRefusal.Status)
     case error(ErrorCode)
 
     var description: String {
@@ -48,6 +50,7 @@ enum CloseReason: Equatable, CustomStringConvertible {
         case .storeFailed: "store failed"
         case .replaced: "replaced"
         case .webSocket(let code): "WebSocket \(code.rawValue)"
+        case .http(let status): "HTTP \(status.rawValue)"
         case .error(let code): "error \(code)"
         }
     }

@@ -7,7 +7,7 @@ package struct DrainReason: Sendable {
     /// A client waits a random time from this range before it connects again, so that not all do at once.
     let retryMilliseconds: Range<Int>
 
-    static let stopping = DrainReason(
+    package static let stopping = DrainReason(
         code: .shuttingDown,
         message: "the server is stopping",
         retryMilliseconds: 500..<2_000

@@ -17,24 +17,25 @@ package enum Descriptors {
         }
     }
 
-    /// Returns how many connections the process has descriptors for. Raises its soft limit as far as allowed.
-    static func slots(wanted: Int) -> Slots {
+    /// Returns how many connections the process has descriptors for. Raises its soft limit as far as allowed. `files`:
+    /// the number of files that the web port may have open.
+    static func slots(wanted: Int, files: Int) -> Slots {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
             return Slots(served: wanted, refused: Limits.refusedConnectionsMax)
         }
-        let needed = rlim_t(wanted + Limits.refusedConnectionsMax + Limits.fileDescriptorsReserved)
+        let needed = rlim_t(wanted + Limits.refusedConnectionsMax + Limits.fileDescriptorsReserved + files)
         if limit.rlim_cur < needed, limit.rlim_cur < limit.rlim_max {
             var raised = limit
             raised.rlim_cur = min(needed, limit.rlim_max)
             if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
         }
-        return self.slots(wanted: wanted, descriptors: Int(min(limit.rlim_cur, needed)))
+        return self.slots(wanted: wanted, descriptors: Int(min(limit.rlim_cur, needed)), files: files)
     }
 
     /// Reserves descriptors for everything else: at most half of them, when there are very few.
-    package static func slots(wanted: Int, descriptors: Int) -> Slots {
-        let reserved = min(Limits.fileDescriptorsReserved, descriptors / 2)
+    package static func slots(wanted: Int, descriptors: Int, files: Int = 0) -> Slots {
+        let reserved = min(Limits.fileDescriptorsReserved + files, descriptors / 2)
         let refused = max(1, min(Limits.refusedConnectionsMax, descriptors / 8))
         return Slots(served: max(1, min(wanted, descriptors - reserved - refused)), refused: refused)
     }

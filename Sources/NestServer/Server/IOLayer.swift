@@ -45,7 +45,10 @@ final class IOLayer: Sendable {
                 outputBytesMax: configuration.outputBytesMax
             )
         }
-        let slots = Descriptors.slots(wanted: configuration.connectionsMax)
+        let slots = Descriptors.slots(
+            wanted: configuration.connectionsMax,
+            files: configuration.webFilesOpenMax
+        )
         self.limiter = ConnectionLimiter(max: slots.served, refusedMax: slots.refused)
         self.spool = SpoolBudget(bytesMax: configuration.spoolBytesMax)
         self.access = AccessTable(configuration.authentication)

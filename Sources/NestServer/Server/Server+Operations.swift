@@ -41,7 +41,8 @@ extension Server {
     package func apply(_ limits: LiveLimits) {
         self.ending.withLockedValue { $0.limits = limits }
         self.withRunning { loops, server in
-            server.limiter.max = Descriptors.slots(wanted: limits.connectionsMax).served
+            let files = server.configuration.webFilesOpenMax
+            server.limiter.max = Descriptors.slots(wanted: limits.connectionsMax, files: files).served
             server.spool.bytesMax = limits.spoolBytesMax
             for loop in loops { loop.eventLoop.execute { loop.outputBytesMax = limits.outputBytesMax } }
         }

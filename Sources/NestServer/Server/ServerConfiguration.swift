@@ -12,6 +12,8 @@ package struct ServerConfiguration: Sendable {
     package var store: Store.Configuration
     /// `nil`: no port for web pages.
     package var web: WebConfiguration?
+    /// The number of files that the web port may have open.
+    var webFilesOpenMax: Int { self.web?.root == nil ? 0 : Limits.webFilesOpenMax }
     /// `nil`: a single node.
     package var replica: ReplicaConfiguration?
     /// When a client needs a token.

@@ -23,7 +23,7 @@ package final class ConnectionLoop: Sendable {
         var sweep: RepeatedTask?
         var compressor: Zstandard.Compressor?
         var outputBytesMax: Int
-        /// Set while the server stops: completed when no connection is left.
+        /// Set while the server stops: completed when no client is left.
         var emptied: EventLoopPromise<Void>?
         /// Connections that may be evicted, the oldest first; some of them may have logged in meanwhile.
         var evictable: Deque<ConnectionID> = []
@@ -137,10 +137,8 @@ package final class ConnectionLoop: Sendable {
         self.state.value.lastRejected = (reason, addressText)
     }
 
-    private var isEmpty: Bool { self.state.value.connections.isEmpty && self.state.value.webConnections.isEmpty }
-
     private func noteRemoval() {
-        if self.isEmpty { self.state.value.emptied?.succeed() }
+        if self.state.value.connections.isEmpty { self.state.value.emptied?.succeed() }
     }
 
     // MARK: The web port
@@ -154,7 +152,6 @@ package final class ConnectionLoop: Sendable {
     func remove(_ connection: WebConnection, rejected: CloseReason?) {
         self.state.value.webConnections[connection.id] = nil
         if let rejected { self.noteRejected(rejected, connection.slot.addressText) }
-        self.noteRemoval()
     }
 
     /// Returns the buffers of a WebSocket message, which the connections of this loop share.
@@ -260,12 +257,13 @@ package final class ConnectionLoop: Sendable {
         self.report()
     }
 
-    /// Makes every connection finish. Completes when all are closed, at the latest after `deadline`.
-    func drain(within deadline: TimeAmount, _ reason: DrainReason = .stopping) -> EventLoopFuture<Void> {
+    /// Makes every connection finish. Completes when those of clients are closed, at the latest after `deadline`. A
+    /// connection that speaks HTTP is cut, and is not waited for: with TLS its peer may take its time to close.
+    package func drain(within deadline: TimeAmount, _ reason: DrainReason = .stopping) -> EventLoopFuture<Void> {
         let emptied = self.eventLoop.makePromise(of: Void.self)
         self.state.value.emptied = emptied
-        for connection in self.state.value.webConnections.values { connection.cut() }
-        if self.isEmpty {
+        for connection in self.state.value.webConnections.values { connection.cut(.shutdown) }
+        if self.state.value.connections.isEmpty {
             emptied.succeed()
         } else {
             for connection in self.state.value.connections.values { connection.drain(reason) }

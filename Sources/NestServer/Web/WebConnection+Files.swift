@@ -26,7 +26,7 @@ extension WebConnection {
             guard request.path.text == WebPage.path else { return self.refuse(.noFile, request) }
             return self.send(WebPage.answer(isEncrypted: self.port.isEncrypted), request)
         }
-        guard let lease = files.lease() else {
+        guard let lease = files.lease(of: self.slot.address) else {
             return self.refuse(WebRefusal(.unavailable, "the server sends too many files at once"), request)
         }
         self.onFileThread {
@@ -40,6 +40,8 @@ extension WebConnection {
         switch finding {
         case .none:
             self.refuse(.noFile, request)
+        case .unavailable:
+            self.refuse(WebRefusal(.unavailable, "the server cannot read the file now: try again later"), request)
         case .tooLarge:
             self.refuse(WebRefusal(.notFound, "the file has more than \(Limits.webFileBytesMax) bytes"), request)
         case .directory:
@@ -49,11 +51,14 @@ extension WebConnection {
         case .file(let file) where request.isHead || file.size == 0:
             self.send(.file(file), request)
         case .file(let file):
+            self.beginFile()
             self.sendPart(of: file, at: 0, request, lease)
         }
     }
 
     private func refuse(_ refusal: WebRefusal, _ request: WebRequest) {
+        // A proper request, which is no sign of a bad client.
+        self.noteAnswered()
         self.refuse(refusal, isHead: request.isHead, keepsConnection: request.keepsConnection)
     }
 
@@ -67,7 +72,7 @@ extension WebConnection {
             file.part(at: offset)
         } then: { part in
             // A file that has become shorter cannot fill the length that the head has stated.
-            guard let part, let context = self.context else { return self.cut() }
+            guard let part, let context = self.context else { return self.cut(.peer) }
             var bytes = part
             if offset == 0 {
                 var answer = WebAnswer.file(file)
@@ -77,8 +82,8 @@ extension WebConnection {
             }
             let next = offset + part.readableBytes
             self.write(bytes, context).whenComplete { result in
-                guard case .success = result else { return self.cut() }
-                self.noteProgress()
+                guard case .success = result else { return self.cut(.peer) }
+                self.noteSent(part.readableBytes)
                 if next < file.size { return self.sendPart(of: file, at: next, request, lease) }
                 self.noteAnswered()
                 self.finish(keepsConnection: request.keepsConnection)

@@ -1,5 +1,4 @@
 import NIOCore
-import NIOWebSocket
 import NestEngine
 import NestModel
 import NestProtocol
@@ -10,7 +9,7 @@ import NestSecrets
 ///
 ///     reading ──head──▶ answering ──all is sent──▶ reading, or lingering
 ///                           │                          │
-///                           └──▶ (WebSocket)           └──the peer closes──▶ (closed)
+///                           └──▶ upgraded              └──the peer closes──▶ (closed)
 ///
 /// It belongs to its event loop: call it only there.
 package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler {
@@ -26,7 +25,9 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
         case answering
         /// The output has ended: the peer must close.
         case lingering
-        /// The handler leaves the pipeline.
+        /// The channel is being closed: what still arrives is discarded.
+        case closing
+        /// The handlers of the WebSocket are in the pipeline, and every event is theirs. This one leaves.
         case upgraded
     }
 
@@ -42,6 +43,11 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
     private var since = NIODeadline.now()
     /// Requests that got an answer, even if it was that there is no such file.
     private var answeredCount = 0
+    /// The file that is being sent.
+    private var progress: WebFileProgress?
+    private var hasReceived = false
+    /// Why the server has ended the connection; `nil`: it has not.
+    private var ending: CloseReason?
 
     package init(_ port: WebPort, loop: ConnectionLoop) {
         self.id = loop.makeConnectionID()
@@ -72,33 +78,53 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = self.unwrapInboundIn(data)
-        self.loop.count { $0.bytesIn += bytes.readableBytes }
+        self.hasReceived = true
+        if self.phase != .upgraded { self.loop.count { $0.bytesIn += bytes.readableBytes } }
         switch self.phase {
-        case .lingering: return
-        case .upgraded: return context.fireChannelRead(data)
-        case .reading, .answering: break
+        case .lingering, .closing: return
+        case .reading, .answering, .upgraded: break
         }
         if self.buffer.readableBytes == 0 {
             if self.phase == .reading, self.answeredCount > 0 { self.since = .now() }
             self.buffer = bytes
         } else {
+            self.buffer.discardReadBytes()
             self.buffer.writeBuffer(&bytes)
         }
         self.proceed()
     }
 
+    /// The memory of the bytes that are not handled yet.
+    package var bufferCapacity: Int { self.buffer.capacity }
+
     /// Holds reads back while an answer is sent: TCP then applies backpressure to the peer.
     package func read(context: ChannelHandlerContext) {
-        if self.phase == .answering { self.isReadHeld = true } else { context.read() }
+        if self.phase == .answering || self.phase == .upgraded { self.isReadHeld = true } else { context.read() }
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        self.slot.leave(self.port.limiter)
-        self.loop.remove(self, rejected: self.answeredCount == 0 ? .peer : nil)
         self.context = nil
+        // The connection behind a WebSocket has the slot.
+        if self.phase != .upgraded {
+            let rejection = self.rejection
+            if rejection != nil { self.port.limiter.rejected() }
+            self.slot.leave(self.port.limiter)
+            self.loop.remove(self, rejected: rejection)
+        }
+        context.fireChannelInactive()
     }
 
-    package func errorCaught(context: ChannelHandlerContext, error: any Error) { self.cut() }
+    /// Why the connection has ended without an answer; `nil`: there was one. A connection that has sent nothing within
+    /// its time does not count: browsers open connections that they may need.
+    private var rejection: CloseReason? {
+        guard self.answeredCount == 0 else { return nil }
+        return self.ending == .handshakeTimeout && !self.hasReceived ? nil : self.ending ?? .peer
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard self.phase != .upgraded else { return context.fireErrorCaught(error) }
+        self.cut(.peerFailed(LogText.reason(error)))
+    }
 
     // MARK: Requests
 
@@ -107,15 +133,18 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
         guard self.phase == .reading else { return }
         do throws(WebRefusal) {
             guard let head = try WebHead.read(from: &self.buffer) else { return }
+            if self.buffer.readableBytes == 0 { self.buffer = ByteBuffer() }
+            let began = self.since
             self.phase = .answering
             self.since = .now()
-            self.handle(head)
+            self.handle(head, since: began)
         } catch {
             self.refuse(error)
         }
     }
 
-    private func handle(_ head: WebHead) {
+    /// `since`: when the head began to arrive.
+    private func handle(_ head: WebHead, since: NIODeadline) {
         var keepsConnection = false
         do throws(WebRefusal) {
             keepsConnection = try head.keepsConnection()
@@ -124,7 +153,7 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
                 throw WebRefusal(.methodNotAllowed, "this port answers GET and HEAD")
             }
             let path = try WebPath(target: head.target)
-            guard !path.isProtocol else { return self.upgrade(try WebSocketOffer(head)) }
+            guard !path.isProtocol else { return self.upgrade(try WebSocketOffer(head), since: since) }
             self.answer(WebRequest(head, path, keepsConnection: keepsConnection))
         } catch {
             self.refuse(error, isHead: head.method == "HEAD", keepsConnection: keepsConnection)
@@ -134,7 +163,10 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
     // MARK: Answers
 
     func refuse(_ refusal: WebRefusal, isHead: Bool = false, keepsConnection: Bool = false) {
-        if refusal.status != .notFound { self.loop.count { $0.webRefused += 1 } }
+        if refusal.status != .notFound {
+            self.loop.count { $0.webRefused += 1 }
+            self.ending = refusal.status == .timedOut ? .handshakeTimeout : .http(refusal.status)
+        }
         self.send(.refusal(refusal), isHead: isHead, keepsConnection: keepsConnection)
     }
 
@@ -147,7 +179,7 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
         if answer.isOfFile { self.noteAnswered() }
         let keepsConnection = answer.keepsConnection
         self.write(answer.bytes(isHead: isHead), context).whenComplete { result in
-            guard case .success = result else { return self.cut() }
+            guard case .success = result else { return self.cut(.peer) }
             self.finish(keepsConnection: keepsConnection)
         }
     }
@@ -160,7 +192,13 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
         return written.futureResult.assumeIsolated()
     }
 
-    func noteProgress() { self.since = .now() }
+    func beginFile() { self.progress = WebFileProgress(since: .now()) }
+
+    /// Records that the kernel has accepted bytes of a file.
+    func noteSent(_ byteCount: Int) {
+        self.since = .now()
+        self.progress?.byteCount += byteCount
+    }
 
     func noteAnswered() { self.answeredCount += 1 }
 
@@ -168,6 +206,7 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
     func finish(keepsConnection: Bool) {
         guard let context = self.context, self.phase == .answering else { return }
         self.loop.count { $0.webRequests += 1 }
+        self.progress = nil
         self.since = .now()
         guard keepsConnection else {
             // Closing a socket with unread bytes would make the kernel discard the answer.
@@ -195,58 +234,70 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
 
     // MARK: WebSocket
 
-    /// Makes the connection a WebSocket. Bytes that the client has already sent after its head are its first frames.
-    private func upgrade(_ offer: WebSocketOffer) {
+    /// Makes the connection a WebSocket, whose client must log in within the time of a handshake since `since`.
+    private func upgrade(_ offer: WebSocketOffer, since: NIODeadline) {
         guard let context = self.context else { return }
         let answer = WebAnswer.switching(proof: WebSocketProof.of(key: offer.key)).bytes(isHead: false)
+        context.write(self.wrapOutboundOut(answer), promise: nil)
+        let client = self.port.makeClient(self.loop, self.slot, since)
+        let handler = WebSocketHandler(loop: self.loop, client: client, controlFrames: self.port.controlFrames)
+        let pipeline = context.pipeline.syncOperations
+        do {
+            try pipeline.addHandler(handler, position: .after(self))
+            try pipeline.addHandler(client, position: .after(handler))
+        } catch {
+            // The pipeline refuses handlers only when the channel has closed.
+            return self.cut(.peer)
+        }
+        self.phase = .upgraded
+        self.slot = ConnectionSlot()
+        // The new handlers have not seen the channel become active.
+        context.fireChannelActive()
+        self.loop.remove(self, rejected: nil)
         self.loop.count { counts in
             counts.bytesOut += answer.readableBytes
             counts.webSockets += 1
         }
-        context.writeAndFlush(self.wrapOutboundOut(answer), promise: nil)
-        let client = self.port.makeClient(self.loop, self.slot, self.since)
-        let handler = WebSocketHandler(loop: self.loop, client: client, controlFrames: self.port.controlFrames)
-        let decoder = ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: Limits.webSocketFrameBytesMax))
+        // A flush that fails closes the channel before it returns. The new handlers then learn it through this one.
+        context.flush()
+        guard self.context != nil else { return }
+        context.eventLoop.assumeIsolated().execute { self.leave() }
+    }
+
+    /// Leaves the pipeline. Bytes that the client has already sent after its head are its first frames.
+    private func leave() {
+        guard let context = self.context else { return }
         let pipeline = context.pipeline.syncOperations
-        do {
-            try pipeline.addHandler(decoder, position: .after(self))
-            try pipeline.addHandler(handler, position: .after(decoder))
-            try pipeline.addHandler(client, position: .after(handler))
-        } catch {
-            // The pipeline refuses handlers only when the channel has closed.
-            return self.cut()
-        }
-        self.phase = .upgraded
-        // The new handlers have not seen the channel become active.
-        context.fireChannelActive()
-        self.slot = ConnectionSlot()
-        self.loop.remove(self, rejected: nil)
-        if self.buffer.readableBytes > 0 {
-            context.fireChannelRead(self.wrapInboundOut(self.buffer))
+        let rest = self.buffer
+        self.buffer = ByteBuffer()
+        if rest.readableBytes > 0 {
+            context.fireChannelRead(self.wrapInboundOut(rest))
             context.fireChannelReadComplete()
         }
-        self.buffer = ByteBuffer()
-        self.releaseRead(context)
+        guard self.context != nil else { return }
         pipeline.removeHandler(self, promise: nil)
+        // From the tail: the client may hold reads back too.
+        if self.isReadHeld { pipeline.read() }
     }
 
     // MARK: Time and the end
 
     /// Checks the connection's time-outs. The loop calls this about once a second.
-    func sweep(now: NIODeadline) {
+    package func sweep(now: NIODeadline) {
         let timing = self.port.timing
         switch self.phase {
         case .reading where self.buffer.readableBytes == 0 && self.answeredCount > 0:
-            if now >= self.since + timing.webIdle { self.cut() }
+            if now >= self.since + timing.webIdle { self.cut(.silent) }
         case .reading:
             guard now >= self.since + timing.handshake else { return }
             let milliseconds = timing.handshake.nanoseconds / 1_000_000
             self.refuse(WebRefusal(.timedOut, "no complete request within \(milliseconds) ms"))
         case .answering:
-            if now >= self.since + timing.outputStall { self.cut() }
+            let isSlow = self.progress?.isLate(now: now, grace: timing.frame) ?? false
+            if isSlow || now >= self.since + timing.outputStall { self.cut(.slowConsumer) }
         case .lingering:
-            if now >= self.since + timing.linger { self.cut() }
-        case .upgraded:
+            if now >= self.since + timing.linger { self.cut(.peer) }
+        case .closing, .upgraded:
             break
         }
     }
@@ -258,9 +309,13 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
 
     func evict() {
         self.slot.leave(self.port.limiter)
-        self.cut()
+        self.cut(.evicted)
     }
 
     /// Ends the connection now.
-    func cut() { self.context?.close(promise: nil) }
+    func cut(_ reason: CloseReason) {
+        if self.ending == nil { self.ending = reason }
+        self.phase = .closing
+        self.context?.close(promise: nil)
+    }
 }

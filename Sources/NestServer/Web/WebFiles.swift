@@ -14,43 +14,32 @@ package final class WebFiles: Sendable {
         case directory
         case none
         case tooLarge
-    }
+        /// The system has no descriptor or memory for it now, or cannot read it.
+        case unavailable
 
-    /// A file that clients must never get: its directory, and the first bytes of its name and of its companions' names.
-    private struct Hidden: Sendable {
-        let directory: FileIdentity
-        let prefix: String
-    }
-
-    private struct FileIdentity: Equatable, Sendable {
-        let device: UInt64
-        let number: UInt64
-
-        init(_ status: stat) {
-            self.device = UInt64(status.st_dev)
-            self.number = UInt64(status.st_ino)
+        /// What an error of the system means for the client.
+        package static func failure(_ number: Int32) -> Finding {
+            [EMFILE, ENFILE, ENOMEM, EIO].contains(number) ? .unavailable : .none
         }
+    }
+
+    private struct Open {
+        var count = 0
+        var byAddress: [AddressKey: Int] = [:]
     }
 
     /// The file of a path that ends with a slash.
     private static let indexName = "index.html"
 
     private let root: Int32
-    private let hidden: [Hidden]
-    private let openCount = NIOLockedValueBox(0)
+    private let hidden: [HiddenFile]
+    private let open = NIOLockedValueBox(Open())
 
     /// Returns `nil`, with `errno` set, if the directory cannot be opened. `hiding`: paths of files that clients never
     /// get; also not files whose names begin with theirs, such as the store's write-ahead log. Blocks.
     package init?(root: String, hiding paths: [String]) {
+        self.hidden = paths.map { HiddenFile(path: $0) }
         self.root = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        self.hidden = paths.compactMap { path in
-            let slash = path.lastIndex(of: "/")
-            let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-            var status = stat()
-            guard stat(directory, &status) == 0 else { return nil }
-            let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-            return Hidden(directory: FileIdentity(status), prefix: name)
-        }
         if self.root < 0 { return nil }
     }
 
@@ -59,18 +48,35 @@ package final class WebFiles: Sendable {
     /// The right to have one file open, until it is released.
     package final class Lease: Sendable {
         private let files: WebFiles
+        private let address: AddressKey?
 
-        fileprivate init(_ files: WebFiles) { self.files = files }
+        fileprivate init(_ files: WebFiles, _ address: AddressKey?) {
+            self.files = files
+            self.address = address
+        }
 
-        deinit { self.files.openCount.withLockedValue { $0 -= 1 } }
+        deinit { self.files.released(self.address) }
     }
 
-    /// Returns `nil` while the maximum number of files is open.
-    package func lease() -> Lease? {
-        self.openCount.withLockedValue { count in
-            guard count < Limits.webFilesOpenMax else { return nil }
-            count += 1
-            return Lease(self)
+    /// Returns `nil` while the maximum number of files is open, in all or for this address. `address`: `nil` for this
+    /// machine, whose users share one address.
+    package func lease(of address: AddressKey?) -> Lease? {
+        self.open.withLockedValue { open in
+            guard open.count < Limits.webFilesOpenMax else { return nil }
+            if let address {
+                guard open.byAddress[address, default: 0] < Limits.webFilesPerAddressMax else { return nil }
+                open.byAddress[address, default: 0] += 1
+            }
+            open.count += 1
+            return Lease(self, address)
+        }
+    }
+
+    private func released(_ address: AddressKey?) {
+        self.open.withLockedValue { open in
+            open.count -= 1
+            guard let address, let count = open.byAddress[address] else { return }
+            open.byAddress[address] = count > 1 ? count - 1 : nil
         }
     }
 
@@ -79,12 +85,12 @@ package final class WebFiles: Sendable {
         var names = path.names
         if path.isDirectory { names.append(Self.indexName) }
         guard let name = names.popLast() else { return .none }
-        var directory = dup(self.root)
-        guard directory >= 0 else { return .none }
+        var directory = fcntl(self.root, F_DUPFD_CLOEXEC, 0)
+        guard directory >= 0 else { return .failure(errno) }
         defer { close(directory) }
         for name in names {
             let next = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            guard next >= 0 else { return .none }
+            guard next >= 0 else { return .failure(errno) }
             close(directory)
             directory = next
         }
@@ -94,20 +100,21 @@ package final class WebFiles: Sendable {
     private func open(_ name: String, in directory: Int32) -> Finding {
         var status = stat()
         if !self.hidden.isEmpty {
-            guard fstat(directory, &status) == 0 else { return .none }
+            guard fstat(directory, &status) == 0 else { return .failure(errno) }
             let identity = FileIdentity(status)
-            let isHidden = self.hidden.contains { $0.directory == identity && name.utf8.starts(with: $0.prefix.utf8) }
-            if isHidden { return .none }
+            if self.hidden.contains(where: { $0.owns(name, in: identity) }) { return .none }
         }
         // Opening a FIFO would otherwise wait for its writer.
         let descriptor = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return .none }
+        guard descriptor >= 0 else { return .failure(errno) }
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             let isDirectory = status.st_mode & S_IFMT == S_IFDIR
             close(descriptor)
             return isDirectory ? .directory : .none
         }
         let file = WebFile(descriptor: descriptor, status: status, type: Self.type(of: name))
+        let identity = FileIdentity(status)
+        guard !self.hidden.contains(where: { $0.identity == identity }) else { return .none }
         return file.size <= Limits.webFileBytesMax ? .file(file) : .tooLarge
     }
 

@@ -1,7 +1,6 @@
 import Glibc
 import NIOCore
 import NIOPosix
-import NIOWebSocket
 import NestModel
 import NestStore
 import NestProtocol

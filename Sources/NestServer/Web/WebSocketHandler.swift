@@ -1,5 +1,4 @@
 import NIOCore
-import NIOWebSocket
 import NestModel
 import NestProtocol
 
@@ -24,7 +23,7 @@ package protocol WebSocketClient: ChannelInboundHandler {
 ///
 /// What it sends is shared between connections, as over TCP: see `WebSocketOutput`.
 final class WebSocketHandler: ChannelDuplexHandler {
-    typealias InboundIn = WebSocketFrame
+    typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -32,7 +31,13 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private let loop: ConnectionLoop
     private let client: any WebSocketClient
     private var input = WebSocketInput()
-    private var controlFrames: TokenBucket
+    private var quota: WebSocketQuota
+    /// The bytes of a header or control frame that has not arrived whole.
+    private var rest = ByteBuffer()
+    /// Whether bytes have arrived since the last `channelReadComplete`.
+    private var isInRead = false
+    /// The number of the protocol's frames that were handled before the frame that is arriving.
+    private var handledBefore = 0
     /// The answer to the last ping, while the socket is full. Earlier pings need none.
     private var waitingPong: ByteBuffer?
     /// The code of the client's close frame, which the answer repeats.
@@ -43,15 +48,34 @@ final class WebSocketHandler: ChannelDuplexHandler {
     init(loop: ConnectionLoop, client: any WebSocketClient, controlFrames: TokenBucket.Rate) {
         self.loop = loop
         self.client = client
-        self.controlFrames = TokenBucket(controlFrames, now: .now())
+        self.quota = WebSocketQuota(controlFrames, now: .now())
     }
 
     // MARK: In
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let frame = self.unwrapInboundIn(data)
-        let handled = self.client.handledFrameCount
-        switch self.input.take(frame, isWelcomed: self.client.isWelcomed) {
+        var bytes = self.unwrapInboundIn(data)
+        // What follows the end is read only to discard it.
+        guard !self.hasEnded else { return }
+        if !self.isInRead {
+            self.isInRead = true
+            guard self.quota.beginRead(handled: self.client.handledFrameCount) else { return self.client.finishFlood() }
+        }
+        if self.rest.readableBytes == 0 { self.rest = bytes } else { self.rest.writeBuffer(&bytes) }
+        while !self.hasEnded {
+            if self.input.isBetweenFrames { self.handledBefore = self.client.handledFrameCount }
+            let isWelcomed = self.client.isWelcomed
+            guard let step = self.input.next(from: &self.rest, isWelcomed: isWelcomed) else { break }
+            self.take(step, context)
+        }
+        // Only a few bytes are left: they must not keep the memory of the whole read.
+        self.rest = self.hasEnded ? ByteBuffer() : ByteBuffer(bytes: self.rest.readableBytesView)
+    }
+
+    private var hasEnded: Bool { self.hasSentClose || self.input.hasEnded }
+
+    private func take(_ step: WebSocketInput.Step, _ context: ChannelHandlerContext) {
+        switch step.action {
         case .deliver(let bytes): context.fireChannelRead(self.wrapInboundOut(bytes))
         case .pong(let payload): self.pong(payload, context)
         case .ignore: break
@@ -61,16 +85,14 @@ final class WebSocketHandler: ChannelDuplexHandler {
         case .fail(let code):
             return self.client.end(by: code)
         }
-        self.count(frame, handledBefore: handled)
-    }
-
-    /// Counts a frame as control work if it is small and has completed no frame of the protocol: no other limit applies
-    /// to it. While received frames wait, the connection reads no more, which is limit enough.
-    private func count(_ frame: WebSocketFrame, handledBefore: Int) {
-        guard !self.input.hasEnded, frame.length < Limits.controlChunkBytesMax, self.client.handlesAtOnce,
-            self.client.handledFrameCount == handledBefore
-        else { return }
-        if !self.controlFrames.take() { self.client.finishFlood() }
+        guard let ended = step.ended, !self.hasEnded else { return }
+        let isAllowed = self.quota.take(
+            ended,
+            handledBefore: self.handledBefore,
+            handled: self.client.handledFrameCount,
+            waits: !self.client.handlesAtOnce
+        )
+        if !isAllowed { self.client.finishFlood() }
     }
 
     private func pong(_ payload: ByteBuffer, _ context: ChannelHandlerContext) {
@@ -83,6 +105,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
+        self.isInRead = false
         self.flushIfDue(context)
         context.fireChannelReadComplete()
     }
@@ -100,11 +123,6 @@ final class WebSocketHandler: ChannelDuplexHandler {
         guard self.mustFlush else { return }
         self.mustFlush = false
         context.flush()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let error = error as? NIOWebSocketError else { return context.fireErrorCaught(error) }
-        if let code = self.input.failed(error) { self.client.end(by: code) }
     }
 
     // MARK: Out

@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import NestModel
 import NestProtocol
 import NestServer
@@ -166,10 +167,87 @@ extension SocketTests {
                 #expect(largest.status == 200)
             }
             let files = try #require(WebFiles(root: self.directory.path, hiding: []))
-            var leases = (0..<Limits.webFilesOpenMax).map { _ in files.lease() }
-            #expect(leases.allSatisfy { $0 != nil } && files.lease() == nil)
+            var leases = (0..<Limits.webFilesOpenMax).map { _ in files.lease(of: nil) }
+            #expect(leases.allSatisfy { $0 != nil } && files.lease(of: nil) == nil)
             leases.removeLast()
-            #expect(files.lease() != nil)
+            #expect(files.lease(of: nil) != nil)
+        }
+
+        /// One machine cannot use up the files that may be open.
+        @Test func filesOfOneAddressAreLimited() throws {
+            let files = try #require(WebFiles(root: self.directory.path, hiding: []))
+            let keys = try ["192.0.2.1", "192.0.2.2"].map {
+                try #require(AddressKey(try SocketAddress(ipAddress: $0, port: 1)))
+            }
+            var leases = (0..<Limits.webFilesPerAddressMax).map { _ in files.lease(of: keys[0]) }
+            #expect(leases.allSatisfy { $0 != nil } && files.lease(of: keys[0]) == nil)
+            #expect(files.lease(of: keys[1]) != nil && files.lease(of: nil) != nil)
+            leases.removeLast()
+            #expect(files.lease(of: keys[0]) != nil)
+        }
+
+        /// A reader that is slower than the minimum rate does not keep a file open, even if it reads a little.
+        @Test func aFileMustGoOutAtTheMinimumRate() async throws {
+            let start = NIODeadline.uptimeNanoseconds(1)
+            var progress = WebFileProgress(since: start)
+            #expect(!progress.isLate(now: start + .seconds(9), grace: .seconds(10)))
+            #expect(progress.isLate(now: start + .seconds(10), grace: .seconds(10)))
+            progress.byteCount = 2 * Limits.webFileBytesPerSecondMin
+            #expect(!progress.isLate(now: start + .seconds(11), grace: .seconds(10)))
+            #expect(progress.isLate(now: start + .seconds(12), grace: .seconds(10)))
+            try Data(repeating: 7, count: 4 << 20).write(to: URL(filePath: self.path("large")))
+            try await withWebServer(
+                {
+                    $0.timing.frame = .milliseconds(100)
+                    $0.socketSendBytes = 16 << 10
+                },
+                root: self.directory.path
+            ) { port, webPort, _ in
+                let slow = try ServerRawConnection(port: webPort, receiveBytes: 8 << 10)
+                try slow.sendRaw(Array("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+                #expect(try slow.httpHead().hasPrefix("HTTP/1.1 200 "))
+                let (other, _) = try ServerRawConnection.ready(port: port)
+                try await other.wait(for: "connections") { $0 == 1 }
+                #expect(try slow.bytesUntilClosed() < 4 << 20)
+            }
+        }
+
+        private static func isFound(_ name: String, _ files: WebFiles) throws -> Bool {
+            if case .file = files.find(try WebPath(target: "/\(name)")) { true } else { false }
+        }
+
+        /// A file of the store is hidden by what it is, not only by the path that leads to it.
+        @Test func aStoreBehindALinkIsHidden() throws {
+            let outside = TemporaryDirectory()
+            let store = "\(outside.path)/a"
+            for name in ["db", "db-wal", "db.lock", "dbase.js", "a.js"] { try self.write(name, "x") }
+            try FileManager.default.createSymbolicLink(atPath: store, withDestinationPath: self.path("db"))
+            #expect(link(self.path("db"), self.path("hard")) == 0)
+            let files = try #require(WebFiles(root: self.directory.path, hiding: [store]))
+            for name in ["db", "db-wal", "db.lock", "hard"] { #expect(try !Self.isFound(name, files), "\(name)") }
+            for name in ["dbase.js", "a.js"] { #expect(try Self.isFound(name, files), "\(name)") }
+            // The target may change while the server runs, as that of a renewed key does.
+            try FileManager.default.removeItem(atPath: store)
+            try FileManager.default.createSymbolicLink(atPath: store, withDestinationPath: self.path("dbase.js"))
+            #expect(try !Self.isFound("dbase.js", files) && Self.isFound("db", files))
+        }
+
+        /// Only a file that is not there is missing. When the system lacks something, the client may ask again.
+        @Test func errorsOfTheSystemAreNoMissingFiles() {
+            for number in [EMFILE, ENFILE, ENOMEM, EIO] {
+                guard case .unavailable = WebFiles.Finding.failure(number) else {
+                    Issue.record("\(number)")
+                    continue
+                }
+            }
+            for number in [ENOENT, ENOTDIR, ELOOP, EACCES] {
+                guard case .none = WebFiles.Finding.failure(number) else {
+                    Issue.record("\(number)")
+                    continue
+                }
+            }
+            let slots = Descriptors.slots(wanted: 10_000, descriptors: 1_024, files: Limits.webFilesOpenMax)
+            #expect(slots.served == 864 - Limits.webFilesOpenMax)
         }
     }
 }

@@ -1,5 +1,4 @@
 import NIOCore
-import NIOWebSocket
 import NestModel
 import NestProtocol
 import NestServer
@@ -7,22 +6,23 @@ import Testing
 
 /// Frames of WebSocket clients, and the frames that the server sends.
 struct WebSocketInputTests {
-    private static let mask: WebSocketMaskingKey = [1, 2, 3, 4]
+    private typealias Action = WebSocketInput.Action
 
     private static func frame(
-        _ opcode: WebSocketOpcode,
+        _ opcode: RawWebSocket.Opcode,
         _ bytes: [UInt8] = [],
         fin: Bool = true,
         isMasked: Bool = true
-    ) -> WebSocketFrame {
-        var data = ByteBuffer(bytes: bytes)
-        if isMasked { data.webSocketMask(Self.mask) }
-        return WebSocketFrame(fin: fin, opcode: opcode, maskKey: isMasked ? Self.mask : nil, data: data)
+    ) -> [UInt8] {
+        RawWebSocket.frame(opcode, bytes, fin: fin, isMasked: isMasked)
     }
 
-    private static func actions(_ frames: WebSocketFrame..., isWelcomed: Bool = true) -> [WebSocketInput.Action] {
+    private static func actions(_ frames: [UInt8]..., isWelcomed: Bool = true) -> [Action] {
         var input = WebSocketInput()
-        return frames.map { input.take($0, isWelcomed: isWelcomed) }
+        var buffer = ByteBuffer(bytes: frames.joined())
+        var actions: [Action] = []
+        while let step = input.next(from: &buffer, isWelcomed: isWelcomed) { actions.append(step.action) }
+        return actions
     }
 
     @Test func payloadsOfBinaryMessagesAreOneStream() {
@@ -49,31 +49,25 @@ struct WebSocketInputTests {
         #expect(Self.actions(Self.frame(.binary, [1], isMasked: false)) == [.fail(.violation)])
         #expect(Self.actions(Self.frame(.ping, isMasked: false)) == [.fail(.violation)])
         #expect(Self.actions(Self.frame(.continuation, [1])) == [.fail(.violation)])
-        for next in [WebSocketOpcode.binary, .text] {
+        for next in [RawWebSocket.Opcode.binary, .text] {
             let actions = Self.actions(Self.frame(.binary, [1], fin: false), Self.frame(next, [2]))
             #expect(actions.last == .fail(.violation))
         }
-        for number in [3, 7, 0xb, 0xf] {
-            let opcode = WebSocketOpcode(encodedWebSocketOpcode: UInt8(number))!
-            #expect(Self.actions(Self.frame(opcode)) == [.fail(.violation)])
+        for first: UInt8 in [0x83, 0x87, 0x8b, 0x8f, 0xc2, 0xa2, 0x92, 0x09] {
+            #expect(Self.actions([first, 0x81, 1, 2, 3, 4, 5]) == [.fail(.violation)], "\(first)")
         }
-        var reserved = Self.frame(.binary, [1])
-        reserved.rsv1 = true
-        #expect(Self.actions(reserved) == [.fail(.violation)])
+        #expect(Self.actions([0x89, 0xfe, 0, 126, 1, 2, 3, 4]) == [.fail(.violation)])
     }
 
     @Test func nothingFollowsTheEnd() {
-        let close = Self.frame(.connectionClose, [0x0f, 0xa0, 0x62])
-        #expect(Self.actions(close, Self.frame(.binary, [1]), Self.frame(.ping)) == [.closed(4000), .ignore, .ignore])
-        #expect(Self.actions(Self.frame(.connectionClose)) == [.closed(1000)])
-        #expect(Self.actions(Self.frame(.text), Self.frame(.binary, [1])) == [.fail(.notBinary), .ignore])
+        let close = Self.frame(.close, [0x0f, 0xa0, 0x62])
+        #expect(Self.actions(close, Self.frame(.binary, [1]), Self.frame(.ping)) == [.closed(4000)])
+        #expect(Self.actions(Self.frame(.close)) == [.closed(1000)])
+        #expect(Self.actions(Self.frame(.text), Self.frame(.binary, [1])) == [.fail(.notBinary)])
         for payload: [UInt8] in [[3], [3, 0xec], [3, 0xed], [0, 0], [0x13, 0x88]] {
-            #expect(Self.actions(Self.frame(.connectionClose, payload)) == [.fail(.violation)], "\(payload)")
+            #expect(Self.actions(Self.frame(.close, payload)) == [.fail(.violation)], "\(payload)")
         }
-        #expect(Self.actions(Self.frame(.connectionClose, [3, 0xe8, 0xff])) == [.fail(.notText)])
-        var input = WebSocketInput()
-        #expect(input.failed(.invalidFrameLength) == .tooLarge)
-        #expect(input.failed(.fragmentedControlFrame) == nil)
+        #expect(Self.actions(Self.frame(.close, [3, 0xe8, 0xff])) == [.fail(.notText)])
     }
 
     @Test func bytesBeforeWelcomeAreLimited() {
@@ -82,6 +76,30 @@ struct WebSocketInputTests {
         let before = Self.actions(frames.0, frames.1, frames.2, isWelcomed: false)
         #expect(before.map { $0 == .fail(.tooLarge) } == [false, false, true])
         #expect(!Self.actions(frames.0, frames.1, frames.2).contains(.fail(.tooLarge)))
+    }
+
+    /// A frame is refused by its header, and its payload is passed on as it arrives: nothing has to be kept.
+    @Test func payloadsAreNotCollected() {
+        let most = Limits.bytesBeforeHelloMax
+        let header: [UInt8] = [0x82, 0xfe, UInt8((most + 1) >> 8), UInt8((most + 1) & 0xff), 0, 0, 0, 0]
+        #expect(Self.actions(header, isWelcomed: false) == [.fail(.tooLarge)])
+        #expect(Self.actions(header).isEmpty)
+        #expect(Self.actions([0x82, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]) == [.fail(.tooLarge)])
+        var input = WebSocketInput()
+        var buffer = ByteBuffer()
+        var received: [UInt8] = []
+        var ends: [WebSocketInput.End] = []
+        let payload = (0..<1_000).map { UInt8(truncatingIfNeeded: $0) }
+        let ping = [UInt8](repeating: 7, count: 125)
+        for byte in Self.frame(.binary, payload) + Self.frame(.ping, ping) {
+            buffer.writeInteger(byte)
+            while let step = input.next(from: &buffer, isWelcomed: true) {
+                if case .deliver(let bytes) = step.action { received += bytes.readableBytesView }
+                if let ended = step.ended { ends.append(ended) }
+            }
+            #expect(buffer.readableBytes <= WebSocketInput.keptBytesMax)
+        }
+        #expect(received == payload && ends == [.data(1_000), .empty])
     }
 
     /// The bytes of RFC 6455, section 5.2, for each length of the length.

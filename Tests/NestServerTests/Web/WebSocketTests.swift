@@ -99,6 +99,38 @@ extension SocketTests {
             }
         }
 
+        /// A client that is gone when its WebSocket begins leaves nothing behind, and the server can stop.
+        @Test func connectionsClosedDuringTheUpgradeAreForgotten() async throws {
+            let login = Preface.client.bytes + Array(ServerRawConnection.hello().readableBytesView)
+            try await withWebServer { port, webPort, server in
+                let (connection, _) = try ServerRawConnection.ready(port: port, session: 2)
+                for frame in [RawWebSocket.frame(.text), RawWebSocket.frame(.binary, login)] {
+                    for _ in 0..<50 {
+                        let gone = try ServerRawConnection(port: webPort)
+                        try gone.sendRaw(Array(RawWebSocket.request().utf8) + frame)
+                    }
+                }
+                try await connection.wait(for: "web_sockets") { $0 == 100 }
+                try await connection.wait(for: "connections") { $0 == 1 }
+                try await server.stop()
+            }
+        }
+
+        /// The rest of a frame that is too large is read and discarded: a connection that is reset would lose its close
+        /// frame.
+        @Test func aFrameThatIsTooLargeCanBeSentToItsEnd() async throws {
+            try await withWebServer {
+                $0.timing.linger = .seconds(60)
+            } _: { _, port, _ in
+                let (connection, _) = try ServerRawConnection.ready(port: port, isWebSocket: true)
+                let byteCount = 16 << 20
+                try connection.sendRaw([0x82, 0xff, 0, 0, 0, 0, 1, 0, 0, 0, 1, 2, 3, 4])
+                try connection.sendRaw([UInt8](repeating: 0, count: byteCount))
+                #expect(try connection.frame() == nil)
+                #expect(connection.closeCode == 1009)
+            }
+        }
+
         /// Frames that complete nothing are control work, however they look.
         @Test(arguments: ["empty", "pieces", "fragments", "pings", "pongs"])
         func aFloodOfTinyFramesIsEnded(_ kind: String) async throws {
