@@ -13,8 +13,8 @@ import { Nest } from './nest.js';
 /** Hexadecimal digits of a session. */
 const SESSION = /^[0-9a-f]{32}$/i;
 
-const OPTIONS = new Set(('url urls session token user clientName store tls zone WebSocket onState compression followsLeader '
-  + 'pausesWhenHidden sendsTokenInClear requestTimeout connectTimeout reconnectPauseMax').split(' '));
+const OPTIONS = new Set(('url urls session token user clientName store tls zone WebSocket onState compression '
+  + 'followsLeader pausesWhenHidden sendsTokenInClear requestTimeout connectTimeout reconnectPauseMax').split(' '));
 
 /**
  * Options as `connect` gets them. One that it does not know could mean another server.

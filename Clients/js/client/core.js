@@ -22,8 +22,8 @@ import { Listeners } from './listeners.js';
  * @property {any} [model] the hash of the model whose numbers the request or its answer has
  * @property {AbortSignal} [signal] abandons the request
  * @property {number} [timeout] milliseconds from the call to the answer
- * @property {{ part?: (type: number, body: Uint8Array) => void, credit?: (bytes: number) => void, call?: any }} [stream]
- *   gets what arrives; its `call` is what client/streams.js sends parts for
+ * @property {{ part?: (type: number, body: Uint8Array) => void, credit?: (bytes: number) => void,
+ *   call?: any }} [stream] gets what arrives; its `call` is what client/streams.js sends parts for
  * @property {(m: any) => Uint8Array} [bodyAt] makes the body anew for each server
  * @property {number[]} [projection] for FETCH
  * @property {boolean} [isRaw] whether the answer is `{type, body}`
@@ -33,7 +33,10 @@ import { Listeners } from './listeners.js';
 const TIMER_MS_MAX = 0x7fff_ffff;
 
 /** @typedef {'connecting' | 'ready' | 'reconnecting' | 'closed'} Phase */
-/** @typedef {{ readonly phase: Phase, readonly address: string | null, readonly error: any, readonly pause: number }} ClientState */
+/**
+ * @typedef {{ readonly phase: Phase, readonly address: string | null, readonly error: any, readonly pause: number }}
+ *   ClientState
+ */
 
 export class Core {
   #driver;

@@ -87,7 +87,7 @@ class Section {
   #arrived;
   /** @type {Shape} */
   #shape;
-  /** @type {readonly Row[] | null} */
+  /** @type {readonly any[] | null} */
   #rows = null;
 
   /** @param {{ key: any, rows: any[] }} arrived @param {Shape} shape */
@@ -121,7 +121,7 @@ class Section {
 export class ListState {
   /** @type {readonly Section[] | null} */
   #sections = null;
-  /** @type {readonly Row[] | null} */
+  /** @type {readonly any[] | null} */
   #rows = null;
   /** @type {any} */
   #arrived;
@@ -166,7 +166,7 @@ export class ListState {
   get rows() {
     const { sections } = this;
     this.#rows ??= sections.length === 1 ? sections[0].rows : Object.freeze(sections.flatMap((one) => one.rows));
-    return /** @type {readonly Row[]} */ (this.#rows);
+    return /** @type {readonly any[]} */ (this.#rows);
   }
 }
 

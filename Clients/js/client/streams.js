@@ -51,8 +51,8 @@ export class Download {
     const stream = { part: (type, body) => this.#received(messageNames.get(type), body) };
     this.#stream = stream;
     const bodyAt = atLeast === undefined ? undefined : atLeastBefore(atLeast, fields);
-    nest.request(name, fields, { kind: 'download', bodyAt, model, stream, signal: this.#abort.signal }).then(() => this.#wake(), (error) => this.#fail(error))
-      .finally(forget);
+    nest.request(name, fields, { kind: 'download', bodyAt, model, stream, signal: this.#abort.signal })
+      .then(() => this.#wake(), (error) => this.#fail(error)).finally(forget);
   }
 
   /** Ends it early. Has no effect after the end. */

@@ -6,8 +6,8 @@ import {
   string, struct, text, trailing, u64, value, varint, varintAny,
 } from './codec.js';
 import {
-  addMessages, atLeast, conflicts, confinement, eachWith, key, nobody, orNothing, placement, policies, rehomes, roles, user,
-  withUsers,
+  addMessages, atLeast, conflicts, confinement, eachWith, key, nobody, orNothing, placement, policies, rehomes, roles,
+  user, withUsers,
 } from './messages.js';
 import { properties, request } from './request.js';
 

@@ -77,7 +77,7 @@ export const firstColumn: 65280;
 
 /** The model of a body of MODEL. */
 export function decodeModel(body: Uint8Array): Model;
-export function isRelationship(property: Property): property is Relationship;
+export function isRelationship(property: Property): boolean;
 /** The id of an id, a Reference or a row. INVALID for anything else. */
 export function objectID(object: number | { readonly id: number }): number;
 /** What a program gives for a property, as the value to send. INVALID if it is of another type. */

@@ -71,10 +71,7 @@ export function decodeModel(body) {
   return new Model(hashText(fnv1a(body)), decodeWith(model, body).entities);
 }
 
-/**
- * Whether a property is a relationship.
- * @returns {property is import('./model.js').Relationship}
- */
+/** Whether a property is a relationship. */
 export const isRelationship = (property) => 'destination' in property;
 
 const number = (v) => typeof v === 'number' || typeof v === 'bigint' || v instanceof Double;

@@ -58,7 +58,9 @@ test('a key that is null or undefined is a new one, and OUTCOME_UNKNOWN names th
     nest.undo({ key: undefined }), nest.redo({ key: null, policy: undefined }), nest.undo(),
   ];
   const keys = [];
-  for (const name of ['transaction', 'transaction', 'undo', 'redo', 'undo']) keys.push((await page.next(name)).fields.key);
+  for (const name of ['transaction', 'transaction', 'undo', 'redo', 'undo']) {
+    keys.push((await page.next(name)).fields.key);
+  }
   assert.equal(keys.every((key) => /^[0-9a-f]{32}$/.test(key)), true);
   nest.close();
   const errors = (await Promise.allSettled(writes)).map(({ reason }) => reason);
