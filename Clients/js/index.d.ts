@@ -330,7 +330,7 @@ export class Nest {
   ): Promise<readonly any[]>;
   group<T>(name: string | null, body: (nest: Nest) => Promise<T>): Promise<T>;
   beginGroup(name?: string | null): Promise<number>;
-  joinGroup(number: number): Promise<void>;
+  joinGroup(number: number): Promise<number>;
   endGroup(): Promise<void>;
   changes(options?: { since?: ChangePoint | null; entities?: (string | Entity)[] }): ChangeFeed;
   export(request: any): Promise<any>;
