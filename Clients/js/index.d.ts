@@ -20,6 +20,8 @@ export class NestError extends Error {
   readonly key?: string;
   /** With INVALID_PREDICATE: where the mistake is, counted from 1 in Unicode scalars. */
   readonly column: number | null;
+  /** With OUTCOME_UNKNOWN of a write: its key, with which it may be sent again. */
+  readonly key: string | null;
 }
 
 export interface Fault {
@@ -61,12 +63,15 @@ export class Double {
 
 /** What a property holds. Integers beyond 2^53-1 are BigInt. */
 export type Value = null | boolean | number | bigint | string | Uint8Array | NestDate | Reference | UUID;
-/** What a program may give for a property. */
+/** What a program may give for a property; one that is undefined is left out. */
 export type Given = Value | Date | Double | ObjectLike | undefined;
 /** An object: its id, or anything that has one. */
 export type ObjectLike = number | { readonly id: number } | NewObject;
 
-/** A row. Each value also has a property of its name, unless that is `id`, `values`, `get` or `toJSON`. */
+/**
+ * A row. Each value also has a property of its name, unless that is `id`, `values`, `get` or `toJSON`. These are
+ * getters: `{...row}` has none of them, `row.toJSON()` has all.
+ */
 export interface Row {
   readonly id: number;
   /** In the order of `state.names`. */
@@ -105,22 +110,26 @@ export interface ListState {
   readonly count: number;
   readonly total: number;
   readonly position: Position | null;
+  /** What JSON.stringify and console.log of Node show. */
+  toJSON(): { readonly revision: number; readonly total: number; readonly rows: readonly Row[] };
 }
 
 /** A request for objects. Immutable: each method returns another one. The texts are those of docs/query-language.md. */
 export class FetchRequest {
   private constructor();
   readonly model: Model;
+  /** In a template, values are quoted: where`title == ${typed}`, without quotation marks. */
   where(predicate: string): FetchRequest;
   where(predicate: TemplateStringsArray, ...values: unknown[]): FetchRequest;
   sorted(...keys: string[]): FetchRequest;
   /** Attributes, to-one relationships, `@entity`, and paths such as `parent.title` and `children.@count`. */
-  properties(...names: string[]): FetchRequest;
+  properties(...names: (string | readonly string[])[]): FetchRequest;
   columns(...names: string[]): FetchRequest;
   section(path: string, by?: 'value' | 'firstCharacter' | 'year' | 'month' | 'day'): FetchRequest;
   window(offset: number, limit: number): FetchRequest;
   around(object: ObjectLike, before: number, after: number): FetchRequest;
   whole(): FetchRequest;
+  /** INVALID if this request has a condition, an order or a window: begin with the entity. */
   of(object: ObjectLike, relationship: string): FetchRequest;
   with(changes: object): FetchRequest;
 }
@@ -225,6 +234,19 @@ export interface Transaction {
   expect(object: ObjectLike, revision?: number): void;
 }
 
+/** What an undo left, or overwrote. */
+export interface Conflict {
+  readonly reason: string;
+  /** Its name; a number if the client could not read the model. */
+  readonly entity: string | number;
+  readonly object: number;
+  readonly property: string | number | null;
+  readonly revision: number | null;
+  readonly sessionNumber: number | null;
+  readonly label: string;
+  readonly user: string | null;
+}
+
 export interface Receipt {
   readonly revision: number;
   readonly isChanged: boolean;
@@ -232,7 +254,8 @@ export interface Receipt {
   readonly isReplayed: boolean;
   readonly name: string;
   readonly conflictCount: number;
-  readonly conflicts: readonly any[];
+  /** The first 100. */
+  readonly conflicts: readonly Conflict[];
   id(object: NewObject | number): number;
   result(object: NewObject | number): { readonly id: number; readonly isFound: boolean };
 }
@@ -271,6 +294,9 @@ export interface ChangeFeed extends AsyncIterableIterator<any> {
 
 export interface UndoStates extends AsyncIterable<any> {
   readonly state: any;
+  /** Whether it was closed, or has ended with its client: listeners are called then too. */
+  readonly isEnded: boolean;
+  readonly error: NestError | null;
   subscribe(listener: (state: any) => void): () => void;
   getSnapshot(): any;
   close(): void;
@@ -296,6 +322,8 @@ export class Nest {
   onState(listener: (state: ClientState) => void): () => void;
   close(): void;
   ping(): Promise<number>;
+  /** A new key for a write, if you want to store it before you send it. */
+  newKey(): string;
   model(): Promise<Model>;
   entity(name: string): Promise<Entity>;
   /** What a request is to the server, with its predicates in the byte form: for `nest-client/rules`. */
@@ -363,6 +391,8 @@ export interface ConnectOptions {
   reconnectPauseMax?: number;
   /** Whether the server may compress large answers, where the platform unpacks Zstandard. */
   compression?: boolean;
+  /** Instead of that of the platform. */
+  WebSocket?: unknown;
   /** Whether the lists of a page pause after 30 seconds in which nobody sees it. */
   pausesWhenHidden?: boolean;
 }

@@ -5,11 +5,8 @@
 
 /** Reports a mistake of a program's function, without harm to the client. @param {any} error */
 export function report(error) {
-  const { reportError } = /** @type {any} */ (globalThis);
-  if (reportError) return reportError(error);
-  queueMicrotask(() => {
-    throw error;
-  });
+  // Node has no reportError. Thrown, it would end the process.
+  (/** @type {any} */ (globalThis).reportError ?? console.error)(error);
 }
 
 /** @template T */
@@ -34,7 +31,8 @@ export class Listeners {
   call(value) {
     for (const listener of [...this.#all]) {
       try {
-        listener(value);
+        // One before it may have ended it.
+        if (this.#all.has(listener)) listener(value);
       } catch (error) {
         report(error);
       }

@@ -4,6 +4,7 @@
  */
 
 import '../wire/messages-more.js';
+import { objectID } from '../wire/model.js';
 import { NestDate } from '../wire/values.js';
 import { atLeastBefore } from '../machine/fetches.js';
 import { endGroup } from '../machine/groups.js';
@@ -96,7 +97,7 @@ export async function fetch(nest, request, options = {}) {
 /** Everything that an object holds. @param {Nest} nest @param {any} id @param {any} [options] */
 export async function object(nest, id, options) {
   const model = await nest.model();
-  const fields = { id: typeof id === 'object' ? id.id : id };
+  const fields = { id: objectID(id) };
   const found = await nest.request('getObject', fields, { ...options, answer: 'object', model: model.hash });
   const name = (/** @type {any} */ { property }) => nameOf(model, found.entity, property);
   return Object.freeze({
@@ -132,13 +133,22 @@ const entityName = (model, number) => model.find(number)?.name ?? String(number)
 const nameOf = (model, entity, property) =>
   (property === null ? null : model.find(entity)?.find(property)?.name ?? String(property));
 
+/** @param {any[]} listed @param {Model} model */
+const shownConflicts = (listed, model) => Object.freeze(listed.map((one) => Object.freeze({
+  ...one, entity: entityName(model, one.entity), property: nameOf(model, one.entity, one.property),
+})));
+
+/** Gives the conflicts of a receipt their names. @param {Nest} nest @param {any} fields of RECEIPT */
+export async function nameConflicts(nest, { conflicts }) {
+  const model = await nest.model();
+  conflicts.listed = shownConflicts(conflicts.listed, model);
+}
+
 /** @param {any} found of UNDO_PREVIEW @param {Model} model */
 function shownPreview(found, model) {
   return Object.freeze({
     ...found,
-    conflicts: Object.freeze(found.conflicts.listed.map((/** @type {any} */ one) => Object.freeze({
-      ...one, entity: entityName(model, one.entity), property: nameOf(model, one.entity, one.property),
-    }))),
+    conflicts: shownConflicts(found.conflicts.listed, model),
     conflictCount: found.conflicts.count,
     changes: Object.freeze(found.changes.map((/** @type {any} */ one) => Object.freeze({
       ...one,

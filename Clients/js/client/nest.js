@@ -121,6 +121,7 @@ export class Nest extends Core {
    * @returns {Promise<Receipt>}
    */
   async transaction(name, body, { key, coalescing = null, ...options } = {}) {
+    if (typeof body !== 'function') throw new NestError('INVALID', 'it is transaction(name, body)');
     const tx = new Transaction();
     await body(tx);
     tx.isSent = true;
@@ -254,7 +255,12 @@ export class Nest extends Core {
   /** @param {string} name @param {any} fields @param {any} options */
   async #write(name, fields, options) {
     try {
-      return new Receipt(await this.request(name, fields, { ...options, kind: 'write', answer: 'receipt' }));
+      const receipt = await this.request(name, fields, { ...options, kind: 'write', answer: 'receipt' });
+      // The write is made: without its names, the receipt has numbers.
+      if (receipt.conflicts?.listed.length) {
+        await more().then(({ nameConflicts }) => nameConflicts(this, receipt)).catch(() => {});
+      }
+      return new Receipt(receipt);
     } catch (/** @type {any} */ error) {
       // Whoever sends it again needs its key.
       if (error.code === 'OUTCOME_UNKNOWN') error.key = fields.key;

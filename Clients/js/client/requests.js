@@ -64,7 +64,7 @@ function readSort(model, entity, text) {
   return String(text).split(',').map((part) => {
     const key = part.trim();
     if (key === 'order' && !entity.find(key)) return { order: true, descending: false, folding: 0 };
-    const [, sign, path, folding] = /^([-+]?)([^:]*)(?::(c|d|cd|dc))?$/.exec(key)
+    const [, sign, path, folding] = /^([-+]?)([^:\s]*)(?::(c|d|cd|dc))?$/.exec(key)
       ?? refuse('INVALID', `'${key}' is no sort key: write path, -path, path:c, path:d or path:cd`);
     const bits = (folding?.includes('c') ? 1 : 0) + (folding?.includes('d') ? 2 : 0);
     return { path: readPath(model, entity, path), descending: sign === '-', folding: bits };
@@ -137,8 +137,9 @@ export class FetchRequest {
 
   /** The values to send: attributes, to-one relationships, `@entity`, and paths. None: all. @param {...string} names */
   properties(...names) {
-    for (const name of names) this.slot(name, []);
-    return this.with({ names: Object.freeze(names.slice()) });
+    const all = names.flat();
+    for (const name of all) this.slot(name, []);
+    return this.with({ names: Object.freeze(all) });
   }
 
   /** Values to send besides: paths such as `employer.name` and `tags.@count`. @param {...string} names */
@@ -182,12 +183,15 @@ export class FetchRequest {
   }
 
   /**
-   * The objects of a to-many relationship of an object of this entity.
+   * The objects of a to-many relationship of an object of this entity. INVALID if this request has any condition.
    * @param {any} object its id, or anything with an `id`
    * @param {string} name of the relationship
    */
   of(object, name) {
-    const { description } = this;
+    const { description, source, predicates, sort, names, sectionKey, shownWindow } = this;
+    if (source || sectionKey || shownWindow || predicates.length + sort.length + names.length > 0) {
+      refuse('INVALID', `begin with entity.of(object, '${name}')`);
+    }
     const relationship = description.property(name);
     if (!relationship.isToMany) {
       refuse('UNKNOWN_PROPERTY', `${description.name}.${name} is not a to-many relationship`);

@@ -4,6 +4,7 @@
  */
 
 import { NestError } from '../wire/errors.js';
+import { frozen } from '../wire/model.js';
 import { List } from '../machine/lists.js';
 import { Listeners } from './listeners.js';
 import { Queue } from './queue.js';
@@ -173,7 +174,8 @@ export class Results {
     }
     if (state) this.revision = revision;
     this.status = (type === 'resumed' ? (arrived.isExact ? 'live' : 'loading') : STATUS[type]) || this.status;
-    const event = Object.freeze({ ...arrived, state: this.state });
+    // Its rows are those of the state.
+    const event = Object.freeze({ ...frozen(arrived), state: this.state });
     const held = type === 'snapshot' || type === 'diff' ? ROW_BYTES * this.state.count : 0;
     for (const queue of this.#queues) queue.push(event, bytes + held);
     if (type !== 'progress') this.#listeners.call(event);

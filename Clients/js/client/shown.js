@@ -7,6 +7,9 @@
 /** Names that mean something else on a row. */
 const RESERVED = new Set(['id', 'values', 'get', 'constructor', '__proto__', 'toJSON']);
 
+/** The name of the method that console.log of Node calls. */
+const INSPECT = Symbol.for('nodejs.util.inspect.custom');
+
 /**
  * A row. Each value has a property of its name (`row.title`); `get` works for every name, also for one like `id`.
  */
@@ -37,6 +40,10 @@ class Shape {
       toJSON() {
         const values = Object.fromEntries(names.map((name, slot) => [name, this.values[slot] ?? null]));
         return { ...values, id: this.id };
+      }
+
+      [INSPECT]() {
+        return this.toJSON();
       }
     };
     for (const [name, slot] of slots) {
@@ -127,6 +134,8 @@ export class ListState {
   #arrived;
   /** @type {Shape} */
   #shape;
+  /** @type {any} */
+  #request;
 
   /**
    * @param {any} arrived of wire/results.js
@@ -138,8 +147,7 @@ export class ListState {
     this.#shape = shape;
     /** The revision that has changed it last. A list's `revision` is the newest at which it is exact. */
     this.revision = arrived.revision;
-    /** The request whose result it is. */
-    this.request = request;
+    this.#request = request;
     /** The names of the values of each row. */
     this.names = shape.names;
     const { position } = arrived;
@@ -151,6 +159,21 @@ export class ListState {
     /** How many rows the whole result has. */
     this.total = position ? position.total : this.count;
     Object.freeze(this);
+  }
+
+  /** The request whose result it is. */
+  get request() {
+    return this.#request;
+  }
+
+  /** Without the request, which has the whole model. */
+  toJSON() {
+    const { revision, total, rows } = this;
+    return { revision, total, rows };
+  }
+
+  [INSPECT]() {
+    return this.toJSON();
   }
 
   /**

@@ -10,7 +10,15 @@ import { objectID } from '../wire/model.js';
 import { Double, NestDate, UUID } from '../wire/values.js';
 
 /** @type {Record<string, string>} */
-const ESCAPES = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\t': '\\t', '\r': '\\r' };
+const ESCAPES = { '"': '\\"', "'": "\\'", '\\': '\\\\', '\n': '\\n', '\t': '\\t', '\r': '\\r' };
+
+/** Whole texts in quotation marks. */
+const TEXTS = /(["'])(?:\\[^]|(?!\1)[^\\])*\1/g;
+
+/** @param {string} message @returns {never} */
+function refuse(message) {
+  throw new NestError('INVALID', message);
+}
 
 /** How many bytes become one argument of String.fromCharCode. */
 const STRETCH = 4_096;
@@ -32,7 +40,7 @@ function base64(bytes) {
  */
 export function quote(value) {
   switch (typeof value) {
-    case 'string': return `"${value.replace(/["\\\n\t\r]/g, (mark) => ESCAPES[mark])}"`;
+    case 'string': return `"${value.replace(/["'\\\n\t\r]/g, (mark) => ESCAPES[mark])}"`;
     case 'boolean': return value ? 'YES' : 'NO';
     case 'bigint': return String(value);
     case 'number': if (Number.isFinite(value)) return String(value); break;
@@ -42,12 +50,12 @@ export function quote(value) {
       if (Array.isArray(value)) return `{${value.map(quote).join(', ')}}`;
       if (value instanceof Date) return `date("${NestDate.from(value)}")`;
       if (value instanceof NestDate) return `date("${value}")`;
-      if (value instanceof UUID) return `uuid("${UUID.from(String(value))}")`;
+      if (value instanceof UUID) return `uuid("${UUID.from(value.hex)}")`;
       if (value instanceof Double) return quote(value.value);
       if (value instanceof Uint8Array) return `data("${base64(value)}")`;
       return String(objectID(value));
   }
-  throw new NestError('INVALID', `a predicate cannot contain a value of type ${typeof value}: ${String(value)}`);
+  return refuse(`a predicate cannot contain a value of type ${typeof value}: ${String(value)}`);
 }
 
 /**
@@ -57,8 +65,13 @@ export function quote(value) {
  * @returns {string}
  */
 export function predicateText(text, values) {
-  if (typeof text === 'string') return text;
-  return String.raw({ raw: text.raw }, ...values.map(quote));
+  const parts = typeof text === 'string' ? [text] : text?.raw;
+  if (parts?.length !== values.length + 1) refuse('a predicate is a text, or a template: where`title == ${value}`');
+  // A value inside a text would end that text.
+  if (parts.slice(0, -1).some((part) => /["']/.test(part.replace(TEXTS, '')))) {
+    refuse('no quotation marks around a value: where`title == ${value}`');
+  }
+  return String.raw({ raw: parts }, ...values.map(quote));
 }
 
 // MARK: Parsed by the server

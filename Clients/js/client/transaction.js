@@ -37,7 +37,7 @@ export class Transaction {
   /**
    * Inserts an object.
    * @param {FetchRequest} entity
-   * @param {Record<string, any>} [values] by name; a to-one relationship is an object
+   * @param {Record<string, any>} [values] by name; a to-one relationship is an object; what is undefined is left out
    * @param {any} [place] see `move`; left out: the last under the root, or under what `values` refer to
    * @returns {NewObject}
    */
@@ -55,12 +55,15 @@ export class Transaction {
    */
   findOrCreate(entity, match, values = {}, place = null) {
     const found = this.assignments(entity, match);
+    // Without one of them, another object would be found.
+    if (found.length < Object.keys(match).length) throw new NestError('INVALID', 'a value to find by is undefined');
     return this.result({ findOrCreate: { ...this.inserted(entity, values, place), match: found } });
   }
 
   /** @param {FetchRequest} entity of the object @param {any} object @param {Record<string, any>} values */
   update(entity, object, values) {
-    this.step({ update: { object: this.reference(object), values: this.assignments(entity, values) } });
+    const assigned = this.assignments(entity, values);
+    this.step({ update: { object: this.reference(object), values: assigned } });
   }
 
   /**
@@ -72,7 +75,8 @@ export class Transaction {
    *   `near: [left, right]`: after the left neighbour, or before the right one if left is null
    */
   move(entity, object, place) {
-    this.step({ move: { object: this.reference(object), placement: this.placement(entity, place) } });
+    const placement = this.placement(entity, place);
+    this.step({ move: { object: this.reference(object), placement } });
   }
 
   /** Deletes an object with everything that the delete rules reach. @param {any} object */
@@ -121,7 +125,7 @@ export class Transaction {
    * @param {any} object
    * @param {number} [revision]
    */
-  expect(object, revision = object.revision) {
+  expect(object, revision = object?.revision) {
     this.preconditions.push({ object: objectID(object), revision });
   }
 
@@ -141,7 +145,8 @@ export class Transaction {
 
   /** @param {FetchRequest} entity */
   description(entity) {
-    const { model, description } = entity;
+    const { model, description } = entity ?? {};
+    if (!description) throw new NestError('INVALID', 'a step needs an entity, of nest.entity(name)');
     if (this.model !== null && this.model !== model.hash) {
       throw new NestError('SCHEMA_CHANGED', 'the entities of a transaction are of two models: call entity() again');
     }
@@ -159,12 +164,12 @@ export class Transaction {
   /** @param {FetchRequest} entity @param {Record<string, any>} values */
   assignments(entity, values) {
     const description = this.description(entity);
-    return Object.entries(values).map(([name, value]) => {
+    return Object.entries(values).filter(([, value]) => value !== undefined).map(([name, value]) => {
       const property = description.property(name);
       if (property.isToMany) {
         throw new NestError('INVALID', `${description.name}.${name} leads to many objects: use relate or setRelated`);
       }
-      const isObject = isRelationship(property) && value !== null && value !== undefined;
+      const isObject = isRelationship(property) && value !== null;
       return isObject
         ? { property: property.number, reference: this.reference(value) }
         : { property: property.number, value: valueFor(property, value) };
@@ -181,6 +186,7 @@ export class Transaction {
   /** @param {FetchRequest} entity @param {any} place */
   placement(entity, place) {
     const description = this.description(entity);
+    if (place?.of == null) throw new NestError('INVALID', 'a place is { of: owner }');
     const owner = this.reference(place.of);
     const relationship = place.as ? description.property(place.as) : this.ownerOf(entity, description);
     return { relationship: relationship.number, owner, place: this.place(place) };
@@ -204,7 +210,8 @@ export class Transaction {
   }
 
   /** @param {any} place */
-  place({ near, before, after, first, at }) {
+  place({ near, before, after, first, at, last, of, as, ...unknown }) {
+    for (const name of Object.keys(unknown)) throw new NestError('INVALID', `a place has no '${name}'`);
     if (near) [before, after] = near[0] == null ? [near[1], undefined] : [undefined, near[0]];
     if (before != null) return { before: this.reference(before) };
     if (after != null) return { after: this.reference(after) };

@@ -116,12 +116,13 @@ async function* chunksOf(nest, download, start) {
  *   object leaves out has the default of the model.
  */
 export async function importSubtree(nest, request, rows) {
-  const { entity, properties, place, name, key, signal } = request;
+  const { entity, properties, place, name, signal } = request;
+  const key = request.key ?? nest.newKey();
   const into = await entityOf(nest, entity);
   const { model, description: described } = into;
   const columns = properties.map((property) => described.property(property));
   const upload = new Upload(nest, 'importSubtree', {
-    key: key ?? nest.newKey(), name: name || null, entity: described.number,
+    key, name: name || null, entity: described.number,
     placement: new Transaction().placement(into, place), properties: columns.map(({ number }) => number),
   }, { signal, model: model.hash });
   const writer = new ChunkWriter(columns.length);
@@ -141,7 +142,13 @@ export async function importSubtree(nest, request, rows) {
     upload.cancel();
     throw error;
   }
-  return new Receipt(await upload.end({ rowCount: writer.rowCount, checksum: hashText(hash) }));
+  try {
+    return new Receipt(await upload.end({ rowCount: writer.rowCount, checksum: hashText(hash) }));
+  } catch (/** @type {any} */ error) {
+    // Whoever sends it again needs its key.
+    if (error.code === 'OUTCOME_UNKNOWN') error.key = key;
+    throw error;
+  }
 }
 
 /** What an object has of a property that is left out. */

@@ -33,6 +33,10 @@ export class UndoStates {
      * @type {any}
      */
     this.state = null;
+    /** Whether it was closed, or has ended with its client: the listeners are called then too. */
+    this.isEnded = false;
+    /** Why it has ended; null if it has not, or was closed. @type {any} */
+    this.error = null;
     this.#queue = new Queue({ onReturn: () => this.close() });
     this.subscribe = this.subscribe.bind(this);
     this.getSnapshot = () => this.state;
@@ -65,6 +69,10 @@ export class UndoStates {
 
   /** @param {any} error */
   end(error) {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    this.error = error;
     this.#queue.end(error);
+    this.#listeners.call(this.state);
   }
 }

@@ -7,23 +7,31 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { missing, Server } from './live/nestd.js';
 import { expected, program } from './blocks.js';
+import { Page } from './machine/page.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
-/** What React does of which the hook of the page makes use: it reads the store now, and after each change. */
+/**
+ * What React does of which the hook of the page makes use, in StrictMode: it makes everything twice, and subscribes,
+ * ends that, and subscribes again. `mounted` is the component: its newest state, and `unmount`.
+ */
 const react = `
-export const seen = [];
-export const useMemo = (make) => make();
-export const useEffect = (run) => { run(); };
-export function useSyncExternalStore(subscribe, getSnapshot) {
-  const check = () => { if (getSnapshot() !== getSnapshot()) throw new Error('a snapshot is not stable'); };
-  check();
-  subscribe(check);
-  return getSnapshot();
+export const mounted = { states: [], unmount: null };
+export const useMemo = (make) => (make(), make());
+export function useSyncExternalStore(subscribe, getSnapshot, getServerSnapshot) {
+  if (getServerSnapshot() !== getServerSnapshot()) throw new Error('a snapshot is not stable');
+  const first = getSnapshot();
+  const check = () => {
+    if (getSnapshot() !== getSnapshot()) throw new Error('a snapshot is not stable');
+    mounted.states.push(getSnapshot());
+  };
+  subscribe(check)();
+  mounted.unmount = subscribe(check);
+  return first;
 }
 `;
 
@@ -81,6 +89,29 @@ test('the programs of README.md do what it says', { skip: missing }, () => withS
   const output = await run('README.mjs', source.replaceAll('127.0.0.1:7000', server.address));
   assert.deepEqual(output, lines);
 }));
+
+test('the hook for React shows the rows in StrictMode, and leaves no list open', async () => {
+  const hook = /import \{[^}]*\} from 'react';[^]*?\n\}\n/.exec(program(readme, 'js'))[0];
+  const directory = mkdtempSync(join(tmpdir(), 'nest-react-'));
+  const page = new Page();
+  const nest = await page.connect();
+  try {
+    writeFileSync(join(directory, 'react.mjs'), react);
+    writeFileSync(join(directory, 'hook.mjs'), hook.replace("'react'", "'./react.mjs'"));
+    const { useResults } = await import(pathToFileURL(join(directory, 'hook.mjs')).href);
+    const { mounted } = await import(pathToFileURL(join(directory, 'react.mjs')).href);
+    const items = await nest.entity('Item');
+    assert.equal(useResults(nest, items.properties('title')), null);
+    await page.list([[2, 'Milk'], [3, 'Eggs']]);
+    assert.deepEqual(mounted.states.at(-1).rows.map(({ title }) => title), ['Milk', 'Eggs']);
+    assert.equal(page.sent.length, 0, 'one list is open');
+    mounted.unmount();
+    await page.next('unsubscribe');
+  } finally {
+    nest.close();
+    rmSync(directory, { recursive: true });
+  }
+});
 
 test('the page of README.md shows the list, and follows it', { skip: missing }, () => withServer(async (server) => {
   const page = program(readme, 'js page');

@@ -47,7 +47,7 @@ export function openWebSocket(address, settings, events) {
   const isReadable = protocol === 'ws:' && !settings.sendsTokenInClear;
   if (isReadable) settings.checkClear?.(address, hostname.replace(/^\[|\]$/g, ''));
   const Socket = settings.WebSocket ?? globalThis.WebSocket;
-  if (!Socket) throw new NestError('UNREACHABLE', 'this platform has no WebSocket');
+  if (!Socket) throw new NestError('UNREACHABLE', 'there is no WebSocket: use nest://HOST:PORT');
   const socket = new Socket(address, SUBPROTOCOL);
   socket.binaryType = 'arraybuffer';
   let isOpen = false;

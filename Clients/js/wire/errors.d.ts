@@ -53,6 +53,8 @@ export class NestError extends Error {
   readonly leader: string | null;
   /** With INVALID_PREDICATE: where the mistake is in the text, counted from 1 in Unicode scalars. */
   readonly column: number | null;
+  /** With OUTCOME_UNKNOWN, the key of the write. */
+  key: string | null;
   /** The high byte of the number: 1 the protocol, 2 access, 3 the request, 4 the state, 5 now, 6 the server, 7 here. */
   readonly class: number;
 }

@@ -52,6 +52,7 @@ export class NestError extends Error {
     this.faults = details?.faults ?? [];
     this.leader = details?.leader ?? null;
     this.column = details?.column ?? null;
+    this.key = null;
   }
 
   /** The high byte of the number: 1 the protocol, 2 access, 3 the request, 4 the state, 5 now, 6 the server, 7 here. */

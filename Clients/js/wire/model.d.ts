@@ -36,6 +36,9 @@ export interface Relationship {
 
 export type Property = Attribute | Relationship;
 
+/** Freezes plain data with all its parts; bytes cannot be frozen. */
+export function frozen<T>(item: T): T;
+
 /** An entity; its lists include what it inherits. */
 export class Entity {
   readonly number: number;

@@ -9,7 +9,8 @@ import { Double, NestDate, Reference, UUID } from './values.js';
 export const entityProperty = 0;
 export const firstColumn = 65280;
 
-const frozen = (item) => {
+/** Freezes plain data with all its parts; bytes cannot be frozen. */
+export const frozen = (item) => {
   for (const part of Object.values(item)) {
     if (typeof part === 'object' && part && !ArrayBuffer.isView(part) && !Object.isFrozen(part)) frozen(part);
   }
