@@ -16,8 +16,6 @@ export class NestError extends Error {
   readonly object: number | null;
   /** Everything that is wrong with the state that a transaction would leave. */
   readonly faults: readonly Fault[];
-  /** With OUTCOME_UNKNOWN of a write: its key. Sent again with it, the write is executed at most once. */
-  readonly key?: string;
   /** With INVALID_PREDICATE: where the mistake is, counted from 1 in Unicode scalars. */
   readonly column: number | null;
   /** With OUTCOME_UNKNOWN of a write: its key, with which it may be sent again. */
