@@ -12,7 +12,6 @@ import { Entity, FetchRequest } from './requests.js';
 import { Results } from './results.js';
 import { joined, Predicates } from './text.js';
 import { Receipt, Transaction } from './transaction.js';
-import { undoState, UndoStates } from './undo.js';
 
 /** @typedef {import('./core.js').RequestOptions} RequestOptions */
 
@@ -20,6 +19,7 @@ import { undoState, UndoStates } from './undo.js';
 const MODELS_MAX = 8;
 
 const more = () => import('./more.js');
+const undo = () => import('./undo.js');
 
 /** Use `connect`, which returns a connected client. */
 export class Nest extends Core {
@@ -144,17 +144,17 @@ export class Nest extends Core {
     return this.takeBack('redo', options);
   }
 
+  // MARK: Less often: these parts are loaded when they are used
+
   /** What the session can undo and redo now. @returns {Promise<any>} */
-  undoState() {
-    return undoState(this);
+  async undoState() {
+    return (await undo()).undoState(this);
   }
 
   /** The same, now and after each change: `for await`, or `subscribe`. @returns {Promise<any>} */
   async undoStates() {
-    return new UndoStates(this);
+    return new (await undo()).UndoStates(this);
   }
-
-  // MARK: Less often: these parts are loaded when they are used
 
   /** What every transaction changes: see `Changes` in client/feeds.js. @param {any} [options] */
   changes(options = {}) {

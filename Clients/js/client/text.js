@@ -20,18 +20,6 @@ function refuse(message) {
   throw new NestError('INVALID', message);
 }
 
-/** How many bytes become one argument of String.fromCharCode. */
-const STRETCH = 4_096;
-
-/** @param {Uint8Array} bytes */
-function base64(bytes) {
-  let text = '';
-  for (let at = 0; at < bytes.length; at += STRETCH) {
-    text += String.fromCharCode(...bytes.subarray(at, at + STRETCH));
-  }
-  return btoa(text);
-}
-
 /**
  * Writes a value in a predicate: a text that a user typed cannot become anything else.
  * @param {any} value a string, number, BigInt, boolean, null, Date, NestDate, UUID, Uint8Array, an object with an `id`
@@ -52,7 +40,7 @@ export function quote(value) {
       if (value instanceof NestDate) return `date("${value}")`;
       if (value instanceof UUID) return `uuid("${UUID.from(value.hex)}")`;
       if (value instanceof Double) return quote(value.value);
-      if (value instanceof Uint8Array) return `data("${base64(value)}")`;
+      if (value instanceof Uint8Array) return `data("${btoa(String.fromCharCode(...value))}")`;
       return String(objectID(value));
   }
   return refuse(`a predicate cannot contain a value of type ${typeof value}: ${String(value)}`);
