@@ -26,7 +26,7 @@ struct WebConnectionTests {
     @Test func eventsDuringTheUpgradeReachTheClient() throws {
         let web = try EmbeddedWeb()
         _ = try web.channel.writeInbound(ByteBuffer(string: RawWebSocket.request()))
-        web.channel.pipeline.fireErrorCaught(ChannelError.eof)
+        web.channel.pipeline.fireErrorCaught(ChannelError.inputClosed)
         // The frame arrives before the handler of HTTP has left.
         _ = try web.channel.writeInbound(ByteBuffer(bytes: RawWebSocket.frame(.binary, [1, 2])))
         web.send(RawWebSocket.frame(.binary, [3]))
