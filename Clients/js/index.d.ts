@@ -113,8 +113,7 @@ export interface ListState {
 }
 
 /** A request for objects. Immutable: each method returns another one. The texts are those of docs/query-language.md. */
-export class FetchRequest {
-  private constructor();
+export interface FetchRequest {
   readonly model: Model;
   /** In a template, values are quoted: where`title == ${typed}`, without quotation marks. */
   where(predicate: string): FetchRequest;
@@ -131,6 +130,9 @@ export class FetchRequest {
   of(object: ObjectLike, relationship: string): FetchRequest;
   with(changes: object): FetchRequest;
 }
+
+/** For `instanceof`: requests begin with `nest.entity(name)`. */
+export const FetchRequest: abstract new (...args: never[]) => FetchRequest;
 
 /** An entity, and the request for all its objects. Each to-many relationship is a method: `items.children(1)`. */
 export interface Entity extends FetchRequest {
@@ -309,9 +311,11 @@ export interface ClientState {
   readonly pause: number;
 }
 
+/** For `instanceof`: a client begins with `connect`. */
+export const Nest: abstract new (...args: never[]) => Nest;
+
 /** A connection that lasts. */
-export class Nest {
-  private constructor();
+export interface Nest {
   readonly state: ClientState;
   /** What the server has said: `historyID`, `revision`, `role`, `user`, `tokenExpires` and others. */
   readonly server: any;

@@ -40,7 +40,7 @@ export type Property = Attribute | Relationship;
 export function frozen<T>(item: T): T;
 
 /** An entity; its lists include what it inherits. */
-export class Entity {
+export interface Entity {
   readonly number: number;
   readonly name: string;
   /** The number of the entity above. */
