@@ -158,7 +158,9 @@ import Testing
         try self.fixture.perform([self.insert(ann, "2", under: Self.inside), follower.block()])
         for list in lists { try self.fixture.perform([self.insert(ann, "3", under: list)]) }
         try self.fixture.perform([follower.drain()])
-        #expect(follower.authors.count == 4 && follower.authors.last == (8...10).map { self.author($0, 1, Self.ann) })
+        // It was blocked before the diff of its batch was sent.
+        #expect(follower.authors.count == 3)
+        #expect(follower.authors.last == (7...10).map { self.author($0, 1, Self.ann) })
     }
 
     /// Returns the work of a turn in which a drained follower gets its net differences.
