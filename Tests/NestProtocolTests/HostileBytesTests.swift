@@ -101,8 +101,8 @@ import NestFraming
     // MARK: Helpers
 
     private static let withOptionalEnd: Set<MessageType> = [
-        .transaction, .undo, .redo, .receipt, .undoPreview, .changeSet, .clients, .createToken, .tokenList, .authors,
-        .peerOpen,
+        .transaction, .undo, .redo, .receipt, .history, .undoPreview, .changeSet, .clients, .createToken, .tokenList,
+        .authors, .peerOpen,
     ]
 
     /// Whether a vector has every optional part of its message. The users of a receipt follow its conflicts.
