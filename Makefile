@@ -41,7 +41,7 @@ suites = \.($(subst $(space),,$(1)))/
 test: build-tests tools test-report
 	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
 	$(RUN) --experimental-maximum-parallelization-width 2 --filter '$(call suites,$(LONG))'
-	$(MAKE) --no-print-directory --jobs 3 --output-sync=line test-commands test-apart $(BESIDE)
+	$(MAKE) --no-print-directory --jobs 3 test-commands test-apart $(BESIDE)
 
 # The two halves of APART.
 test-commands: build-tests

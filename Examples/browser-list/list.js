@@ -86,7 +86,8 @@ const label = (button, verb, entry) => {
   button.textContent = entry ? `${verb}: ${entry.name}` : verb;
   button.title = entry ? entry.name : '';
 };
-nest.undoStates().subscribe(({ undo, redo }) => {
+const undoStates = await nest.undoStates();
+undoStates.subscribe(({ undo, redo }) => {
   label($('undo'), 'Undo', undo);
   label($('redo'), 'Redo', redo);
 });
