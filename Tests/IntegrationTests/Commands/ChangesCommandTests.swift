@@ -28,7 +28,8 @@ extension ProcessTests {
             _ objects: String,
             kind: String = #""write","reverted":null"#
         ) -> String {
-            #"{"event":"changes","revision":\#(revision),"time":"","session":1,"mine":true,"kind":\#(kind),"#
+            #"{"event":"changes","revision":\#(revision),"time":"","session":1,"mine":true,"#
+                + #""user":null,"userClaimed":false,"kind":\#(kind),"#
                 + #""name":"\#(name)","objects":[\#(objects)],"more":false}"#
         }
 
