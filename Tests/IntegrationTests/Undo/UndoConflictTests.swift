@@ -24,7 +24,8 @@ extension ProcessTests {
         private static let overwrote = "nestc: overwrote: \"Soy milk\".title, changed since by s2 in revision 3\n"
         private static let kept = #""Soy milk".title, edited since by s2 in revision 3"#
         private static let conflict =
-            #"{"reason":"edited","entity":"Item","id":2,"property":"title","revision":3,"session":2,"label":"Soy milk"}"#
+            #"{"reason":"edited","entity":"Item","id":2,"property":"title","revision":3,"session":2,"#
+            + #""user":null,"userClaimed":false,"label":"Soy milk"}"#
 
         @Test func undoKeepsChangesOfOtherSessions() async throws {
             try await self.changeBoth()

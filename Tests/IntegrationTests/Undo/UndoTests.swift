@@ -82,8 +82,8 @@ extension ProcessTests {
             )
             #expect(
                 try await history(self.ann, "--json") == """
-                    {"revision":3,"time":"TIME","session":1,"mine":true,"kind":"undo","reverted":1,"name":"add item \\"Milk\\"","nextUndo":false,"nextRedo":true,"blocked":false,"entry":null}
-                    {"revision":1,"time":"TIME","session":1,"mine":true,"kind":"write","reverted":null,"name":"add item \\"Milk\\"","nextUndo":false,"nextRedo":false,"blocked":false,"entry":null}
+                    {"revision":3,"time":"TIME","session":1,"mine":true,"user":null,"userClaimed":false,"kind":"undo","reverted":1,"name":"add item \\"Milk\\"","nextUndo":false,"nextRedo":true,"blocked":false,"entry":null}
+                    {"revision":1,"time":"TIME","session":1,"mine":true,"user":null,"userClaimed":false,"kind":"write","reverted":null,"name":"add item \\"Milk\\"","nextUndo":false,"nextRedo":false,"blocked":false,"entry":null}
 
                     """
             )
