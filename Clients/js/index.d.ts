@@ -395,7 +395,7 @@ export interface ConnectOptions {
   compression?: boolean;
   /** Instead of that of the platform. */
   WebSocket?: unknown;
-  /** Whether the lists of a page pause after 30 seconds in which nobody sees it. */
+  /** Whether the lists of a page pause after it was hidden for 30 seconds. */
   pausesWhenHidden?: boolean;
 }
 

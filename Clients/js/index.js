@@ -55,7 +55,7 @@ export async function connect(given) {
 }
 
 /**
- * Pauses the lists of a page that nobody sees: each resumes with one diff.
+ * Pauses the lists of a hidden page: each resumes with one diff.
  * @param {import('./client/nest.js').Nest} nest
  */
 function pauseWhenHidden(nest) {

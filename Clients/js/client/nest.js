@@ -262,7 +262,7 @@ export class Nest extends Core {
       }
       return new Receipt(receipt);
     } catch (/** @type {any} */ error) {
-      // Whoever sends it again needs its key.
+      // A program that sends it again needs its key.
       if (error.code === 'OUTCOME_UNKNOWN') error.key = fields.key;
       throw error;
     }

@@ -21,7 +21,7 @@ const dateOf = (microseconds) => (microseconds ? Object.freeze(new NestDate(micr
  * The expiry of a token as it is sent: 0 for never.
  * @param {Date | NestDate | null | undefined} expires
  * @param {number} now Milliseconds since 1970.
- * @throws {NestError} INVALID: a date that has passed would make a token that nobody can use, or one that never ends.
+ * @throws {NestError} INVALID if the date has passed: the token would be useless, or never expire.
  */
 export function expiryOf(expires, now) {
   if (expires === null || expires === undefined) return 0;

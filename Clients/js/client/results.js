@@ -128,7 +128,7 @@ export class Results {
     return this.#nest.call((m, call) => this.#list.changeTo(m, spec, call), { isHeld });
   }
 
-  /** Ends the subscription at the server and keeps the state, for a part of a page that nobody sees. */
+  /** Ends the subscription at the server and keeps the state, for a part of a page that is hidden. */
   pause() {
     this.#setPause('user', true);
   }

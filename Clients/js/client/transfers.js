@@ -145,7 +145,7 @@ export async function importSubtree(nest, request, rows) {
   try {
     return new Receipt(await upload.end({ rowCount: writer.rowCount, checksum: hashText(hash) }));
   } catch (/** @type {any} */ error) {
-    // Whoever sends it again needs its key.
+    // A program that sends it again needs its key.
     if (error.code === 'OUTCOME_UNKNOWN') error.key = key;
     throw error;
   }

@@ -73,7 +73,7 @@ function answerArrived(m, frame) {
   const { type, id, body } = frame;
   const name = messageNames.get(type);
   const request = m.table.inFlight.get(id)?.request;
-  // A type that nobody knows, below 80, must not be skipped.
+  // An unknown type below 80 must not be skipped.
   if (!request) return name ? undefined : m.violation(`an unknown message ${type.toString(16)}`);
   const { owner } = request;
   if (owner !== null && request.answer !== type) return unexpected(m, frame);

@@ -5,11 +5,11 @@
 
 /** Requests that wait for a connection, or for others to be answered (`clientRequestsWaitingMax`). */
 export const REQUESTS_WAITING_MAX = 65_536;
-/** Bytes of changes that nobody has taken; above it the client stops to receive (`clientQueueBytesMax`). */
+/** Bytes of changes that the program has not taken; above it the client stops reading (`clientQueueBytesMax`). */
 export const QUEUE_BYTES_MAX = 8 << 20;
 /** The same while an answer is due, for which a consumer may be waiting (`clientQueueBytesHardMax`). */
 export const QUEUE_BYTES_HARD_MAX = 64 << 20;
-/** Bytes of changes of one list or feed that nobody has taken; above it that one is paused at the server. */
+/** Bytes of changes of one list or feed that the program has not taken; above it the client pauses that one. */
 export const CONSUMER_BYTES_MAX = 1 << 20;
 /** Silence after a PING after which the server counts as dead, in milliseconds (`pingTimeoutSeconds`). */
 export const PING_TIMEOUT_MS = 10_000;

@@ -239,7 +239,7 @@ export class List {
     this.begin(m);
   }
 
-  /** A window follows its anchor: whoever subscribes again names the last one. @param {any} position */
+  /** A window follows its anchor: a client that subscribes again names the last one. @param {any} position */
   follow(position) {
     const { wire, model, request } = this.spec;
     const anchor = position?.anchor;

@@ -80,7 +80,7 @@ export class FrameDecoder {
   }
 
   /**
-   * The next whole frame, or null. A frame of a type from 80 may be one that nobody knows: skip it.
+   * The next whole frame, or null. The type of a frame from 80 on may be unknown: skip it.
    * @throws NestError FRAME_TOO_LARGE, PROTOCOL or UNSUPPORTED_FLAG: the connection must be closed
    */
   next() {

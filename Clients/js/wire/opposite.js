@@ -1,5 +1,5 @@
 // The directions that a client does not need: it writes no rows, and reads no requests. Importing this file gives the
-// codecs of the other modules what a server reads and writes: for tests, benchmarks, and whoever looks into predicates.
+// codecs of the other modules what a server reads and writes: for tests, benchmarks, and programs that read predicates.
 import { Limits } from './limits-more.js';
 import { NestError } from './errors.js';
 import { malformed } from './bytes.js';

@@ -235,7 +235,7 @@ class Run {
     const { state } = follower.list;
     const request = this.requestOf(follower);
     const anchor = request.around ? state.position.anchor : null;
-    // Without rows there is no anchor that nestc could ask for.
+    // Without rows there is no anchor to name in the request of nestc.
     if (request.around && !anchor) return assert.equal(state.count, 0);
     const expected = await this.server.json(['fetch', ...options(request, anchor)]).catch((error) => {
       // The object whose list it is has been deleted: an undo would bring both back.
