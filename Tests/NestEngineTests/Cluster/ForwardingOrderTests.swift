@@ -23,15 +23,15 @@ import Testing
     func aWriteThatTheLogRefusesForNowIsNotOvertaken(requestsPerBatch: Int, byAnUndo: Bool) throws {
         let client = try self.fixture.connect(session: 1, to: self.follower)
         let zero = try self.fixture.send(client, self.fixture.insert("zero")).id
-        try self.exchange()
+        try self.fixture.exchange()
         let requests = [self.fixture.insert("one"), byAnUndo ? .undo(key: nil) : self.fixture.insert("two")]
         let writes = try requests.map { try self.fixture.send(client, $0).id }
         self.leader.appender!.nextFate = .refused(.logUnavailable)
         _ = try self.follower.link.carryRequests(countMax: requestsPerBatch)
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[writes[0]] == nil && client.replies[writes[1]] == nil)
         try self.follower.perform([.tick])
-        try self.exchange()
+        try self.fixture.exchange()
         let revisions = try ([zero] + writes).map { try #require(client.replies[$0]?.receipt).revision }
         #expect(revisions == revisions.sorted() && Set(revisions).count == 3)
     }
@@ -41,11 +41,11 @@ import Testing
         let client = try self.fixture.connect(session: 1, to: self.follower)
         let other = try self.fixture.connect(session: 2, to: self.follower)
         _ = try self.fixture.send(client, .beginGroup(name: nil, joined: nil))
-        try self.exchange()
+        try self.fixture.exchange()
         let requests = [try self.fixture.importing("one"), .endGroup, .undo(key: nil), self.fixture.insert("two")]
         let ids = try requests.map { try self.fixture.send(client, $0).id }
         let beside = try self.fixture.send(other, self.fixture.insert("beside")).id
-        for _ in requests { try self.exchange() }
+        for _ in requests { try self.fixture.exchange() }
         let revisions = try [0, 2, 3].map { try #require(client.replies[ids[$0]]?.receipt).revision }
         #expect(revisions == revisions.sorted() && Set(revisions).count == 3)
         guard case .done? = client.replies[ids[1]], let first = other.replies[beside]?.receipt?.revision else {
@@ -65,7 +65,7 @@ import Testing
         if recordIsFirst { try self.fixture.stream() }
         try self.follower.link.cut()
         try self.follower.link.connect(to: self.leader)
-        try self.exchange()
+        try self.fixture.exchange()
         let revision = try #require(client.replies[write]?.receipt).revision
         #expect(client.replies[undo]?.error?.code == .storageFailure && self.leader.engine!.head == revision)
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(self.follower.link.isIdle)
         let later = try self.fixture.send(client, self.fixture.insert("two")).id
         #expect(self.follower.link.isIdle)
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[write]?.receipt?.isReplayed == false && self.follower.link.sentAgainCount == 0)
         #expect(client.replies[later]?.receipt?.isReplayed == false)
     }
@@ -122,10 +122,10 @@ import Testing
         let client = try self.fixture.connect(session: 1, to: self.follower)
         _ = try self.fixture.send(client, .undoState(follows: true))
         _ = try self.fixture.send(client, .beginGroup(name: nil, joined: nil))
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.undoState?.group != nil)
         let undo = try self.fixture.send(client, .undo(key: nil)).id
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[undo]?.error?.code == .nothingToUndo && client.undoState?.group == nil)
     }
 
@@ -133,7 +133,7 @@ import Testing
         let client = try self.fixture.connect(session: 1, to: self.follower)
         _ = try self.fixture.send(client, .undoState(follows: true))
         _ = try self.fixture.send(client, self.fixture.insert("one"))
-        try self.exchange()
+        try self.fixture.exchange()
         let undo = try self.fixture.send(client, .undo(key: nil)).id
         let begin = try self.fixture.send(client, .beginGroup(name: nil, joined: nil)).id
         // The answer to the undo waits for its record, the group does not.
@@ -143,14 +143,7 @@ import Testing
             return
         }
         #expect(client.replies[undo] == nil)
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[undo]?.receipt != nil && client.undoState?.group == number)
-    }
-
-    private func exchange() throws {
-        try self.follower.link.exchange()
-        try self.fixture.stream()
-        try self.follower.link.exchange()
-        try self.fixture.stream()
     }
 }

@@ -42,32 +42,6 @@ import Testing
         try self.follower.link.exchange()
     }
 
-    /// A write through a follower has the user of the client, at all nodes; so do the conflicts of its undo.
-    @Test func aForwardedWriteHasItsUser() throws {
-        let ann = try self.fixture.connect(session: 1, to: self.follower, user: UserLabel("Ann", isClaimed: true))
-        let bob = try self.fixture.connect(session: 2, to: self.leader, user: UserLabel("Bob"))
-        for (client, text) in [(bob, "one"), (ann, "two")] {
-            _ = try self.fixture.send(client, self.fixture.insert(text))
-            try self.exchange()
-            try self.fixture.stream()
-        }
-        let edit = EngineRequest.transaction(WriteTransaction(mutations: [EngineFixture.edit(ObjectID(3), "by Bob")]))
-        _ = try self.fixture.send(bob, edit)
-        try self.exchange()
-        try self.fixture.stream()
-        for (client, node) in [(ann, self.follower), (bob, self.leader)] {
-            let history = try self.fixture.send(client, .history(before: Revision(0), limit: 9, onlyMine: false))
-            try node.step()
-            let users = try #require(client.replies[history.id]?.entries).map { $0.user?.text }
-            #expect(users == ["Bob", "Ann", "Bob"])
-        }
-        let undo = try self.fixture.send(ann, .undo(key: nil, UndoOptions(policy: .force)))
-        try self.exchange()
-        try self.fixture.stream()
-        let receipt = try #require(ann.replies[undo.id]?.receipt)
-        #expect(receipt.conflicts.listed.map { $0.user?.text } == ["Bob"])
-    }
-
     @Test func anAnswerWaitsUntilTheNodeHasTheRevision() throws {
         let client = try self.fixture.connect(session: 1, to: self.follower)
         let write = try self.fixture.send(client, self.fixture.insert("one"))
@@ -82,7 +56,7 @@ import Testing
         let empty = EngineRequest.transaction(WriteTransaction(mutations: [EngineFixture.edit(EngineFixture.root, "")]))
         let first = try self.fixture.send(client, empty)
         let second = try self.fixture.send(client, empty)
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[first.id] != nil && client.replies[second.id]?.receipt?.isChanged == false)
     }
 
@@ -98,7 +72,7 @@ import Testing
         let client = try self.fixture.connect(session: 1, to: self.follower)
         let requests = [self.fixture.insert("one"), .undo(key: nil)]
         let writes = try requests.map { try self.fixture.send(client, $0) }
-        try self.exchange()
+        try self.fixture.exchange()
         let keys = try writes.map { write in
             let revision = try #require(client.replies[write.id]?.receipt).revision
             return try #require(try self.header(revision)?.key)
@@ -121,7 +95,7 @@ import Testing
         let (later, laterReading) = client.request(.object(ObjectID(2)))
         try self.follower.perform([laterReading])
         #expect(client.replies[later] == nil)
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[write]?.receipt != nil)
         guard case .object? = client.replies[read], case .object? = client.replies[later] else {
             Issue.record("the read does not see the write")
@@ -203,7 +177,7 @@ import Testing
         let request = self.fixture.insert("one", key: self.key)
         let first = try self.fixture.send(client, request)
         let second = try self.fixture.send(client, request)
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[first.id]?.receipt?.isReplayed == false)
         #expect(client.replies[second.id]?.receipt?.isReplayed == true)
         let third = try self.fixture.send(client, request)
@@ -254,7 +228,7 @@ import Testing
         _ = try self.follower.link.carryRequests(countMax: 3)
         try self.follower.link.cut()
         try self.follower.link.connect(to: self.leader)
-        try self.exchange()
+        try self.fixture.exchange()
         let revisions = try writes.map { try #require(client.replies[$0]?.receipt).revision }
         #expect(revisions == revisions.sorted() && Set(revisions).count == 4)
         #expect(self.leader.engine!.head == revisions.last)
@@ -273,7 +247,7 @@ import Testing
             self.fixture.log.now += 2
             try self.leader.step()
         }
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[write.id]?.receipt != nil)
     }
 
@@ -334,7 +308,7 @@ import Testing
         try self.fixture.stream()
         #expect(client.replies[first.id] == nil && client.replies[second.id] == nil)
         try self.follower.perform([.tick])
-        try self.exchange()
+        try self.fixture.exchange()
         let revisions = try [first, second].map { try #require(client.replies[$0.id]?.receipt).revision }
         #expect(revisions[0] < revisions[1])
         #expect(self.follower.link.sentAgainCount == 2)
@@ -347,7 +321,7 @@ import Testing
         try self.follower.perform([.disconnected(client.connection)])
         let closes = self.fixture.effects.count { if case .forward(.close) = $0 { true } else { false } }
         #expect(closes == 1)
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(self.follower.engine!.head == self.leader.engine!.head)
     }
 
@@ -367,7 +341,7 @@ import Testing
             return
         }
         #expect(client.undoState?.group == number)
-        try self.exchange()
+        try self.fixture.exchange()
         let receipts = try [1, 2, 4].map { try #require(client.replies[ids[$0]]?.receipt) }
         let entries = try receipts.map { try #require(try self.header($0.revision)).entry }
         #expect(entries == [nil, receipts[0].revision, nil])
@@ -382,8 +356,8 @@ import Testing
             [EngineRequest.beginGroup(name: nil, joined: nil), self.fixture.insert("one"), .undo(key: nil)]
             + [self.fixture.insert("two"), .endGroup]
         let ids = try requests.map { try self.fixture.send(client, $0).id }
-        try self.exchange()
-        try self.exchange()
+        try self.fixture.exchange()
+        try self.fixture.exchange()
         #expect(try #require(client.replies[ids[2]]?.receipt).isChanged)
         #expect(client.replies[ids[3]]?.receipt != nil)
         #expect(client.replies[ids[4]]?.error?.code == .notFound)
@@ -400,11 +374,11 @@ import Testing
         try self.follower.link.cut()
         #expect(client.undoState?.group == nil)
         try self.follower.link.connect(to: self.leader)
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[executed]?.receipt != nil)
         #expect(client.replies[lost]?.error?.code == .notFound)
         let next = try self.fixture.send(client, self.fixture.insert("three")).id
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[next]?.receipt != nil)
     }
 
@@ -416,7 +390,7 @@ import Testing
         #expect(try self.fixture.send(client, self.fixture.insert("one")).reply?.error?.code == .notFound)
         try self.follower.link.connect(to: self.leader)
         let next = try self.fixture.send(client, self.fixture.insert("two")).id
-        try self.exchange()
+        try self.fixture.exchange()
         #expect(client.replies[next]?.receipt != nil)
     }
 
@@ -429,7 +403,7 @@ import Testing
         _ = try self.follower.link.carryRequests()
         try self.follower.link.cut()
         try self.follower.link.connect(to: self.leader)
-        try self.exchange()
+        try self.fixture.exchange()
         let revisions = try [1, 2].map { try #require(client.replies[ids[$0]]?.receipt).revision }
         let last = try #require(try self.header(revisions[1]))
         #expect(last.entry == revisions[0])
@@ -451,7 +425,7 @@ import Testing
         _ = try self.follower.link.carryRequests()
         try self.follower.link.cut()
         try self.follower.link.connect(to: self.leader)
-        try self.exchange()
+        try self.fixture.exchange()
         let numbers = creations.compactMap { id -> UInt64? in
             if case .tokenCreated(let number)? = client.replies[id] { number } else { nil }
         }
@@ -494,13 +468,6 @@ import Testing
         #expect(other.replies[grouped]?.receipt != nil)
         let refused = try self.fixture.send(other, self.fixture.insert("outside"))
         #expect(refused.reply?.error?.code == .notFound)
-    }
-
-    private func exchange() throws {
-        try self.follower.link.exchange()
-        try self.fixture.stream()
-        try self.follower.link.exchange()
-        try self.fixture.stream()
     }
 
     private func header(_ revision: Revision) throws -> JournalHeader? {

@@ -99,6 +99,14 @@ final class ReplicaFixture {
 
     func forgetEffects() { self.effects = [] }
 
+    /// Carries requests, answers and records between the follower and its leader until nothing is left of one write.
+    func exchange() throws {
+        for _ in 0..<2 {
+            try self.follower.link.exchange()
+            try self.stream()
+        }
+    }
+
     /// Gives the follower the records that it lacks, as a link does.
     func stream() throws {
         let position = self.follower.store!.logState!.position.position
