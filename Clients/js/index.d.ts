@@ -190,7 +190,7 @@ export interface Results extends AsyncIterable<Change> {
   /** For React: `useSyncExternalStore(list.subscribe, list.getSnapshot)`. */
   subscribe(listener: (change: Change) => void): () => void;
   getSnapshot(): ListState;
-  /** True when the server has accepted the request; false if a later call has replaced it. */
+  /** True when the server has accepted the request; false if a later call has replaced it, or the list was closed. */
   change(request: FetchRequest): Promise<boolean>;
   pause(): void;
   resume(): void;
@@ -263,7 +263,7 @@ export interface Receipt {
 export interface CallOptions {
   /** Abandons the request. A write may have been executed: OUTCOME_UNKNOWN. */
   signal?: AbortSignal;
-  /** Milliseconds from the call to the answer, with reconnecting and sending again. 30,000 if left out. */
+  /** Milliseconds from the call to the answer, with all that it waits for. 30,000 if left out; Infinity: never. */
   timeout?: number;
 }
 
@@ -322,6 +322,7 @@ export interface Nest {
   /** Owns the undo stacks of this client. Keep it secret; with it, a later run can undo the work of this one. */
   readonly session: string;
   onState(listener: (state: ClientState) => void): () => void;
+  /** Ends lists, feeds and undo states; their loops are done. Requests fail with CLOSED, or OUTCOME_UNKNOWN. */
   close(): void;
   ping(): Promise<number>;
   /** A new key for a write, if you want to store it before you send it. */
@@ -348,7 +349,7 @@ export interface Nest {
   ): Promise<Receipt>;
   undo(options?: UndoOptions): Promise<Receipt>;
   redo(options?: UndoOptions): Promise<Receipt>;
-  revert(revision: number, options?: UndoOptions & { ofAnyone?: boolean }): Promise<Receipt>;
+  revert(revision: number, options?: Omit<UndoOptions, 'expected'> & { ofAnyone?: boolean }): Promise<Receipt>;
   preview(
     what?: 'undo' | 'redo' | { revision: number; ofAnyone?: boolean },
     options?: { policy?: 'keep' | 'force' | 'strict'; rehomes?: boolean },

@@ -5,7 +5,8 @@
 
 import crypto from 'node:crypto';
 import zlib from 'node:zlib';
-import { invalid, optionsOf, start } from './client/connect.js';
+import { optionsOf, start } from './client/connect.js';
+import { invalid } from './client/options.js';
 import { unpacker } from './client/unpack.js';
 import * as cluster from './machine/cluster.js';
 import { openTCP, readAddress, readServers } from './transports/tcp.js';
@@ -66,11 +67,14 @@ export async function connect(given) {
   const urls = options.urls ?? [options.url ?? '127.0.0.1'];
   if (urls.some((/** @type {string} */ url) => WEB.test(url))) return start(web, urls.map(readURL), options);
   const read = urls.map(readServers);
-  const { usesTLS, store } = read[0] ?? {};
+  const { usesTLS } = read[0] ?? {};
   if (read.some((/** @type {any} */ one) => one.usesTLS !== usesTLS)) {
     invalid('the list has both nest:// and nests://, but TLS is for all addresses or for none');
   }
+  const stores = new Set([options.store, ...read.map((/** @type {any} */ one) => one.store)].filter(Boolean));
+  if (stores.size > 1) invalid(`a client has one store, not ${[...stores].join(' and ')}`);
+  const [store] = stores;
   const secure = options.tls ?? usesTLS;
   const homes = read.flatMap((/** @type {any} */ one) => one.homes);
-  return start(tcp, homes, { store, ...options, tls: secure === true ? {} : secure || undefined });
+  return start(tcp, homes, { ...options, store, tls: secure === true ? {} : secure || undefined });
 }

@@ -4,32 +4,29 @@
  */
 
 import { encodeText, toHex } from '../wire/bytes.js';
-import { NestError } from '../wire/errors.js';
 import { Limits } from '../wire/limits.js';
 import { Nest } from './nest.js';
+import { checkTime, invalid, known } from './options.js';
 
 /** @typedef {import('./driver.js').Platform} Platform */
 
 /** Hexadecimal digits of a session. */
 const SESSION = /^[0-9a-f]{32}$/i;
 
-const OPTIONS = new Set(('url urls session token user clientName store tls zone WebSocket onState compression '
-  + 'followsLeader pausesWhenHidden sendsTokenInClear requestTimeout connectTimeout reconnectPauseMax').split(' '));
+/** Options that are milliseconds. */
+const TIMES = ['requestTimeout', 'connectTimeout', 'reconnectPauseMax'];
+
+const OPTIONS = [...'url urls session token user clientName store tls zone WebSocket onState compression followsLeader '
+  .concat('pausesWhenHidden sendsTokenInClear').split(' '), ...TIMES];
 
 /**
  * Options as `connect` gets them. One that it does not know could mean another server.
  * @param {any} given an object, or a URL
  */
 export function optionsOf(given) {
-  const options = typeof given === 'string' ? { url: given } : given ?? {};
-  const unknown = Object.keys(options).find((name) => !OPTIONS.has(name));
-  if (unknown) invalid(`connect has no option '${unknown}'`);
+  const options = known('connect', typeof given === 'string' ? { url: given } : given, OPTIONS);
+  for (const name of TIMES) if (options[name] !== undefined) checkTime(options[name], name);
   return options;
-}
-
-/** @param {string} message @returns {never} */
-export function invalid(message) {
-  throw new NestError('INVALID', message);
 }
 
 /**

@@ -8,8 +8,9 @@ import { NestError } from '../wire/errors.js';
 import { encode, typeOf } from '../wire/messages.js';
 import { abandon, submit } from '../machine/calls.js';
 import { REQUEST_TIMEOUT_MS } from '../machine/limits.js';
-import { Driver } from './driver.js';
+import { Driver, TIMER_MS_MAX } from './driver.js';
 import { Listeners } from './listeners.js';
+import { checkTime } from './options.js';
 
 /** @typedef {import('./driver.js').Platform} Platform */
 /** @typedef {import('../machine/machine.js').Machine} Machine */
@@ -27,16 +28,20 @@ import { Listeners } from './listeners.js';
  * @property {(m: any) => Uint8Array} [bodyAt] makes the body anew for each server
  * @property {number[]} [projection] for FETCH
  * @property {boolean} [isRaw] whether the answer is `{type, body}`
+ * @property {Promise<any>} [ready] resolves with more of the request: it is sent then, if its time is not over
  */
-
-/** The longest time of a timer; a longer one would end at once. */
-const TIMER_MS_MAX = 0x7fff_ffff;
 
 /** @typedef {'connecting' | 'ready' | 'reconnecting' | 'closed'} Phase */
 /**
  * @typedef {{ readonly phase: Phase, readonly address: string | null, readonly error: any, readonly pause: number }}
  *   ClientState
  */
+
+/**
+ * With what lists and feeds end: null if the program has closed the client, as if it had closed each of them.
+ * @param {any} error
+ */
+const endOf = (error) => (error.code === 'CLOSED' ? null : error);
 
 export class Core {
   #driver;
@@ -91,7 +96,10 @@ export class Core {
     });
   }
 
-  /** Closes the client. Lists end; requests fail with CLOSED, or OUTCOME_UNKNOWN if a write was sent. */
+  /**
+   * Closes the client. Lists and feeds end, and their loops are done; requests fail with CLOSED, or OUTCOME_UNKNOWN if a
+   * write was sent.
+   */
   close() {
     this.run((m, now) => m.close(now));
   }
@@ -135,25 +143,27 @@ export class Core {
    * @returns {Promise<any>} the fields of the reply
    */
   request(name, fields, options = {}) {
-    const { kind = 'read', answer, signal, timeout, stream, ...rest } = options;
-    return this.call((m, call) => {
+    const { kind = 'read', answer, signal, timeout, stream, ready, ...rest } = options;
+    return this.call((m, call, more) => {
       const type = typeOf(name);
-      const body = fields instanceof Uint8Array ? fields : encode(name, fields);
+      const body = more?.body ?? (fields instanceof Uint8Array ? fields : encode(name, fields));
       const of = answer && typeOf(answer);
-      submit(m, { ...rest, owner: { call }, kind, type, body, answer: of });
-    }, { signal, timeout, stream });
+      submit(m, { ...rest, owner: { call }, kind, type, answer: of, ...more, body });
+    }, { signal, timeout, stream, ready });
   }
 
   /**
    * Starts something that the machine answers.
-   * @param {(machine: Machine, call: any) => void} start
-   * @param {{ signal?: AbortSignal, timeout?: number, stream?: any, isHeld?: () => boolean }} options `isHeld`: whether
-   *   no time passes for it now; `call.restart` lets it begin again
+   * @param {(machine: Machine, call: any, ready?: any) => void} start
+   * @param {{ signal?: AbortSignal, timeout?: number, stream?: any, isHeld?: () => boolean, ready?: Promise<any> }}
+   *   options `isHeld`: whether no time passes for it now; `call.restart` lets it begin again. `ready`: what it waits
+   *   for before it starts
    * @returns {Promise<any>}
    */
-  call(start, { signal, timeout = this.settings.requestTimeout ?? REQUEST_TIMEOUT_MS, stream, isHeld } = {}) {
+  call(start, { signal, timeout, stream, isHeld, ready } = {}) {
+    const time = timeout ?? this.settings.requestTimeout ?? REQUEST_TIMEOUT_MS;
     return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(new NestError('CANCELLED', 'cancelled before it was sent'));
+      checkTime(time, 'timeout');
       const abort = () => this.run((m) => abandon(m, call, false));
       const expire = () => this.run((m) => {
         // A stream that was sent has no time limit: silence on the connection shows a dead server.
@@ -163,14 +173,16 @@ export class Core {
       let timer;
       const restart = () => {
         clearTimeout(timer);
-        timer = setTimeout(expire, Math.min(timeout, TIMER_MS_MAX));
+        timer = setTimeout(expire, Math.min(time, TIMER_MS_MAX));
       };
       const settled = () => {
+        call.isWaiting = false;
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
       };
       const call = {
         stream,
+        isWaiting: Boolean(ready),
         restart,
         resolve: (/** @type {any} */ value) => {
           settled();
@@ -184,11 +196,20 @@ export class Core {
       restart();
       if (stream) stream.call = call;
       signal?.addEventListener('abort', abort);
-      try {
-        this.run((m) => start(m, call));
-      } catch (error) {
-        call.reject(error);
-      }
+      const begin = (/** @type {any} */ more = undefined) => {
+        try {
+          this.run((m) => start(m, call, more));
+        } catch (error) {
+          call.reject(error);
+        }
+      };
+      if (signal?.aborted) call.reject(new NestError('CANCELLED', 'cancelled before it was sent'));
+      else if (!ready) return begin();
+      ready?.then((more) => {
+        if (!call.isWaiting) return;
+        call.isWaiting = false;
+        begin(more);
+      }, call.reject);
     });
   }
 
@@ -209,7 +230,7 @@ export class Core {
 
   /** @param {any} one a list or feed that ends with the client */
   remember(one) {
-    if (this.state.phase === 'closed') return one.end(this.state.error);
+    if (this.state.phase === 'closed') return one.end(endOf(this.state.error));
     this.#open.add(one);
     if (this.#isHidden) one.setHidden?.(true);
   }
@@ -228,7 +249,7 @@ export class Core {
       case 'part': return event.call.stream?.part?.(event.part, event.body);
       case 'credit': return event.call.stream?.credit?.(event.bytes);
       case 'change': return event.to.receive(event);
-      case 'end': return event.to.end(event.error);
+      case 'end': return event.to.end(endOf(event.error));
       case 'ready':
         this.#connecting?.resolve(this);
         this.#connecting = null;
@@ -241,7 +262,7 @@ export class Core {
       case 'closed':
         this.#connecting?.reject(event.error);
         this.#connecting = null;
-        for (const one of [...this.#open]) one.end(event.error);
+        for (const one of [...this.#open]) one.end(endOf(event.error));
         return this.#setState({ phase: 'closed', address: null, error: event.error, pause: 0 });
     }
   }

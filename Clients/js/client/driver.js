@@ -35,6 +35,9 @@ import { report } from './listeners.js';
  * @property {(text: string) => string | null} readAddress
  */
 
+/** The longest time of a timer; a longer one would end at once. */
+export const TIMER_MS_MAX = 0x7fff_ffff;
+
 /** Times of a clock that does not go back, in milliseconds. */
 const now = () => performance.now();
 
@@ -126,7 +129,7 @@ export class Driver {
     this.timer = null;
     if (output.deadline !== null) {
       const expire = () => this.happened((machine, time) => machine.time(time));
-      this.timer = setTimeout(expire, Math.max(output.deadline - now(), 0));
+      this.timer = setTimeout(expire, Math.min(Math.max(output.deadline - now(), 0), TIMER_MS_MAX));
     }
   }
 

@@ -6,6 +6,7 @@
 import '../wire/messages-more.js';
 import { Feed } from '../machine/feeds.js';
 import { NestDate } from '../wire/values.js';
+import { known } from './options.js';
 import { Queue } from './queue.js';
 
 /** @typedef {import('./nest.js').Nest} Nest */
@@ -29,10 +30,11 @@ export class Changes {
 
   /**
    * @param {Nest} nest
-   * @param {{ since?: any, entities?: any[] }} options `since`: an `at` of an earlier feed; left out: from now on.
+   * @param {{ since?: any, entities?: any[] }} given `since`: an `at` of an earlier feed; left out: from now on.
    *   `entities`: only objects of these, by name or from `entity()`, and of the entities below them
    */
-  constructor(nest, { since = null, entities = [] }) {
+  constructor(nest, given) {
+    const { since = null, entities = [] } = known('changes', given, ['since', 'entities']);
     this.#nest = nest;
     /** The point up to which everything was taken from the loop: `{history, revision, place}`. @type {any} */
     this.at = since;

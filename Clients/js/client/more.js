@@ -9,7 +9,9 @@ import { NestDate } from '../wire/values.js';
 import { atLeastBefore } from '../machine/fetches.js';
 import { endGroup } from '../machine/groups.js';
 import { Ping } from '../machine/pings.js';
+import { CALL, known } from './options.js';
 import { shown } from './shown.js';
+import { entityName, nameOf, shownConflicts } from './undo.js';
 
 /** @typedef {import('./nest.js').Nest} Nest */
 /** @typedef {import('../wire/model.js').Model} Model */
@@ -18,9 +20,10 @@ import { shown } from './shown.js';
  * What an undo would do now.
  * @param {Nest} nest
  * @param {'undo' | 'redo' | { revision: number, ofAnyone?: boolean }} [what]
- * @param {{ policy?: string, rehomes?: boolean }} options
+ * @param {{ policy?: string, rehomes?: boolean }} [given]
  */
-export async function preview(nest, what = 'undo', { policy = 'keep', rehomes = false } = {}) {
+export async function preview(nest, what = 'undo', given = {}) {
+  const { policy = 'keep', rehomes = false } = known('preview', given, ['policy', 'rehomes']);
   const model = await nest.model();
   const options = { answer: 'undoPreview', model: model.hash };
   return shownPreview(await nest.request('previewUndo', { what, policy, rehomes }, options), model);
@@ -29,17 +32,15 @@ export async function preview(nest, what = 'undo', { policy = 'keep', rehomes = 
 /**
  * Committed transactions, newest first. The history has ended when a page is empty.
  * @param {Nest} nest
- * @param {{ before?: number, limit?: number, onlyMine?: boolean, signal?: AbortSignal }} options
+ * @param {{ before?: number, limit?: number, onlyMine?: boolean, signal?: AbortSignal, timeout?: number }} [given]
  */
-export async function history(nest, { before = 0, limit = 100, onlyMine = true, ...options } = {}) {
+export async function history(nest, given = {}) {
+  const { before = 0, limit = 100, onlyMine = true, signal, timeout } =
+    known('history', given, ['before', 'limit', 'onlyMine', ...CALL]);
   const fields = { before, limit, onlyMine };
-  const { entries } = await nest.request('getHistory', fields, { ...options, answer: 'history' });
+  const { entries } = await nest.request('getHistory', fields, { signal, timeout, answer: 'history' });
   return Object.freeze(entries.map(historyEntry));
 }
-
-/** @param {Nest} nest @param {number} revision @param {any} options */
-export const revert = (nest, revision, { ofAnyone = false, ...options } = {}) =>
-  nest.takeBack('revert', { ...options, revision, ofAnyone });
 
 /**
  * @param {Nest} nest
@@ -84,21 +85,24 @@ export async function ping(nest) {
  * The result of a request.
  * @param {Nest} nest
  * @param {import('./requests.js').FetchRequest} request
- * @param {{ atLeast?: number | 'newest', signal?: AbortSignal, timeout?: number }} [options]
+ * @param {{ atLeast?: number | 'newest', signal?: AbortSignal, timeout?: number }} [given]
  */
-export async function fetch(nest, request, options = {}) {
-  const { bytes, wire, model } = await nest.resolve(request);
-  const { atLeast = 0, signal, timeout } = options;
-  const bodyAt = atLeastBefore(atLeast, bytes);
-  const state = await nest.request('fetch', bytes, { bodyAt, signal, timeout, model, projection: wire.projection });
-  return shown(wire.window ? state : { ...state, position: null }, request);
+export async function fetch(nest, request, given = {}) {
+  const { atLeast = 0, signal, timeout } = known('fetch', given, ['atLeast', ...CALL]);
+  const ready = nest.resolve(request).then(({ bytes, wire, model }) =>
+    ({ body: bytes, bodyAt: atLeastBefore(atLeast, bytes), model, projection: wire.projection }));
+  const state = await nest.request('fetch', null, { ready, signal, timeout });
+  return shown(request.shownWindow ? state : { ...state, position: null }, request);
 }
 
-/** Everything that an object holds. @param {Nest} nest @param {any} id @param {any} [options] */
-export async function object(nest, id, options) {
-  const model = await nest.model();
+/** Everything that an object holds. @param {Nest} nest @param {any} id @param {any} [given] */
+export async function object(nest, id, given = {}) {
+  const { signal, timeout } = known('object', given, CALL);
   const fields = { id: objectID(id) };
-  const found = await nest.request('getObject', fields, { ...options, answer: 'object', model: model.hash });
+  const read = nest.model();
+  const ready = read.then(({ hash }) => ({ model: hash }));
+  const found = await nest.request('getObject', fields, { ready, signal, timeout, answer: 'object' });
+  const model = await read;
   const name = (/** @type {any} */ { property }) => nameOf(model, found.entity, property);
   return Object.freeze({
     entity: entityName(model, found.entity),
@@ -125,24 +129,6 @@ export async function statistics(nest) {
 
 /** @param {any[]} pairs @returns {Readonly<Record<string, any>>} without a prototype: every name is only a name */
 const record = (pairs) => Object.freeze(Object.assign(Object.create(null), Object.fromEntries(pairs)));
-
-/** @param {Model} model @param {number} number */
-const entityName = (model, number) => model.find(number)?.name ?? String(number);
-
-/** @param {Model} model @param {number} entity @param {number | null} property */
-const nameOf = (model, entity, property) =>
-  (property === null ? null : model.find(entity)?.find(property)?.name ?? String(property));
-
-/** @param {any[]} listed @param {Model} model */
-const shownConflicts = (listed, model) => Object.freeze(listed.map((one) => Object.freeze({
-  ...one, entity: entityName(model, one.entity), property: nameOf(model, one.entity, one.property),
-})));
-
-/** Gives the conflicts of a receipt their names. @param {Nest} nest @param {any} fields of RECEIPT */
-export async function nameConflicts(nest, { conflicts }) {
-  const model = await nest.model();
-  conflicts.listed = shownConflicts(conflicts.listed, model);
-}
 
 /** @param {any} found of UNDO_PREVIEW @param {Model} model */
 function shownPreview(found, model) {

@@ -6,8 +6,9 @@
 
 import { NestError } from '../wire/errors.js';
 import { decodeModel } from '../wire/model.js';
-import { specOf } from '../machine/lists.js';
+import { specOf } from '../machine/spec.js';
 import { Core } from './core.js';
+import { known, WRITE } from './options.js';
 import { Entity, FetchRequest } from './requests.js';
 import { Results } from './results.js';
 import { joined, Predicates } from './text.js';
@@ -18,8 +19,11 @@ import { Receipt, Transaction } from './transaction.js';
 /** The models that a client has read, by their hash; a server has one. */
 const MODELS_MAX = 8;
 
-const more = () => import('./more.js');
-const undo = () => import('./undo.js');
+/** A part of the library that is loaded when it is used. @template T @param {Promise<T>} part @returns {Promise<T>} */
+const loaded = (part) => part.catch((error) => {
+  throw new NestError('UNREACHABLE', `a part of the library cannot be loaded: ${error}`);
+});
+const more = () => loaded(import('./more.js'));
 
 /** Use `connect`, which returns a connected client. */
 export class Nest extends Core {
@@ -28,6 +32,11 @@ export class Nest extends Core {
   /** @type {Promise<any> | null} */
   #reading = null;
   #predicates = new Predicates();
+  /**
+   * The sending of the undo before, whose module may have to be loaded.
+   * @type {Promise<any> | null}
+   */
+  #loading = null;
 
   // MARK: The model and requests
 
@@ -55,7 +64,7 @@ export class Nest extends Core {
   /**
    * What a request is to the server: its predicates are parsed.
    * @param {FetchRequest} request
-   * @returns {Promise<import('../machine/lists.js').Spec>}
+   * @returns {Promise<import('../machine/spec.js').Spec>}
    */
   async resolve(request) {
     if (!(request instanceof FetchRequest)) throw new NestError('INVALID', 'a request is made from entity()');
@@ -116,18 +125,21 @@ export class Nest extends Core {
    * @param {string | null} name of the undo entry; null or '': the server makes one
    * @param {(tx: Transaction) => any} body adds the steps; it is called once
    * @param {{ key?: string, coalescing?: { key: string, milliseconds: number } | null, signal?: AbortSignal,
-   *   timeout?: number }} options `key`: 32 hexadecimal digits that were never used before. To repeat a write whose
+   *   timeout?: number }} [given] `key`: 32 hexadecimal digits that were never used before. To repeat a write whose
    *   outcome is unknown, send it again with its key. `coalescing`: joins this write and the one before into one entry.
    * @returns {Promise<Receipt>}
    */
-  async transaction(name, body, { key, coalescing = null, ...options } = {}) {
+  async transaction(name, body, given = {}) {
+    const { key, coalescing = null, signal, timeout } = known('transaction', given, ['coalescing', ...WRITE]);
     if (typeof body !== 'function') throw new NestError('INVALID', 'it is transaction(name, body)');
     const tx = new Transaction();
+    const before = this.#loading;
     await body(tx);
     tx.isSent = true;
     const { preconditions, mutations, model } = tx;
-    const fields = { key: key ?? this.newKey(), name: name || null, preconditions, mutations, coalescing };
-    return this.#write('transaction', fields, { ...options, model });
+    await before;
+    const fields = { key, name: name || null, preconditions, mutations, coalescing };
+    return new Receipt(await this.write('transaction', fields, { signal, timeout, model }));
   }
 
   /**
@@ -136,29 +148,29 @@ export class Nest extends Core {
    *   signal?: AbortSignal, timeout?: number }} [options] `expected`: the entry that is meant, by its revision
    */
   undo(options) {
-    return this.takeBack('undo', options);
+    return this.#undo('undo', options);
   }
 
   /** Does again what was taken back last. @param {any} [options] as of `undo` */
   redo(options) {
-    return this.takeBack('redo', options);
+    return this.#undo('redo', options);
   }
 
   // MARK: Less often: these parts are loaded when they are used
 
   /** What the session can undo and redo now. @returns {Promise<any>} */
-  async undoState() {
-    return (await undo()).undoState(this);
+  undoState() {
+    return this.#undo('undoState');
   }
 
   /** The same, now and after each change: `for await`, or `subscribe`. @returns {Promise<any>} */
-  async undoStates() {
-    return new (await undo()).UndoStates(this);
+  undoStates() {
+    return this.#undo('undoStates');
   }
 
   /** What every transaction changes: see `Changes` in client/feeds.js. @param {any} [options] */
   changes(options = {}) {
-    const feed = import('./feeds.js').then(({ Changes }) => new Changes(this, options));
+    const feed = loaded(import('./feeds.js')).then(({ Changes }) => new Changes(this, options));
     // The loop reports the error.
     feed.catch(() => {});
     return {
@@ -177,8 +189,8 @@ export class Nest extends Core {
    * @param {any} [options] as of `undo`, and `ofAnyone`: whether it may be another session's
    * @returns {Promise<Receipt>}
    */
-  async revert(revision, options) {
-    return (await more()).revert(this, revision, options);
+  revert(revision, options) {
+    return this.#undo('revert', revision, options);
   }
 
   /**
@@ -211,7 +223,6 @@ export class Nest extends Core {
     return (await more()).preview(this, ...args);
   }
 
-
   /** Committed transactions, newest first: client/more.js. @param {any[]} args */
   async history(...args) {
     return (await more()).history(this, ...args);
@@ -234,17 +245,17 @@ export class Nest extends Core {
 
   /** Reads a whole sub-tree: client/transfers.js. @param {any} request */
   async export(request) {
-    return (await import('./transfers.js')).exportSubtree(this, request);
+    return (await loaded(import('./transfers.js'))).exportSubtree(this, request);
   }
 
   /** Writes a whole sub-tree: client/transfers.js. @param {any} request @param {any} rows */
   async import(request, rows) {
-    return (await import('./transfers.js')).importSubtree(this, request, rows);
+    return (await loaded(import('./transfers.js'))).importSubtree(this, request, rows);
   }
 
   /** What operators need (tokens, clients, backups, checks, the cluster): client/operations.js. */
   async operations() {
-    return new (await import('./operations.js')).Operations(this);
+    return new (await loaded(import('./operations.js'))).Operations(this);
   }
 
   /** Tokens: the same as `operations()`. */
@@ -252,25 +263,27 @@ export class Nest extends Core {
     return this.operations();
   }
 
-  /** @param {string} name @param {any} fields @param {any} options */
-  async #write(name, fields, options) {
-    try {
-      const receipt = await this.request(name, fields, { ...options, kind: 'write', answer: 'receipt' });
-      // The write is made: without its names, the receipt has numbers.
-      if (receipt.conflicts?.listed.length) {
-        await more().then(({ nameConflicts }) => nameConflicts(this, receipt)).catch(() => {});
-      }
-      return new Receipt(receipt);
-    } catch (/** @type {any} */ error) {
-      // A program that sends it again needs its key.
-      if (error.code === 'OUTCOME_UNKNOWN') error.key = fields.key;
-      throw error;
-    }
+  /** Calls a function of client/undo.js. Writes after it are sent after it. @param {string} name @param {any[]} args */
+  async #undo(name, ...args) {
+    const before = this.#loading;
+    const module = loaded(import('./undo.js'));
+    const sent = (async () => {
+      await before;
+      return { answer: /** @type {any} */ (await module)[name](this, ...args) };
+    })();
+    this.#loading = sent.catch(() => {});
+    return (await sent).answer;
   }
 
-  /** UNDO, REDO or REVERT. @param {'undo' | 'redo' | 'revert'} name @param {any} options */
-  takeBack(name, options = {}) {
-    const { signal, timeout, key, policy, ...fields } = options;
-    return this.#write(name, { ...fields, key: key ?? this.newKey(), policy: policy ?? 'keep' }, { signal, timeout });
+  /** @param {string} name @param {any} fields without a `key`, it gets one @param {any} options */
+  async write(name, fields, options) {
+    const key = fields.key ?? this.newKey();
+    try {
+      return await this.request(name, { ...fields, key }, { ...options, kind: 'write', answer: 'receipt' });
+    } catch (/** @type {any} */ error) {
+      // A program that sends it again needs its key.
+      if (error.code === 'OUTCOME_UNKNOWN') error.key = key;
+      throw error;
+    }
   }
 }

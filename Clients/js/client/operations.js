@@ -9,10 +9,15 @@ import '../wire/messages-more.js';
 import { NestDate } from '../wire/values.js';
 import { fnv1a, hashText } from '../wire/hash.js';
 import { objectID } from '../wire/model.js';
-import { Download, unpacked } from './streams.js';
+import { known } from './options.js';
+import { Download, ending, unpacked } from './streams.js';
 
 /** Microseconds that a token's expiry can have; above, a number is not exact. */
 const expiryMax = Number.MAX_SAFE_INTEGER;
+
+/** What a token may have. */
+const GRANT = ['name', 'role', 'user', 'expires', 'confinement', 'connections', 'requestsInFlight', 'subscriptions',
+  'outputBytes'];
 
 /** The date of microseconds; null for 0. */
 const dateOf = (microseconds) => (microseconds ? Object.freeze(new NestDate(microseconds)) : null);
@@ -60,21 +65,23 @@ export class Operations {
 
   /**
    * Creates a token. Its secret is made here and only the hash is sent: the text is available only now.
-   * @param {object} grant
-   * @param {string} grant.name For people, at most 256 bytes.
-   * @param {'read' | 'write' | 'admin'} [grant.role]
-   * @param {string} [grant.user] The label of the user whose token it is, which history and lists show; the name if
+   * @param {object} given
+   * @param {string} given.name For people, at most 256 bytes.
+   * @param {'read' | 'write' | 'admin'} [given.role]
+   * @param {string} [given.user] The label of the user whose token it is, which history and lists show; the name if
    *   left out.
-   * @param {Date | NestDate | null} [grant.expires] Left out: never.
-   * @param {{ root: number, entity: string, relationship: string } | null} [grant.confinement] The object that the
+   * @param {Date | NestDate | null} [given.expires] Left out: never.
+   * @param {{ root: number, entity: string, relationship: string } | null} [given.confinement] The object that the
    *   token is confined to, and the to-many relationship that leads down.
-   * @param {number} [grant.connections] At the same time; this and what follows: 0 is the server's default.
-   * @param {number} [grant.requestsInFlight]
-   * @param {number} [grant.subscriptions]
-   * @param {number} [grant.outputBytes]
+   * @param {number} [given.connections] At the same time; this and what follows: 0 is the server's default.
+   * @param {number} [given.requestsInFlight]
+   * @param {number} [given.subscriptions]
+   * @param {number} [given.outputBytes]
    * @returns {Promise<{ number: number, text: string }>} The text is what `connect({ token })` takes.
    */
-  async createToken({ name, role = 'write', user = '', expires = null, confinement = null, ...limits }) {
+  async createToken(given) {
+    const { name, role = 'write', user = '', expires = null, confinement = null, ...limits } =
+      known('createToken', given, GRANT);
     if (typeof name !== 'string' || !name) throw new NestError('INVALID', 'a token needs a name');
     const grant = {
       name, role, user, expires: expiryOf(expires, Date.now()),
@@ -147,7 +154,7 @@ export class Operations {
    * @returns The report: `revision`, `objectCount`, `problemCount`, and at most 100 `problems` for people.
    */
   async check(options) {
-    const { progress, signal } = /** @type {any} */ (options ?? {});
+    const { progress, signal } = known('check', options, ['progress', 'signal']);
     const download = new Download(this.#nest, 'check', {}, { signal });
     try {
       for (;;) {
@@ -169,14 +176,14 @@ export class Operations {
    * @param {{ signal?: AbortSignal }} [options]
    */
   async backup(options) {
-    const { signal } = options ?? {};
+    const { signal } = known('backup', options, ['signal']);
     const nest = this.#nest;
     const download = new Download(nest, 'backup', {}, { signal });
     const { revision, historyID, fileBytes } = await download.expect('backupStart');
     return Object.freeze({
       revision, historyID, byteCount: fileBytes,
       cancel: () => download.cancel(),
-      [Symbol.asyncIterator]: () => backupBytes(nest, download, fileBytes),
+      [Symbol.asyncIterator]: () => ending(backupBytes(nest, download, fileBytes), download),
     });
   }
 

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { NestError } from '../wire/errors.js';
 import { frozen } from '../wire/model.js';
 import { List } from '../machine/lists.js';
 import { Listeners } from './listeners.js';
@@ -37,6 +36,12 @@ export class Results {
   #arrived = null;
   /** @type {Promise<void>} */
   #begun;
+  /**
+   * Resolves when the list has ended.
+   * @type {Promise<any[]>}
+   */
+  #end;
+  #ended = (/** @type {any[]} */ _none) => {};
   #changeNumber = 0;
 
   /** @param {Nest} nest @param {FetchRequest} request */
@@ -54,12 +59,15 @@ export class Results {
      * @type {'connecting' | 'live' | 'loading' | 'disconnected' | 'paused' | 'ended'}
      */
     this.status = 'connecting';
-    /** Why the list has ended; null if it has not, or was closed. @type {NestError | null} */
+    /** Why the list has ended; null if it has not, or was closed. @type {import('../wire/errors.js').NestError | null} */
     this.error = null;
     /** Bound, as React's useSyncExternalStore needs it. */
     this.subscribe = this.subscribe.bind(this);
     /** Bound, as React's useSyncExternalStore needs it. */
     this.getSnapshot = this.getSnapshot.bind(this);
+    this.#end = new Promise((resolve) => {
+      this.#ended = resolve;
+    });
     this.#begun = this.#begin(request);
   }
 
@@ -115,17 +123,25 @@ export class Results {
   /**
    * Changes the request while the list goes on: search as you type, a window that scrolls.
    * @param {FetchRequest} request
-   * @returns {Promise<boolean>} true when the server has accepted it; false if a later call has replaced it. If the
-   *   server refuses, this rejects and nothing changes.
+   * @returns {Promise<boolean>} true when the server has accepted it; false if a later call has replaced it, or the list
+   *   was closed. If the server refuses, this rejects and nothing changes.
    */
   async change(request) {
     const number = ++this.#changeNumber;
-    const [spec] = await Promise.all([this.#nest.resolve(request), this.#begun]);
-    if (number !== this.#changeNumber) return false;
-    if (this.status === 'ended') throw this.error ?? new NestError('CANCELLED', 'the list was closed');
     // Of a paused list, when it continues.
     const isHeld = () => this.#list.pauses.size > 0;
-    return this.#nest.call((m, call) => this.#list.changeTo(m, spec, call), { isHeld });
+    try {
+      const made = Promise.all([this.#nest.resolve(request), this.#begun]);
+      const [spec] = await Promise.race([made, this.#end]);
+      if (spec && number === this.#changeNumber) {
+        return await this.#nest.call((m, call) => this.#list.changeTo(m, spec, call), { isHeld });
+      }
+    } catch (error) {
+      if (this.status !== 'ended') throw error;
+    }
+    // Nobody waits for a list that the program has closed.
+    if (this.error) throw this.error;
+    return false;
   }
 
   /** Ends the subscription at the server and keeps the state, for a part of a page that is hidden. */
@@ -186,6 +202,7 @@ export class Results {
     if (this.status === 'ended') return;
     this.status = 'ended';
     this.error = error;
+    this.#ended([]);
     this.#nest.forget(this);
     for (const queue of this.#queues) {
       // Nobody takes what waits for a list that its program has closed.

@@ -133,6 +133,18 @@ export class Download {
   }
 }
 
+/** The same iteration; one that is left before its first step ends the download too. */
+export const ending = (iterator, download) => ({
+  next: () => iterator.next(),
+  return: () => {
+    download.cancel();
+    return iterator.return();
+  },
+  [Symbol.asyncIterator]() {
+    return this;
+  },
+});
+
 /**
  * The bytes of a chunk: a byte for the packing, then the bytes, or one Zstandard frame.
  * @param nest The client.

@@ -4,7 +4,7 @@
  */
 
 import { NestError } from '../wire/errors.js';
-import { invalid } from './connect.js';
+import { invalid } from './options.js';
 
 /** The hexadecimal digits of a secret follow the number of its token. */
 const TOKEN = /^\s*nest_([1-9][0-9]{0,15})_([0-9a-f]{64})\s*$/i;

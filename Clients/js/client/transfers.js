@@ -8,7 +8,8 @@ import { objectID, valueFor } from '../wire/model.js';
 import { NestDate } from '../wire/values.js';
 import { fnv1a, hashText } from '../wire/hash.js';
 import { ChunkReader, ChunkWriter } from '../wire/chunks.js';
-import { Download, unpacked, Upload } from './streams.js';
+import { known } from './options.js';
+import { Download, ending, unpacked, Upload } from './streams.js';
 import { Receipt, Transaction } from './transaction.js';
 
 /**
@@ -25,8 +26,8 @@ const entityOf = async (nest, entity) => (typeof entity === 'string' ? nest.enti
  *
  * The result has `revision`, `entity` (its name), `rowCount`, `byteCount` (of all chunks), `properties` (the names of
  * the values), and is an async iterable of rows, once. `chunks()` gives them in arrays as they arrive. The server sends
- * as fast as they are consumed; leaving the loop cancels the rest, and so does `cancel()`. The loop throws CHECKSUM if
- * the sub-tree is not complete and as it was sent: discard what it gave.
+ * as fast as they are consumed; leaving the loop cancels the rest, and so does `cancel()`: call it if you begin no loop. The
+ * loop throws CHECKSUM if the sub-tree is not complete and as it was sent: discard what it gave.
  *
  * @param nest The client.
  * @param {object} request
@@ -39,7 +40,8 @@ const entityOf = async (nest, entity) => (typeof entity === 'string' ? nest.enti
  * @param {AbortSignal} [request.signal]
  */
 export async function exportSubtree(nest, request) {
-  const { entity, root, relationship, properties = [], levels, atLeast = 0, signal } = request;
+  const { entity, root, relationship, properties = [], levels, atLeast = 0, signal } = known('export', request,
+    ['entity', 'root', 'relationship', 'properties', 'levels', 'atLeast', 'signal']);
   const { model, description: described } = await entityOf(nest, entity);
   const numbers = properties.map((name) => described.property(name).number);
   if (levels !== undefined && !(Number.isSafeInteger(levels) && levels >= 0)) {
@@ -57,7 +59,7 @@ export async function exportSubtree(nest, request) {
   const chunks = () => {
     if (isRead) throw new NestError('INVALID', 'a sub-tree is read once: export it again');
     isRead = true;
-    return chunksOf(nest, download, start);
+    return ending(chunksOf(nest, download, start), download);
   };
   return Object.freeze({
     revision: start.revision, entity: kind?.name ?? String(start.entity),
@@ -65,7 +67,7 @@ export async function exportSubtree(nest, request) {
     properties: Object.freeze(start.properties.map((number) => kind?.find(number)?.name ?? String(number))),
     cancel: () => download.cancel(),
     chunks,
-    [Symbol.asyncIterator]: () => rowsOf(chunks()),
+    [Symbol.asyncIterator]: () => ending(rowsOf(chunks()), download),
   });
 }
 
@@ -116,7 +118,8 @@ async function* chunksOf(nest, download, start) {
  *   object leaves out has the default of the model.
  */
 export async function importSubtree(nest, request, rows) {
-  const { entity, properties, place, name, signal } = request;
+  const { entity, properties, place, name, signal } = known('import', request,
+    ['entity', 'properties', 'place', 'name', 'key', 'signal']);
   const key = request.key ?? nest.newKey();
   const into = await entityOf(nest, entity);
   const { model, description: described } = into;

@@ -14,6 +14,9 @@ import { REQUESTS_WAITING_MAX } from './limits.js';
 /** @typedef {import('./table.js').OutgoingRequest} OutgoingRequest */
 /** @typedef {import('./table.js').Entry} Entry */
 
+/** The classes of errors for which a server has not looked for a key: the protocol, access, now. */
+const BLIND_CLASSES = new Set([1, 2, 5]);
+
 const LOST = 'the connection was lost before the answer';
 
 export const MODEL_CHANGED = 'the server has another model now, with other numbers for entities and properties: '
@@ -107,7 +110,8 @@ export const unknownOutcome = (why) =>
  * @returns {any}
  */
 export function refusal(entry, error) {
-  const isBlind = error.retry !== 0 || error.class === 2;
+  // Access, limits and the size of a frame are checked before the key.
+  const isBlind = error.retry !== 0 || BLIND_CLASSES.has(error.class);
   if (!mayBeExecuted(entry) || error.retry === 3 || !isBlind) return error;
   return unknownOutcome(`the connection was lost before the answer, and now the server refuses (${error.message})`);
 }
@@ -115,11 +119,12 @@ export function refusal(entry, error) {
 /**
  * Abandons a request because its caller has timed out or was cancelled.
  * @param {Machine} m
- * @param {object} call
+ * @param {any} call
  * @param {boolean} isTimeout
  */
 export function abandon(m, call, isTimeout) {
-  const found = m.table.abandon(call);
+  /** @type {any} */
+  const found = call.isWaiting ? { was: 'unsent' } : m.table.abandon(call);
   const why = isTimeout ? 'no answer in time' : 'cancelled before the answer';
   const code = isTimeout ? 'TIMED_OUT' : 'CANCELLED';
   const connectFault = isTimeout ? m.connectFault : null;
@@ -132,7 +137,7 @@ export function abandon(m, call, isTimeout) {
     // The change of a list that was sent may still take effect. It does not change data on the server.
     error = new NestError(code, why);
   } else if (found.was === 'unsent') {
-    error = isTimeout
+    error = isTimeout && !(call.isWaiting && m.phase === 'ready')
       ? new NestError(permanent ?? 'UNREACHABLE', `no connection in time; nothing was sent${servers}`)
       : new NestError(code, why);
   } else if (found.was === 'refused') {

@@ -30,7 +30,7 @@ export class Feed {
     this.view = 0;
     /** @type {any} */
     this.pending = null;
-    this.hasBegun = false;
+    this.shown = false;
     this.isPaused = false;
   }
 
@@ -60,8 +60,8 @@ export class Feed {
     this.view = view;
     m.views.set(view, this);
     this.head ??= { history: m.welcome.historyID, revision };
-    const type = this.hasBegun ? 'resumed' : 'following';
-    this.hasBegun = true;
+    const type = this.shown ? 'resumed' : 'following';
+    this.shown = true;
     this.emit(m, { type, at: this.at });
   }
 

@@ -9,9 +9,9 @@ import { Limits } from '../wire/limits.js';
 import { decode, encode, errorOf, messageNames } from '../wire/messages.js';
 import { fail, refusal } from './calls.js';
 import { welcomed } from './connection.js';
-import { isInTime, note, waitForRevision } from './seen.js';
+import { isInTime, note, waits } from './seen.js';
 import { T } from './types.js';
-import { remember } from './views.js';
+import { rememberOwn } from './views.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 /** @typedef {{ type: number, flags: number, id: number, body: Uint8Array }} Frame */
@@ -46,9 +46,10 @@ export function dispatch(m, frame) {
     case T.error: return errorArrived(m, errorOf(decode('error', body)), id);
     case T.goAway: return goAway(m, decode('goAway', body));
     case T.ping: return m.send(T.pong, 0, encode('pong', decode('ping', body)));
-    case T.own:
-      return remember(m, 'own', decode('own', body).revisions.map((/** @type {number} */ revision) => ({ revision })));
-    case T.authors: return remember(m, 'authors', decode('authors', body).authors);
+    case T.own: return rememberOwn(m, decode('own', body).revisions);
+    case T.authors:
+      m.authors = decode('authors', body).authors;
+      return;
     case T.progress: {
       const { revision } = decode('progress', body);
       note(m, revision);
@@ -58,10 +59,6 @@ export function dispatch(m, frame) {
     case T.snapshot: case T.snapshotSections: case T.snapshotRows:
       if (id < Limits.viewIDMin && handlers.has(T.fetch)) return handlers.get(T.fetch)?.(m, frame);
       break;
-    case T.undoState:
-      if (id !== 0) break;
-      for (const one of m.followers) one.undoState?.(m, decode('undoState', body));
-      return;
   }
   // Frames of a view that the client has left are ignored.
   if (id >= Limits.viewIDMin) m.views.get(id)?.frame(m, frame, hasMore);
@@ -69,7 +66,7 @@ export function dispatch(m, frame) {
 }
 
 /** @param {Machine} m @param {Frame} frame */
-function answerArrived(m, frame) {
+export function answerArrived(m, frame) {
   const { type, id, body } = frame;
   const name = messageNames.get(type);
   const request = m.table.inFlight.get(id)?.request;
@@ -82,7 +79,7 @@ function answerArrived(m, frame) {
   const reply = isRaw ? { type, body } : decode(name, body);
   if (type === T.receipt) {
     note(m, reply.revision);
-    if (reply.isChanged && !reply.isReplayed) remember(m, 'own', [{ revision: reply.revision }]);
+    if (reply.isChanged && !reply.isReplayed) rememberOwn(m, [reply.revision]);
   } else if (type === T.subscribed) isInTime(m);
   m.finish(id, reply);
 }
@@ -110,7 +107,7 @@ function errorArrived(m, error, id) {
   const entry = m.table.finish(id);
   if (!entry) return;
   if (m.cluster?.refusedByNode(m, entry, id, error) || m.cluster?.refusedAsLate(m, entry, id, error)) return;
-  if (waitForRevision(m, entry, error)) return;
+  if (waits(m, entry, error)) return;
   routeError(m, entry, error);
 }
 

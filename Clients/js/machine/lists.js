@@ -9,33 +9,17 @@
  * @module
  */
 
-import { toHex } from '../wire/bytes.js';
 import { encode } from '../wire/messages.js';
-import { encodeFetchRequest } from '../wire/request.js';
 import { modelError, sizeError } from './calls.js';
 import { atLeast } from './seen.js';
+import { Showing } from './showing.js';
+import { specOf } from './spec.js';
 import { FEATURE_RESUME, T } from './types.js';
 import { View } from './views.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
+/** @typedef {import('./spec.js').Spec} Spec */
 /** @typedef {import('./table.js').OutgoingRequest} OutgoingRequest */
-
-/**
- * A request as the machine sends it.
- * @typedef {object} Spec
- * @property {any} wire a fetch request: wire/request.js
- * @property {Uint8Array} bytes what it is encoded to
- * @property {string} key the same as text
- * @property {any} model the hash of the model it is made for
- * @property {boolean} windowed
- * @property {any} request what the caller gave
- */
-
-/** @param {any} wire @param {any} model @param {any} request @returns {Spec} */
-export function specOf(wire, model, request) {
-  const bytes = encodeFetchRequest(wire);
-  return Object.freeze({ wire, bytes, key: toHex(bytes), model, windowed: Boolean(wire.window), request });
-}
 
 /** A view and a revision may come before a request. */
 const EXTRA_BYTES = 64;
@@ -46,14 +30,10 @@ export function leave(m, view) {
   m.table.submit({ owner: null, kind: 'connection', type: T.unsubscribe, body: encode('unsubscribe', { view }) });
 }
 
-export class List {
+export class List extends Showing {
   /** @param {any} to the receiver of the events */
   constructor(to) {
-    this.to = to;
-    /** The current request. A window around an object names the object that it follows now. @type {any} */
-    this.spec = null;
-    /** @type {View | null} */
-    this.view = null;
+    super(to);
     /**
      * What it holds without a view, and resumes from.
      * @type {{ head: import('./views.js').Point, state: any } | null}
@@ -67,10 +47,6 @@ export class List {
     this.waiting = null;
     /** Why it is paused: by its user, a hidden page, a slow consumer. @type {Set<string>} */
     this.pauses = new Set();
-    /** The point of the state that it shows; revisions only grow. @type {import('./views.js').Point | null} */
-    this.shown = null;
-    /** Whether its view has a state that it does not show yet. */
-    this.isBehind = false;
   }
 
   get model() {
@@ -181,11 +157,6 @@ export class List {
       if (view.isReady && !view.isStale) this.show(m, { type: 'snapshot' });
     }
     this.settle(m);
-  }
-
-  /** The held rows are those of the past if a difference follows. @param {Machine} m @param {View} view */
-  resumed(m, view) {
-    this.show(m, { type: 'resumed', revision: view.head?.revision, isExact: !view.isStale });
   }
 
   /** @param {Machine} m @param {any} error @param {OutgoingRequest} request */
@@ -355,41 +326,6 @@ export class List {
     this.detach(m);
     if (isWrong) this.reset(m, 'request', 'the connection was lost before the difference to the new request arrived');
     if (this.pauses.size === 0) this.emit(m, { type: 'disconnected', reason });
-  }
-
-  /** @param {Machine} m @param {{ type: string, [name: string]: any }} change that changes no state */
-  emit(m, change) {
-    m.emit({ type: 'change', to: this.to, change });
-  }
-
-  /**
-   * The state will be replaced.
-   * @param {Machine} m
-   * @param {string} cause server, mismatch or request
-   * @param {string} message
-   */
-  reset(m, cause, message) {
-    this.emit(m, { type: 'reset', cause, message });
-  }
-
-  /**
-   * Shows the state of the view. If an earlier state is later, this one is hidden until it has caught up, so that no
-   * row goes back in time.
-   * @param {Machine} m
-   * @param {{ type: string, [name: string]: any }} change
-   * @param {number} [bytes] of what arrived
-   */
-  show(m, change, bytes = 0) {
-    const { head, state } = /** @type {any} */ (this.view);
-    const { shown } = this;
-    if (shown?.history === head.history && head.revision < /** @type {any} */ (shown).revision) {
-      this.isBehind = true;
-      return;
-    }
-    if (this.isBehind) change = { type: 'snapshot', reason: 'caughtUp' };
-    this.isBehind = false;
-    this.shown = { ...head };
-    m.emit({ type: 'change', to: this.to, change, state, revision: head.revision, request: this.spec.request, bytes });
   }
 }
 

@@ -7,8 +7,8 @@
  *                          └──┴──▶ backingOff ◀──────┴───────────────────┴────────────────┘
  *     any ──close, or a permanent error──▶ closed
  *
- * Its owner calls `connected`, `received`, `lost`, `time` and `unpacked` of packed.js with what happens, and performs what `take`
- * returns after each call. Times are milliseconds of any clock that does not go back.
+ * Its owner calls `connected`, `received`, `lost`, `time` and `unpacked` of packed.js with what happens, and performs
+ * what `take` returns after each call. Times are milliseconds of any clock that does not go back.
  * @module
  */
 
@@ -88,9 +88,9 @@ export class Machine {
     this.group = null;
     /** The newest point that the client knows of. @type {{ history: string, revision: number } | null} */
     this.seen = null;
-    /** @type {{ revision: number }[]} */
+    /** Revisions of this client that some list has not reached. @type {number[]} */
     this.own = [];
-    /** @type {{ revision: number, sessionNumber: number, user: string }[]} */
+    /** The last AUTHORS: a net difference may name revisions that are older than those of the one before. @type {{ revision: number, sessionNumber: number, user: string }[]} */
     this.authors = [];
     /** @type {any} */
     this.search = null;

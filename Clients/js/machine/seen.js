@@ -42,23 +42,24 @@ export function atLeast(m, asked = 0) {
 }
 
 /**
- * Handles the error of a list or feed at a node that has not reached the revision in time, and that the client does not
- * leave: it subscribes again after a pause, because the node will get there.
+ * Handles the error of a list or feed that subscribes again after a pause: at a node that has not reached the revision
+ * in time, and that the client does not leave, because the node will get there; and, if the program has seen it live,
+ * at a server that is busy, such as after its restart.
  * @param {Machine} m
  * @param {Entry} entry
  * @param {any} error
  * @returns {boolean} whether this was such an error
  */
-export function waitForRevision(m, { request }, error) {
-  const { owner } = request;
-  const isWaiting = error.code === LATE && m.welcome.store !== null && request === owner?.pending
-    && request.type !== T.resubscribe && owner.mayWait(m);
-  if (!isWaiting) return false;
+export function waits(m, { request }, error) {
+  const { owner, type } = request;
+  if (request !== owner?.pending || type === T.resubscribe) return false;
+  const isLate = error.code === LATE;
+  if (isLate ? m.welcome.store === null || !owner.mayWait(m) : error.retry !== 2 || !owner.shown) return false;
   owner.pending = null;
   if (m.phase === 'ready' && !m.timers.has('late')) {
     // The first pause of a back-off is none at all.
     m.latePauses.attemptedAtOnce();
-    m.timers.set('late', m.now + m.latePauses.next(m.random));
+    m.timers.set('late', m.now + Math.max(m.latePauses.next(m.random), error.retryAfter));
   }
   return true;
 }

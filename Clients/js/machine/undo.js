@@ -3,7 +3,9 @@
  * @module
  */
 
-import { encode } from '../wire/messages.js';
+import { decode, encode } from '../wire/messages.js';
+import '../wire/messages-undo.js';
+import { answerArrived, handlers } from './frames.js';
 import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
@@ -70,3 +72,8 @@ export class UndoFollower {
     m.emit({ type: 'end', to: this.to, error });
   }
 }
+
+handlers.set(T.undoState, (m, frame) => {
+  if (frame.id !== 0) return answerArrived(m, frame);
+  for (const one of m.followers) one.undoState?.(m, decode('undoState', frame.body));
+});

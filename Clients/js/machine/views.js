@@ -178,26 +178,22 @@ export class View {
 // MARK: Whose work a diff contains
 
 /**
- * Remembers what some list has not reached yet. OWN names the revisions of this connection's writes before their diffs,
- * AUTHORS the users of all; revisions from before the first list are known from receipts.
+ * Remembers own revisions that some list has not reached yet. OWN names those of this connection's writes before their
+ * diffs; revisions from before the first list are known from receipts.
  * @param {Machine} m
- * @param {'own' | 'authors'} name
- * @param {any[]} more with a `revision` each, ascending
+ * @param {number[]} more ascending
  */
-export function remember(m, name, more) {
+export function rememberOwn(m, more) {
   let oldest = Infinity;
   // A list without a state may start before all revisions.
   for (const { head } of m.followers) oldest = Math.min(oldest, head?.revision ?? 0);
-  const all = m[name].filter((/** @type {any} */ { revision }) => revision > oldest);
-  for (const one of more) if (one.revision > Math.max(oldest, all.at(-1)?.revision ?? 0)) all.push(Object.freeze(one));
-  m[name] = /** @type {any} */ (all.slice(-OWN_REVISIONS_MAX));
+  const all = m.own.filter((revision) => revision > oldest);
+  for (const revision of more) if (revision > Math.max(oldest, all.at(-1) ?? 0)) all.push(revision);
+  m.own = all.slice(-OWN_REVISIONS_MAX);
 }
 
 /** @param {Machine} m @param {number} after @param {number} through */
 function authorship(m, after, through) {
-  const isInside = (/** @type {any} */ { revision }) => revision > after && revision <= through;
-  return {
-    own: Object.freeze(m.own.filter(isInside).map(({ revision }) => revision)),
-    authors: Object.freeze(m.authors.filter(isInside)),
-  };
+  const isInside = (/** @type {number} */ revision) => revision > after && revision <= through;
+  return { own: m.own.filter(isInside), authors: m.authors.filter(({ revision }) => isInside(revision)) };
 }

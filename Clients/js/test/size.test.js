@@ -86,7 +86,7 @@ export function withoutComments(source) {
 function imports(stripped) {
   const names = (pattern) => Array.from(stripped.matchAll(pattern), (match) => match[1]);
   return {
-    now: names(/(?:^|\n)\s*(?:import|export)\b[^'"();]*?(?:from\s*)?['"](\.[^'"]+)['"]/g),
+    now: names(/(?:^|\n)\s*(?:import|(?:import|export)\b[^'"();]*?\bfrom)\s*['"](\.[^'"]+)['"]/g),
     later: names(/\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g),
   };
 }

@@ -6,7 +6,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { NestError } from '../wire/errors.js';
-import { invalid } from '../client/connect.js';
+import { invalid } from '../client/options.js';
 import { clearToken, isLocal } from '../client/token.js';
 
 /** @typedef {import('../client/driver.js').TransportEvents} TransportEvents */

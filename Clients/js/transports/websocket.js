@@ -4,7 +4,7 @@
  */
 
 import { NestError } from '../wire/errors.js';
-import { invalid } from '../client/connect.js';
+import { invalid } from '../client/options.js';
 
 /** @typedef {import('../client/driver.js').TransportEvents} TransportEvents */
 /** @typedef {import('../client/driver.js').Transport} Transport */
@@ -72,7 +72,7 @@ export function openWebSocket(address, settings, events) {
   };
   socket.onmessage = (/** @type {MessageEvent} */ { data }) => {
     if (isOver) return;
-    if (!(data instanceof ArrayBuffer)) return end(new NestError('PROTOCOL', `${address} sends text`));
+    if (typeof data === 'string') return end(new NestError('PROTOCOL', `${address} sends text`));
     events.received(new Uint8Array(data));
   };
   // The close event follows, and says as much.

@@ -5,10 +5,8 @@ import {
   bool, bytes, checked, choice, codec, fields, flags, hex, i64, id128, list, number16, object, optional, orNull, rest,
   string, struct, text, trailing, u64, value, varint, varintAny,
 } from './codec.js';
-import {
-  addMessages, atLeast, conflicts, confinement, eachWith, key, nobody, orNothing, placement, policies, rehomes, roles,
-  user, withUsers,
-} from './messages.js';
+import { addMessages, atLeast, confinement, key, placement, roles } from './messages.js';
+import { conflicts, eachWith, nobody, orNothing, policies, rehomes, user, withUsers } from './messages-undo.js';
 import { properties, request } from './request.js';
 
 const empty = struct({});
@@ -65,7 +63,6 @@ const undoPreview = withUsers(struct({
   }), 5, Limits.previewObjectsMax),
 }), (from) => from.conflicts.listed);
 
-const revert = struct({ key, policy: policies, '.flags': rehomes, revision: varint, ofAnyone: bool });
 const since = optional(struct({ historyID: id128, revision: varint, place: varint }));
 const changeSet = struct({
   revision: varint, time: i64, sessionNumber: varint, kind, reverted: orNothing, name, place: varint,
@@ -190,7 +187,6 @@ addMessages({
   history: [0x15, withUsers(struct({ entries: list(entry, 14, Limits.historyPageMax) }), (from) => from.entries)],
   subscribeChanges: [0x38, struct({ since, entities: list(number16, 1, Limits.changesEntitiesMax) })],
   changeSet: [0x39, changeSet],
-  revert: [0x50, revert],
   beginGroup: [0x51, struct({ name: orNull(name, ''), joined: orNothing })],
   group: [0x52, number],
   endGroup: [0x53, empty],

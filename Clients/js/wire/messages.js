@@ -3,8 +3,8 @@ import { Limits } from './limits.js';
 import { NestError, errorName } from './errors.js';
 import { malformed } from './bytes.js';
 import {
-  bool, checked, choice, codec, decodeWith, encodeWith, features, fields, flags, hex, i64, id128, list, number16,
-  object, optional, orNull, rest, string, struct, text, trailing, u64, u8, value, variant, varint,
+  checked, choice, codec, decodeWith, encodeWith, features, fields, flags, hex, i64, id128, list, number16, object,
+  optional, orNull, rest, string, struct, text, trailing, u64, u8, value, variant, varint,
 } from './codec.js';
 import { properties, request } from './request.js';
 import { diff, rows, snapshot, snapshotSections, totals } from './rows.js';
@@ -82,24 +82,6 @@ const ping = struct({ payload: hex(8) });
 // Writes
 
 export const key = optional(id128, 'MALFORMED');
-export const policies = choice(['keep', 'force', 'strict']);
-export const rehomes = flags(['rehomes'], true);
-export const orNothing = orNull(varint);
-
-/** The label of a user, null if none is known, and whether it is a claim that no server has checked. */
-export const user = codec((r) => {
-  const label = name.read(r);
-  const userClaimed = r.u8() !== 0;
-  return { user: label || null, userClaimed: userClaimed && label !== '' };
-}, null);
-export const nobody = { user: null, userClaimed: false };
-
-/** Reads what follows a list at the end of a body, one for each item; `absent` if nothing does. Items grow by it. */
-export function eachWith(r, items, of, each, absent) {
-  const all = r.left > 0 ? list(of, each, items.length).read(r) : null;
-  if (all && all.length !== items.length) throw malformed('the users of a list are of another list');
-  items.forEach((item, i) => Object.assign(item, all ? all[i] : absent));
-}
 
 /** An object, or -k: the object of the k-th insert or find-or-create of the transaction. */
 const reference = checked(codec((r) => r.zigzag(), (w, v) => w.zigzag(v)),
@@ -135,20 +117,6 @@ const transaction = struct({
   '.coalescing': trailing(struct({ coalescing }), { coalescing: null }),
 });
 
-const undo = struct({
-  key,
-  '.options': trailing(struct({ policy: policies, '.flags': rehomes, expected: orNothing }),
-    { policy: 'keep', rehomes: false, expected: null }),
-});
-export const conflict = struct({
-  reason: choice(['edited', 'moved', 'deleted', 'present', 'ownerGone', 'rehomed', 'overwritten', 'lost'], 0, 'other'),
-  entity, object, property: orNull(property), revision: orNothing, sessionNumber: orNothing, label: name,
-});
-export const conflicts = codec((r) => {
-  const count = r.varint();
-  return { count, listed: list(conflict, 7, Math.min(count, Limits.undoConflictsMax)).read(r) };
-}, null);
-
 // The objects of a receipt, one for each insert and find-or-create, as runs of ids.
 const isFound = choice([false, true], 0, undefined, 'MALFORMED');
 const runs = checked(
@@ -158,24 +126,10 @@ const runs = checked(
   'a run of results is not possible',
 );
 
-/** A body that ends with the users of a list in it. */
-export const withUsers = (of, items) => codec((r) => {
-  const from = of.read(r);
-  eachWith(r, items(from), user, 2, nobody);
-  return from;
-}, (w, v) => {
-  of.write(w, v);
-  if (items(v).some((one) => one.user)) list(user).write(w, items(v));
-});
-const receipt = withUsers(struct({
+/** Of a transaction or import; an undo has more: messages-undo.js. */
+export const receiptFields = {
   revision: varint, '.flags': flags(['isChanged', 'isReplayed']), results: runs, name,
-  '.conflicts': trailing(struct({ conflicts }), { conflicts: null }),
-}), (from) => from.conflicts?.listed ?? []);
-
-export const undoEntry = codec((r) => {
-  const revision = r.varint();
-  return revision ? { revision, transactionCount: r.varint(), name: name.read(r) } : null;
-}, null);
+};
 
 // Subscriptions
 
@@ -207,9 +161,7 @@ export const messages = {
   cancel: [0x09, empty],
   done: [0x0b, empty],
   transaction: [0x10, transaction],
-  receipt: [0x11, receipt],
-  undo: [0x12, undo],
-  redo: [0x13, undo],
+  receipt: [0x11, struct(receiptFields)],
   subscribe: [0x30, struct({ resume, atLeast, request })],
   subscribed: [0x31, struct({
     view, first: choice(['snapshot', 'difference', 'current', 'alreadySubscribed']), revision: varint, reason: string,
@@ -230,11 +182,6 @@ export const messages = {
     entity, text: text(Limits.predicateTextBytesMax), now: i64, zone: text(Limits.zoneNameBytesMax),
   })],
   predicate: [0x47, struct({ predicate: rest })],
-  getUndoState: [0x56, struct({ follows: bool })],
-  undoState: [0x57, struct({
-    undo: undoEntry, redo: undoEntry, undoCount: varint, redoCount: varint, blockedCount: varint, droppedCount: varint,
-    group: orNothing,
-  })],
   own: [0xb0, struct({ revisions: increasing(Limits.requestsInFlightPerConnectionMax) })],
   authors: [0xb2, authors],
 };

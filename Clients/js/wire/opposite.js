@@ -4,9 +4,8 @@ import { Limits } from './limits-more.js';
 import { NestError } from './errors.js';
 import { malformed } from './bytes.js';
 import { decodeWith, fields, hex, id128, list, number16, struct, text, u64, varint } from './codec.js';
-import {
-  addMessages, atLeast, authorList, authors, code, conflict, conflicts, helloFields, newest, undoEntry, user,
-} from './messages.js';
+import { addMessages, atLeast, authorList, authors, code, helloFields, newest } from './messages.js';
+import { conflict, conflicts, undoEntry, user } from './messages-undo.js';
 import { path, request, requestFields, sortKey } from './request.js';
 import { at, changes, diff, key, position, row, rows } from './rows.js';
 import { writeValue } from './values.js';

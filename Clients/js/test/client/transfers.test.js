@@ -72,6 +72,19 @@ test('credit is granted in steps, and only for what was consumed', async () => {
   assert.equal(call.options.signal.aborted, true, 'leaving the loop cancels the transfer');
 });
 
+test('an iteration that is left before its first step ends the transfer', async () => {
+  for (const iterate of [(subtree) => subtree[Symbol.asyncIterator](), (subtree) => subtree.chunks()]) {
+    let call;
+    const nest = client((begun) => {
+      call = begun;
+      call.part('subtreeStart', start(40));
+    });
+    const iterator = iterate(await exportSubtree(nest, request));
+    assert.deepEqual(await iterator.return(), { done: true, value: undefined });
+    assert.equal(call.options.signal.aborted, true);
+  }
+});
+
 test('a sub-tree that is damaged, cut short or too long is never complete', async () => {
   const bodies = chunks(3, 3);
   const wrong = [

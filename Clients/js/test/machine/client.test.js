@@ -150,7 +150,7 @@ test('all consumers wake at the end of a list, and later ones are done at once',
   }
 });
 
-test('the end of the client wakes every consumer and every request with its code', async () => {
+test('close() ends every loop as done, and fails every request with its code', async () => {
   const { nest, list, items } = await withList();
   const feed = nest.changes();
   const undo = await nest.undoStates();
@@ -160,13 +160,41 @@ test('the end of the client wakes every consumer and every request with its code
   const calls = [nest.fetch(items), nest.undo(), nest.ping(), list.change(items.properties('done'))];
   await turn();
   nest.close();
-  const codes = (await Promise.allSettled([...ends, ...calls])).map((end) => end.reason?.code);
-  assert.deepEqual(codes, ['CLOSED', 'CLOSED', 'CLOSED', 'CLOSED', 'OUTCOME_UNKNOWN', 'CLOSED', 'CLOSED']);
+  for (const end of ends) assert.equal((await end).done, true);
+  const codes = (await Promise.allSettled(calls)).map((end) => end.reason?.code ?? end.value);
+  assert.deepEqual(codes, ['CLOSED', 'OUTCOME_UNKNOWN', 'CLOSED', false]);
+  assert.deepEqual([list.status, list.error, undo.isEnded, undo.error], ['ended', null, true, null]);
   for (const iterator of waiting) assert.equal((await iterator.next()).done, true);
   await assert.rejects(nest.fetch(items), { code: 'CLOSED' });
-  const late = nest.results(items);
-  assert.equal((await late[Symbol.asyncIterator]().next()).done, true);
+  for (const late of [nest.results(items), nest.changes(), await nest.undoStates()]) {
+    assert.equal((await late[Symbol.asyncIterator]().next()).done, true);
+  }
   assert.equal(nest.state.phase, 'closed');
+});
+
+test('a client that the server has ended ends its loops with the error', async () => {
+  const { page, nest, list } = await withList();
+  const iterators = [list, nest.changes(), await nest.undoStates()].map((one) => one[Symbol.asyncIterator]());
+  await iterators[0].next();
+  const ends = iterators.map((iterator) => iterator.next());
+  await turn();
+  page.error('TOKEN_EXPIRED', 0);
+  const codes = (await Promise.allSettled(ends)).map((end) => end.reason?.code);
+  assert.deepEqual(codes, Array(3).fill('TOKEN_EXPIRED'));
+  assert.equal(list.error.code, 'TOKEN_EXPIRED');
+  nest.close();
+});
+
+test('a change of a list that is closed meanwhile is false, with close() at each moment', async () => {
+  for (const wait of [0, 1, 3]) {
+    const { nest, list, items } = await withList();
+    const change = list.change(items.where('done == NO'));
+    for (let i = 0; i < wait; i++) await turn();
+    list.close();
+    assert.equal(await change, false);
+    assert.equal(await list.change(items), false);
+    nest.close();
+  }
 });
 
 test('where asks the server once for each text, and joins several', async () => {

@@ -399,6 +399,38 @@ test('own revisions and authors come with the diffs that contain them', () => {
   assert.deepEqual([...second.authors], []);
 });
 
+test('a diff has the authors of the last AUTHORS, also if a difference reaches further back than the one before', () => {
+  const { world, list } = live();
+  const author = (revision) => ({ revision, sessionNumber: 1, user: `u${revision}`, userClaimed: false });
+  // Another list was served first, up to revision 9; then this one, which lagged.
+  world.reply('authors', { authors: [author(8), author(9)] });
+  world.reply('authors', { authors: [author(3), author(5), author(9)] });
+  world.insert(2, 9, 4, [4, 2, 3]);
+  assert.deepEqual(last(world, list).change.authors.map(({ user }) => user), ['u3', 'u5', 'u9']);
+  world.reply('authors', { authors: [author(10)] });
+  world.insert(9, 10, 5, [5, 4, 2, 3]);
+  assert.deepEqual(last(world, list).change.authors.map(({ user }) => user), ['u10']);
+});
+
+test('a list or feed that was live waits for a server that is busy; one that never was ends', () => {
+  const { world, list } = live();
+  world.lose();
+  world.reconnect();
+  const [{ id }] = world.takeSent();
+  world.error('BUSY', id, { retry: 2, retryAfter: 700 });
+  assert.equal(world.types(list).at(-1), 'disconnected');
+  world.pass(699);
+  assert.deepEqual(names(world.takeSent()), []);
+  world.pass(world.deadline - world.now);
+  const [again] = world.takeSent();
+  assert.deepEqual([again.name, again.fields.resume.revision], ['subscribe', 2]);
+  world.reply('subscribed', { view: VIEW, first: 'current', revision: 2, reason: '', projection: [1] }, again.id);
+  assert.equal(world.types(list).at(-1), 'resumed');
+  const fresh = world.subscribe(OTHER);
+  world.error('BUSY', world.takeSent().at(-1).id, { retry: 2 });
+  assert.equal(world.types(fresh).at(-1), 'end');
+});
+
 test('SUBSCRIPTION_END and refusals end a list with their code', () => {
   const { world, list } = live();
   world.reply('subscriptionEnd', { code: 'SCHEMA_CHANGED', message: 'x' }, VIEW);

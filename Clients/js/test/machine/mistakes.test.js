@@ -88,6 +88,67 @@ test('a reference or uuid in a predicate is nothing else', () => {
   assert.throws(() => quote({}), { code: 'INVALID' });
 });
 
+test('a call refuses an option that it does not know, and a time that is none, before anything is sent', async () => {
+  const page = new Page();
+  const nest = await page.connect();
+  const items = await nest.entity('Item');
+  const none = () => {};
+  const operations = await nest.operations();
+  const wrong = [
+    nest.undo({ polisy: 'force' }), nest.redo({ rehome: true }), nest.revert(3, { expected: 3 }),
+    nest.transaction('x', none, { Key: 'x' }), nest.fetch(items, { timeOut: 1 }), nest.count(items, { atleast: 3 }),
+    nest.object(1, { sinal: null }), nest.history({ max: 3 }), nest.preview('undo', { expected: 3 }),
+    nest.changes({ entity: 'Item' }).next(), nest.export({ entity: items, root: 1, relation: 'children' }),
+    nest.import({ entity: items, properties: [], placement: {} }, []),
+    nest.fetch(items, { timeout: NaN }), nest.object(1, { timeout: -1 }), nest.undo({ timeout: '5' }),
+    operations.createToken({ name: 'x', expiry: new Date() }),
+  ];
+  for (const { reason } of await Promise.allSettled(wrong)) assert.equal(reason?.code, 'INVALID', String(reason));
+  assert.match(await nest.undo({ polisy: 1 }).catch(({ message }) => message), /'polisy', only expected, policy/);
+  assert.deepEqual(page.sent, []);
+  for (const options of [null, undefined, {}]) nest.fetch(items, options).catch(none);
+  assert.equal((await page.next('fetch')).name, 'fetch');
+  for (const options of [{ requestTimeout: NaN }, { connectTimeout: '5' }, { reconnectPauseMax: -1 }]) {
+    assert.throws(() => optionsOf(options), { code: 'INVALID' });
+  }
+  assert.deepEqual(optionsOf({ connectTimeout: Infinity }), { connectTimeout: Infinity });
+  nest.close();
+});
+
+test('signal and timeout count also while the server reads the predicate', async () => {
+  const page = new Page();
+  const nest = await page.connect();
+  const items = await nest.entity('Item');
+  const controller = new AbortController();
+  const reads = [
+    nest.fetch(items.where('a == 1'), { signal: controller.signal }),
+    nest.count(items.where('b == 1'), { timeout: 20 }),
+    nest.fetch(items.where('a == 1')),
+  ];
+  const { id } = await page.next('parsePredicate');
+  await assert.rejects(reads[1], { code: 'TIMED_OUT' });
+  controller.abort();
+  await assert.rejects(reads[0], { code: 'CANCELLED' });
+  await assert.rejects(nest.fetch(items.where('c'), { signal: controller.signal }), { code: 'CANCELLED' });
+  page.reply('predicate', { predicate: new Uint8Array([0]) }, id);
+  await page.next('fetch');
+  await turn();
+  assert.equal(page.sent.filter(({ name }) => name === 'fetch').length, 0, 'only the third was sent');
+  nest.close();
+  await assert.rejects(reads[2], { code: 'CLOSED' });
+});
+
+test('a write, an undo and a write are sent in their order, although the undo loads a module first', async () => {
+  const page = new Page();
+  const nest = await page.connect();
+  const writes = [nest.transaction('x', () => {}), nest.undo(), nest.transaction('y', () => {}), nest.redo()];
+  const isWrite = ({ name }) => /transaction|undo|redo/.test(name);
+  for (let i = 0; i < 100 && page.sent.filter(isWrite).length < 4; i++) await turn();
+  assert.deepEqual(page.sent.filter(isWrite).map(({ name }) => name), ['transaction', 'undo', 'transaction', 'redo']);
+  nest.close();
+  await Promise.allSettled(writes);
+});
+
 test('the change of a paused list waits until it continues', async () => {
   const page = new Page();
   const nest = await page.connect({ requestTimeout: 20 });

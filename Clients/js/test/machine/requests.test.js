@@ -53,6 +53,7 @@ test('a write that was sent before is OUTCOME_UNKNOWN, whichever way a later ser
   for (const [code, details] of [
     ['NOT_LEADER', { retry: 4 }], ['LOG_UNAVAILABLE', { retry: 2 }], ['BUSY', { retry: 2 }],
     ['SHUTTING_DOWN', { retry: 4 }], ['DISK_FULL', { retry: 2 }], ['NOT_PERMITTED', { retry: 0 }],
+    ['FRAME_TOO_LARGE', { retry: 0 }], ['LIMIT_EXCEEDED', { retry: 0 }],
   ]) {
     const world = new World();
     world.welcome();
@@ -256,6 +257,17 @@ test('a request that only the next server finds too large is refused there, once
   assert.equal(world.types(list).at(-1), 'end');
   assert.equal(world.machine.table.inFlight.size, 0);
   assert.equal(world.machine.phase, 'ready');
+});
+
+test('a write that was sent before, and that only the next server finds too large, is OUTCOME_UNKNOWN', () => {
+  const world = new World();
+  world.welcome();
+  const sent = world.write('x'.repeat(9_000));
+  world.lose();
+  const unsent = world.write('x'.repeat(9_000), 'b0'.repeat(16));
+  world.reconnect({ frameBytesMax: 4_096 });
+  assert.equal(world.ended(sent).error.code, 'OUTCOME_UNKNOWN');
+  assert.equal(world.ended(unsent).error.code, 'FRAME_TOO_LARGE');
 });
 
 test('groups: writes belong to the connection, and do not happen outside after it is lost', () => {

@@ -5,7 +5,8 @@ import '../../wire/opposite.js';
 import { Machine } from '../../machine/machine.js';
 import { submit } from '../../machine/calls.js';
 import { atLeastBefore } from '../../machine/fetches.js';
-import { List, specOf } from '../../machine/lists.js';
+import { List } from '../../machine/lists.js';
+import { specOf } from '../../machine/spec.js';
 import { T } from '../../machine/types.js';
 import { toHex, Writer } from '../../wire/bytes.js';
 import { encodeFrame, FrameDecoder, preface } from '../../wire/frames.js';
@@ -102,8 +103,8 @@ export class World {
   }
 
   error(code, id = 0, details = {}) {
-    const { retry = 0, leader = null, message = code } = details;
-    this.reply('error', { code, retry, retryAfter: 0, message, object: null, faults: [], leader, column: null }, id);
+    const { retry = 0, retryAfter = 0, leader = null, message = code } = details;
+    this.reply('error', { code, retry, retryAfter, message, object: null, faults: [], leader, column: null }, id);
   }
 
   /** Connects up to WELCOME. */

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import test from 'node:test';
+import { runInNewContext } from 'node:vm';
+import { Core } from '../../client/core.js';
+import { Driver } from '../../client/driver.js';
+import { connect } from '../../node.js';
 import { clearToken, isLocal, tokenSettings } from '../../client/token.js';
 import { unpacker } from '../../client/unpack.js';
 import { openTCP, readAddress, readServers } from '../../transports/tcp.js';
@@ -46,6 +50,52 @@ test('a WebSocket carries bytes, in messages that a server accepts', () => {
   assert.deepEqual(socket.sent.map(({ length }) => length), [65_536, 70_001 - 65_536]);
   assert.equal(socket.sent[1].at(-1), 9);
   assert.deepEqual(messages([]), []);
+});
+
+test('bytes of another realm, such as that of a frame or of jsdom, are bytes', () => {
+  const { events, socket } = open();
+  socket.onopen();
+  socket.onmessage({ data: runInNewContext('Uint8Array.of(1, 2).buffer') });
+  assert.deepEqual(events, [['opened'], ['received', [1, 2]]]);
+});
+
+test('all addresses of a client name one store', async () => {
+  for (const wrong of [
+    { urls: ['nest://a/one', 'nest://b/two'] }, { url: 'nest://a/one', store: 'two' },
+  ]) await assert.rejects(connect(wrong), { code: 'INVALID', message: /one and two|two and one/ });
+  const server = net.createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const url = `nest://127.0.0.1:${/** @type {any} */ (server.address()).port}/one`;
+  let settings;
+  const { connect: begin } = Core.prototype;
+  Core.prototype.connect = function connected() {
+    settings = this.settings;
+    return begin.call(this);
+  };
+  try {
+    await assert.rejects(connect({ url, store: undefined }), { code: 'CONNECTION_LOST' });
+    assert.equal(settings.store, 'one', 'an undefined option does not hide the store of the address');
+  } finally {
+    Core.prototype.connect = begin;
+    server.close();
+  }
+});
+
+test('a deadline that is too far for a timer does not end at once', () => {
+  const { setTimeout: wait } = globalThis;
+  const asked = [];
+  globalThis.setTimeout = (body, ms) => {
+    asked.push(ms);
+    return wait(() => {}, 0);
+  };
+  try {
+    const settings = { homes: ['a:1'], session: '0f'.repeat(16), connectTimeout: Infinity };
+    const platform = { open: () => ({ send() {}, close() {} }) };
+    new Driver(platform, settings, { ...settings, random: Math.random }, () => {}).run((m, now) => m.connect(now));
+  } finally {
+    globalThis.setTimeout = wait;
+  }
+  assert.deepEqual(asked, [0x7fff_ffff]);
 });
 
 test('a WebSocket is closed with a code that browsers allow, and then says nothing more', () => {
