@@ -26,6 +26,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let concurrencyHelpers = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
@@ -140,7 +141,8 @@ let package = Package(
             name: "NestServer",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSecrets", "NestStore", "NestEngine", "CMalloc",
-                nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, deque, logging, metrics, lifecycle,
+                nioCore, nioPosix, nioHTTP1, nioWebSocket, nioTLS, nioSSL, concurrencyHelpers, deque, logging, metrics,
+                lifecycle,
             ],
             swiftSettings: serverSettings
         ),
@@ -334,8 +336,8 @@ let package = Package(
             name: "NestServerTests",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine",
-                "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioTLS,
-                nioSSL, nioEmbedded, concurrencyHelpers, logging,
+                "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioHTTP1,
+                nioWebSocket, nioTLS, nioSSL, nioEmbedded, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

@@ -95,6 +95,8 @@ private final class ReceivedBytes: WebSocketClient {
         if !self.hasEnded { self.take(Array(self.unwrapInboundIn(data).readableBytesView)) }
     }
 
+    func noteWaiting(_ byteCount: Int) {}
+
     func end(by code: WebSocketCode) {
         self.code = code
         self.hasEnded = true

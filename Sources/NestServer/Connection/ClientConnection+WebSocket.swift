@@ -4,6 +4,11 @@ extension ClientConnection: WebSocketClient {
 
     package var handledFrameCount: Int { self.inbound.frameCount }
 
+    package func noteWaiting(_ byteCount: Int) {
+        self.liveness.noteBytes()
+        self.inbound.webSocketByteCount = byteCount
+    }
+
     package var handlesAtOnce: Bool { self.closing == nil && self.mayHandle }
 
     package var webSocketCode: WebSocketCode {

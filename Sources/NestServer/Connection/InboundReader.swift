@@ -17,13 +17,19 @@ package struct InboundReader: Sendable {
     /// Complete frames taken since the connection opened.
     package private(set) var frameCount = 0
 
+    /// Bytes that wait for the rest of their WebSocket frame.
+    package var webSocketByteCount = 0
+
     package init() {}
 
     /// Bytes received and not handled yet.
-    package var byteCount: Int { self.buffer.readableBytes }
+    package var byteCount: Int { self.buffer.readableBytes + self.webSocketByteCount }
 
-    /// The length of the frame that is arriving, or of its header while that is incomplete.
-    package var awaitedByteCount: Int { self.decoder.awaitedBytes(self.buffer) }
+    /// The length of the frame that is arriving, or of its header while that is incomplete. A WebSocket frame that is
+    /// arriving may have the maximum length.
+    package var awaitedByteCount: Int {
+        max(self.decoder.awaitedBytes(self.buffer), self.webSocketByteCount > 0 ? Limits.webSocketFrameBytesMax : 0)
+    }
 
     package mutating func count(_ byteCount: Int) { self.totalByteCount += byteCount }
 
@@ -36,7 +42,10 @@ package struct InboundReader: Sendable {
     }
 
     /// Drops the bytes that are not handled yet.
-    package mutating func removeAll() { self.buffer = ByteBuffer() }
+    package mutating func removeAll() {
+        self.buffer = ByteBuffer()
+        self.webSocketByteCount = 0
+    }
 
     /// Accepts frames as large as the protocol allows from now on. Never lowers the limit again.
     package mutating func acceptLargeFrames(bytesMax: Int = Limits.frameBytesMax) {

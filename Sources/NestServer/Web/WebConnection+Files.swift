@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP1
 import NIOPosix
 import NestModel
 import NestProtocol
@@ -11,9 +12,9 @@ struct WebRequest: Sendable {
     /// The values of `If-None-Match`.
     let knownTags: [String]
 
-    init(_ head: WebHead, _ path: WebPath, keepsConnection: Bool) {
+    init(_ head: HTTPRequestHead, _ path: WebPath, keepsConnection: Bool) {
         self.path = path
-        self.isHead = head.method == "HEAD"
+        self.isHead = head.method == .HEAD
         self.keepsConnection = keepsConnection
         self.knownTags = head.values("if-none-match")
     }
@@ -73,15 +74,15 @@ extension WebConnection {
         } then: { part in
             // A file that has become shorter cannot fill the length that the head has stated.
             guard let part, let context = self.context else { return self.cut(.peer) }
-            var bytes = part
+            var parts: [HTTPServerResponsePart] = [.body(.byteBuffer(part))]
             if offset == 0 {
                 var answer = WebAnswer.file(file)
                 answer.keepsConnection = request.keepsConnection
-                bytes = answer.bytes(isHead: true)
-                bytes.writeImmutableBuffer(part)
+                parts.insert(answer.head, at: 0)
             }
             let next = offset + part.readableBytes
-            self.write(bytes, context).whenComplete { result in
+            if next == file.size { parts.append(.end(nil)) }
+            self.write(parts, context).whenComplete { result in
                 guard case .success = result else { return self.cut(.peer) }
                 self.noteSent(part.readableBytes)
                 if next < file.size { return self.sendPart(of: file, at: next, request, lease) }

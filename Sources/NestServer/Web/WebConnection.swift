@@ -1,11 +1,13 @@
 import NIOCore
+import NIOHTTP1
 import NestEngine
 import NestModel
 import NestProtocol
 import NestSecrets
 
 /// A connection of the web port while it speaks HTTP: answers one request after the other, until one of them makes it a
-/// WebSocket. Then it leaves the pipeline, and a `ClientConnection` takes its place.
+/// WebSocket. Then it leaves the pipeline, and a `ClientConnection` takes its place. It has the bytes, and the codec
+/// behind it knows HTTP.
 ///
 ///     reading ──head──▶ answering ──all is sent──▶ reading, or lingering
 ///                           │                          │
@@ -37,6 +39,8 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
     var context: ChannelHandlerContext?
     private(set) var phase = Phase.reading
     private(set) var slot = ConnectionSlot()
+    private let codec = WebCodec()
+    /// Bytes that the codec did not get yet.
     private var buffer = ByteBuffer()
     private var isReadHeld = false
     /// When the phase began, or the answer last made progress. While a head is arriving: when its first byte did.
@@ -57,7 +61,15 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
 
     // MARK: The channel
 
-    package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    package func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        do {
+            try self.codec.add(after: self, to: context.pipeline)
+        } catch {
+            // The pipeline refuses handlers only when the channel has closed.
+            self.cut(.peer)
+        }
+    }
 
     package func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
@@ -79,13 +91,12 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = self.unwrapInboundIn(data)
         self.hasReceived = true
-        if self.phase != .upgraded { self.loop.count { $0.bytesIn += bytes.readableBytes } }
         switch self.phase {
-        case .lingering, .closing: return
+        case .lingering, .closing: return self.countReceived(bytes.readableBytes)
         case .reading, .answering, .upgraded: break
         }
         if self.buffer.readableBytes == 0 {
-            if self.phase == .reading, self.answeredCount > 0 { self.since = .now() }
+            if self.isIdle { self.since = .now() }
             self.buffer = bytes
         } else {
             self.buffer.discardReadBytes()
@@ -93,6 +104,14 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
         }
         self.proceed()
     }
+
+    /// Whether it waits for another request, of which no byte has arrived.
+    private var isIdle: Bool {
+        self.phase == .reading && self.answeredCount > 0 && self.buffer.readableBytes + self.codec.byteCount == 0
+    }
+
+    /// The connection behind a WebSocket counts what belongs to it.
+    private func countReceived(_ byteCount: Int) { self.loop.count { $0.bytesIn += byteCount } }
 
     /// The memory of the bytes that are not handled yet.
     package var bufferCapacity: Int { self.buffer.capacity }
@@ -106,6 +125,7 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
         self.context = nil
         // The connection behind a WebSocket has the slot.
         if self.phase != .upgraded {
+            self.countReceived(self.buffer.readableBytes)
             let rejection = self.rejection
             if rejection != nil { self.port.limiter.rejected() }
             self.slot.leave(self.port.limiter)
@@ -130,10 +150,9 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
 
     /// Handles the next head, if it is complete.
     private func proceed() {
-        guard self.phase == .reading else { return }
+        guard self.phase == .reading, let context = self.context else { return }
         do throws(WebRefusal) {
-            guard let head = try WebHead.read(from: &self.buffer) else { return }
-            if self.buffer.readableBytes == 0 { self.buffer = ByteBuffer() }
+            guard let head = try self.nextHead(context) else { return }
             let began = self.since
             self.phase = .answering
             self.since = .now()
@@ -143,20 +162,29 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
         }
     }
 
+    private func nextHead(_ context: ChannelHandlerContext) throws(WebRefusal) -> HTTPRequestHead? {
+        let byteCount = self.buffer.readableBytes
+        defer {
+            self.countReceived(byteCount - self.buffer.readableBytes)
+            if self.buffer.readableBytes == 0 { self.buffer = ByteBuffer() }
+        }
+        return try self.codec.nextHead(from: &self.buffer, before: context)
+    }
+
     /// `since`: when the head began to arrive.
-    private func handle(_ head: WebHead, since: NIODeadline) {
+    private func handle(_ head: HTTPRequestHead, since: NIODeadline) {
         var keepsConnection = false
         do throws(WebRefusal) {
             keepsConnection = try head.keepsConnection()
             try self.port.gate.check(head, at: self.context?.localAddress)
-            guard head.method == "GET" || head.method == "HEAD" else {
+            guard head.method == .GET || head.method == .HEAD else {
                 throw WebRefusal(.methodNotAllowed, "this port answers GET and HEAD")
             }
-            let path = try WebPath(target: head.target)
+            let path = try WebPath(target: head.uri)
             guard !path.isProtocol else { return self.upgrade(try WebSocketOffer(head), since: since) }
             self.answer(WebRequest(head, path, keepsConnection: keepsConnection))
         } catch {
-            self.refuse(error, isHead: head.method == "HEAD", keepsConnection: keepsConnection)
+            self.refuse(error, isHead: head.method == .HEAD, keepsConnection: keepsConnection)
         }
     }
 
@@ -178,18 +206,30 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
         self.phase = .answering
         if answer.isOfFile { self.noteAnswered() }
         let keepsConnection = answer.keepsConnection
-        self.write(answer.bytes(isHead: isHead), context).whenComplete { result in
+        self.write(answer.parts(isHead: isHead), context).whenComplete { result in
             guard case .success = result else { return self.cut(.peer) }
             self.finish(keepsConnection: keepsConnection)
         }
     }
 
-    /// Writes bytes. The future completes when the kernel has them.
-    func write(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> EventLoopFuture<Void>.Isolated {
-        self.loop.count { $0.bytesOut += bytes.readableBytes }
+    /// Writes parts of an answer. The future completes when the kernel has them.
+    func write(
+        _ parts: [HTTPServerResponsePart],
+        _ context: ChannelHandlerContext
+    ) -> EventLoopFuture<Void>.Isolated {
         let written = context.eventLoop.makePromise(of: Void.self)
-        context.writeAndFlush(self.wrapOutboundOut(bytes), promise: written)
+        self.codec.write(parts, promise: written)
+        context.flush()
         return written.futureResult.assumeIsolated()
+    }
+
+    /// Counts the bytes of answers. What a WebSocket sends, the connection behind it counts.
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if self.phase != .upgraded {
+            let byteCount = self.unwrapOutboundIn(data).readableBytes
+            self.loop.count { $0.bytesOut += byteCount }
+        }
+        context.write(data, promise: promise)
     }
 
     func beginFile() { self.progress = WebFileProgress(since: .now()) }
@@ -211,6 +251,8 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
         guard keepsConnection else {
             // Closing a socket with unread bytes would make the kernel discard the answer.
             self.phase = .lingering
+            self.countReceived(self.buffer.readableBytes)
+            self.buffer = ByteBuffer()
             context.close(mode: .output, promise: nil)
             return self.releaseRead(context)
         }
@@ -237,27 +279,23 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
     /// Makes the connection a WebSocket, whose client must log in within the time of a handshake since `since`.
     private func upgrade(_ offer: WebSocketOffer, since: NIODeadline) {
         guard let context = self.context else { return }
-        let answer = WebAnswer.switching(proof: WebSocketProof.of(key: offer.key)).bytes(isHead: false)
-        context.write(self.wrapOutboundOut(answer), promise: nil)
+        self.codec.write([WebAnswer.switching(proof: WebSocketProof.of(key: offer.key)).head], promise: nil)
         let client = self.port.makeClient(self.loop, self.slot, since)
         let handler = WebSocketHandler(loop: self.loop, client: client, controlFrames: self.port.controlFrames)
-        let pipeline = context.pipeline.syncOperations
         do {
-            try pipeline.addHandler(handler, position: .after(self))
-            try pipeline.addHandler(client, position: .after(handler))
+            let handlers: [any ChannelHandler] = [WebSocketDecoder.before(handler), handler, client]
+            try context.pipeline.syncOperations.addHandlers(handlers, position: .after(self))
         } catch {
             // The pipeline refuses handlers only when the channel has closed.
             return self.cut(.peer)
         }
+        self.codec.remove(from: context.pipeline)
         self.phase = .upgraded
         self.slot = ConnectionSlot()
         // The new handlers have not seen the channel become active.
         context.fireChannelActive()
         self.loop.remove(self, rejected: nil)
-        self.loop.count { counts in
-            counts.bytesOut += answer.readableBytes
-            counts.webSockets += 1
-        }
+        self.loop.count { $0.webSockets += 1 }
         // A flush that fails closes the channel before it returns. The new handlers then learn it through this one.
         context.flush()
         guard self.context != nil else { return }
@@ -286,7 +324,7 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
     package func sweep(now: NIODeadline) {
         let timing = self.port.timing
         switch self.phase {
-        case .reading where self.buffer.readableBytes == 0 && self.answeredCount > 0:
+        case .reading where self.isIdle:
             if now >= self.since + timing.webIdle { self.cut(.silent) }
         case .reading:
             guard now >= self.since + timing.handshake else { return }

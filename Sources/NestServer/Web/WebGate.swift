@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP1
 import NestModel
 
 /// Decides by `Host` and `Origin` which requests the web port answers.
@@ -20,7 +21,7 @@ package struct WebGate: Sendable {
     }
 
     /// Throws if the request must not be answered. `address`: the address of this machine that the client reached.
-    package func check(_ head: WebHead, at address: SocketAddress?) throws(WebRefusal) {
+    package func check(_ head: HTTPRequestHead, at address: SocketAddress?) throws(WebRefusal) {
         guard let text = try head.value("host") else { throw WebRefusal(.badRequest, "the field Host is missing") }
         guard let authority = WebAuthority(text) else {
             throw WebRefusal(.badRequest, "the field Host must be a name or an address, maybe with a port")

@@ -12,21 +12,6 @@ package struct WebRefusal: Error, Equatable, Sendable {
         case unavailable = 503
         case versionNotSupported = 505
 
-        var reason: String {
-            switch self {
-            case .badRequest: "Bad Request"
-            case .forbidden: "Forbidden"
-            case .notFound: "Not Found"
-            case .methodNotAllowed: "Method Not Allowed"
-            case .timedOut: "Request Timeout"
-            case .misdirected: "Misdirected Request"
-            case .upgradeRequired: "Upgrade Required"
-            case .headTooLarge: "Request Header Fields Too Large"
-            case .unavailable: "Service Unavailable"
-            case .versionNotSupported: "HTTP Version Not Supported"
-            }
-        }
-
         /// Whether the connection can serve another request: its next byte is known to begin one.
         var keepsConnection: Bool { self == .notFound }
     }

@@ -1,3 +1,5 @@
+import NIOWebSocket
+
 /// Why a WebSocket ends, as its close frame states it (RFC 6455, section 7.4).
 package enum WebSocketCode: UInt16, Sendable {
     case normal = 1000
@@ -12,6 +14,11 @@ package enum WebSocketCode: UInt16, Sendable {
     case refused = 1008
     case tooLarge = 1009
     case tryLater = 1013
+
+    /// The code of a frame that swift-nio's decoder has refused.
+    package init(refusing error: any Error) {
+        if case NIOWebSocketError.invalidFrameLength = error { self = .tooLarge } else { self = .violation }
+    }
 
     /// Whether a client may send this code.
     package static func isValid(_ number: UInt16) -> Bool {

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOWebSocket
 import NestModel
 import NestProtocol
 
@@ -8,6 +9,8 @@ package protocol WebSocketClient: ChannelInboundHandler {
     var isWelcomed: Bool { get }
     /// The number of the protocol's frames that were handled.
     var handledFrameCount: Int { get }
+    /// Records that a part of a WebSocket frame has arrived, and how many bytes wait for its rest.
+    func noteWaiting(_ byteCount: Int)
     /// Whether a received frame of the protocol is handled at once.
     var handlesAtOnce: Bool { get }
     /// The code that states why the connection ends.
@@ -23,21 +26,19 @@ package protocol WebSocketClient: ChannelInboundHandler {
 ///
 /// What it sends is shared between connections, as over TCP: see `WebSocketOutput`.
 final class WebSocketHandler: ChannelDuplexHandler {
-    typealias InboundIn = ByteBuffer
+    typealias InboundIn = WebSocketFrame
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let loop: ConnectionLoop
-    private let client: any WebSocketClient
-    private var input = WebSocketInput()
+    let client: any WebSocketClient
+    private var rules = WebSocketRules()
     private var quota: WebSocketQuota
-    /// The bytes of a header or control frame that has not arrived whole.
-    private var rest = ByteBuffer()
-    /// Whether bytes have arrived since the last `channelReadComplete`.
+    /// Whether a frame has arrived since the last `channelReadComplete`.
     private var isInRead = false
-    /// The number of the protocol's frames that were handled before the frame that is arriving.
-    private var handledBefore = 0
+    /// After the end nothing is handled.
+    private(set) var hasEnded = false
     /// The answer to the last ping, while the socket is full. Earlier pings need none.
     private var waitingPong: ByteBuffer?
     /// The code of the client's close frame, which the answer repeats.
@@ -54,45 +55,38 @@ final class WebSocketHandler: ChannelDuplexHandler {
     // MARK: In
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var bytes = self.unwrapInboundIn(data)
-        // What follows the end is read only to discard it.
         guard !self.hasEnded else { return }
         if !self.isInRead {
             self.isInRead = true
             guard self.quota.beginRead(handled: self.client.handledFrameCount) else { return self.client.finishFlood() }
         }
-        if self.rest.readableBytes == 0 { self.rest = bytes } else { self.rest.writeBuffer(&bytes) }
-        while !self.hasEnded {
-            if self.input.isBetweenFrames { self.handledBefore = self.client.handledFrameCount }
-            let isWelcomed = self.client.isWelcomed
-            guard let step = self.input.next(from: &self.rest, isWelcomed: isWelcomed) else { break }
-            self.take(step, context)
-        }
-        // Only a few bytes are left: they must not keep the memory of the whole read.
-        self.rest = self.hasEnded ? ByteBuffer() : ByteBuffer(bytes: self.rest.readableBytesView)
-    }
-
-    private var hasEnded: Bool { self.hasSentClose || self.input.hasEnded }
-
-    private func take(_ step: WebSocketInput.Step, _ context: ChannelHandlerContext) {
-        switch step.action {
-        case .deliver(let bytes): context.fireChannelRead(self.wrapInboundOut(bytes))
+        let handledBefore = self.client.handledFrameCount
+        var byteCount = 0
+        switch self.rules.action(for: self.unwrapInboundIn(data), isWelcomed: self.client.isWelcomed) {
+        case .deliver(let bytes):
+            byteCount = bytes.readableBytes
+            context.fireChannelRead(self.wrapInboundOut(bytes))
         case .pong(let payload): self.pong(payload, context)
         case .ignore: break
         case .closed(let code):
             self.receivedCode = code
-            return self.client.end(by: .normal)
-        case .fail(let code):
-            return self.client.end(by: code)
+            return self.end(.normal)
+        case .fail(let code): return self.end(code)
         }
-        guard let ended = step.ended, !self.hasEnded else { return }
+        guard !self.hasEnded else { return }
         let isAllowed = self.quota.take(
-            ended,
-            handledBefore: self.handledBefore,
+            byteCount,
+            handledBefore: handledBefore,
             handled: self.client.handledFrameCount,
             waits: !self.client.handlesAtOnce
         )
         if !isAllowed { self.client.finishFlood() }
+    }
+
+    /// Ends the connection because the client broke the rules of WebSocket, or ended it itself (`normal`).
+    func end(_ code: WebSocketCode) {
+        self.hasEnded = true
+        self.client.end(by: code)
     }
 
     private func pong(_ payload: ByteBuffer, _ context: ChannelHandlerContext) {
@@ -140,6 +134,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode != .input, !self.hasSentClose {
             self.hasSentClose = true
+            self.hasEnded = true
             let code = self.receivedCode ?? self.client.webSocketCode.rawValue
             context.writeAndFlush(self.wrapOutboundOut(WebSocketOutput.close(code)), promise: nil)
         }

@@ -1,3 +1,4 @@
+import NIOHTTP1
 import NestModel
 
 /// A client's offer to speak the protocol over WebSocket (RFC 6455).
@@ -7,8 +8,8 @@ package struct WebSocketOffer: Equatable, Sendable {
     /// Base64 of the 16 random bytes that the answer must prove to have read.
     package let key: String
 
-    package init(_ head: WebHead) throws(WebRefusal) {
-        guard head.method == "GET", head.isCurrent else {
+    package init(_ head: HTTPRequestHead) throws(WebRefusal) {
+        guard head.method == .GET, head.version == .http1_1 else {
             throw WebRefusal(.methodNotAllowed, "a WebSocket begins with GET and HTTP/1.1")
         }
         let upgrades = try head.tokens("upgrade").map { $0.lowercased() }

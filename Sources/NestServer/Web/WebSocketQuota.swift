@@ -15,11 +15,12 @@ package struct WebSocketQuota {
 
     package init(_ rate: TokenBucket.Rate, now: NIODeadline) { self.tokens = TokenBucket(rate, now: now) }
 
-    /// Counts a frame. Returns whether the client may send it. `handledBefore`, `handled`: the number of frames of the
-    /// protocol that were handled before its first byte, and until now. `waits`: whether received bytes wait.
-    package mutating func take(_ end: WebSocketInput.End, handledBefore: Int, handled: Int, waits: Bool) -> Bool {
-        guard case .data(let count) = end else { return self.tokens.take() }
-        guard count < Limits.controlChunkBytesMax, handled == handledBefore else { return true }
+    /// Counts a frame. Returns whether the client may send it. `byteCount`: its bytes of the protocol. `handledBefore`,
+    /// `handled`: the number of frames of the protocol that were handled before it, and until now. `waits`: whether
+    /// received bytes wait.
+    package mutating func take(_ byteCount: Int, handledBefore: Int, handled: Int, waits: Bool) -> Bool {
+        guard byteCount > 0 else { return self.tokens.take() }
+        guard byteCount < Limits.controlChunkBytesMax, handled == handledBefore else { return true }
         guard waits else { return self.tokens.take() }
         if self.waiting.count == 0 { self.waiting.handledBefore = handled }
         self.waiting.count += 1

@@ -118,6 +118,9 @@ struct ServerConnectionTests {
         reader.acceptLargeFrames()
         #expect(try reader.nextFrame() == nil)
         #expect(reader.awaitedByteCount == Frame.headerBytes + Limits.frameBytesBeforeWelcomeMax + 1)
+        let byteCount = reader.byteCount
+        reader.webSocketByteCount = 9
+        #expect(reader.byteCount == byteCount + 9 && reader.awaitedByteCount == Limits.webSocketFrameBytesMax)
         reader.removeAll()
         #expect(reader.byteCount == 0)
     }

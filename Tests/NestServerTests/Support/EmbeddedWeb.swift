@@ -19,6 +19,8 @@ struct EmbeddedWeb {
         private(set) var ends: [WebSocketCode] = []
         private(set) var floodCount = 0
         private(set) var errorCount = 0
+        /// The bytes that waited for the rest of their frame, after each read.
+        private(set) var waiting: [Int] = []
         private(set) var activeCount = 0
         private(set) var inactiveCount = 0
         private let limiter: ConnectionLimiter
@@ -47,6 +49,8 @@ struct EmbeddedWeb {
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { self.errorCount += 1 }
+
+        func noteWaiting(_ byteCount: Int) { self.waiting.append(byteCount) }
 
         func end(by code: WebSocketCode) {
             self.ends.append(code)
@@ -124,15 +128,24 @@ struct EmbeddedWeb {
         try self.channel.connect(to: try SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
     }
 
-    /// Passes bytes on as one read, and runs what is due within a millisecond.
-    func send(_ bytes: [UInt8]) {
+    /// Passes bytes on as one read, and runs what is due within a millisecond. Returns what the server sent.
+    @discardableResult func send(_ bytes: [UInt8]) -> String {
         // What the pipeline refuses, it refuses by closing.
         _ = try? self.channel.writeInbound(ByteBuffer(bytes: bytes))
         self.eventLoop.advanceTime(by: .milliseconds(1))
-        while (try? self.channel.readOutbound(as: ByteBuffer.self)) != nil {}
+        return self.sent()
     }
 
-    func send(_ text: String) { self.send(Array(text.utf8)) }
+    @discardableResult func send(_ text: String) -> String { self.send(Array(text.utf8)) }
+
+    /// Removes and returns what the server has sent.
+    func sent() -> String {
+        var sent = ""
+        while let buffer = try? self.channel.readOutbound(as: ByteBuffer.self) {
+            sent += String(decoding: buffer.readableBytesView, as: UTF8.self)
+        }
+        return sent
+    }
 
     func close() { _ = try? self.channel.finish(acceptAlreadyClosed: true) }
 }

@@ -96,7 +96,101 @@ struct WebConnectionTests {
         #expect(web.channel.isActive && web.client == nil)
     }
 
+    /// Requests that arrive together are answered one by one.
+    @Test func oneRequestIsAnsweredAtATime() throws {
+        let web = try EmbeddedWeb()
+        _ = try web.channel.writeInbound(ByteBuffer(string: Self.page + Self.page + Self.page))
+        for _ in 0..<3 {
+            #expect(web.sent().ranges(of: "HTTP/1.1 200 ").count == 1)
+            web.eventLoop.advanceTime(by: .milliseconds(1))
+        }
+        #expect(web.sent().isEmpty && web.channel.isActive)
+        web.close()
+    }
+
+    /// What follows such a head is no request, however the decoder reads it.
+    @Test(arguments: [
+        (RawWebSocket.request(), 101), (RawWebSocket.request(["Connection": "upgrade\t"]), 101),
+        (RawWebSocket.request(["Connection": "upgrade\t, a"]), 400),
+        (RawWebSocket.request(["Connection": "upgrade;a"]), 400),
+        (RawWebSocket.request(["Upgrade": "websocket\tx"]), 400),
+        (RawWebSocket.request(["Connection": "keep-alive"]), 426), (RawWebSocket.request(["Upgrade": "h2c"]), 426),
+        (RawWebSocket.request(["Transfer-Encoding": "gzip"]), 400),
+        (RawWebSocket.request(["Content-Length": "9"]), 400),
+        (RawWebSocket.request(line: "GET / HTTP/1.1"), 200), (RawWebSocket.request(line: "GET /none HTTP/1.1"), 404),
+        (RawWebSocket.request(line: "POST /nest HTTP/1.1"), 405),
+        ("CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    ])
+    func noRequestFollowsAHeadWithAnUpgrade(_ request: String, _ status: Int) throws {
+        let rest = Self.page + Self.page + Self.page
+        for pieces in [[request + rest], [request, rest], (request + rest).map { "\($0)" }] {
+            let web = try EmbeddedWeb(endsOutput: true)
+            let sent = pieces.map { web.send($0) }.joined()
+            #expect(sent.hasPrefix("HTTP/1.1 \(status) ") && sent.ranges(of: "HTTP/1.1").count == 1, "\(sent)")
+            #expect((web.client != nil) == (status == 101))
+            // The bytes of the second request are a frame that is not masked.
+            if let client = web.client { #expect(client.ends == [.violation]) }
+            #expect(!web.channel.isActive)
+            web.close()
+        }
+    }
+
+    /// The time for a head begins with its first byte, also if that came together with the request before it.
+    @Test func aHeadThatFollowsAnotherHasTheSameTime() throws {
+        let late = NIODeadline.now() + .seconds(Int64(Limits.webIdleSeconds) - 1)
+        for (bytes, status) in [(Self.page, nil), (Self.page + "G", 408), (Self.page + "GET / HTTP/1.1\r\n", 408)] {
+            let web = try EmbeddedWeb()
+            web.send(bytes)
+            web.connection.sweep(now: late)
+            let sent = web.sent()
+            #expect(status.map { sent.hasPrefix("HTTP/1.1 \($0) ") } ?? sent.isEmpty, "\(sent)")
+            web.close()
+        }
+    }
+
     // MARK: Frames
+
+    /// A frame is collected, so a stranger's is small. The limit is that of the time when the frame begins.
+    @Test func aFrameThatBeginsBeforeTheLoginIsSmall() throws {
+        let most = Limits.bytesBeforeHelloMax
+        let large: [UInt8] = [0x82, 0xfe, UInt8((most + 1) >> 8), UInt8((most + 1) & 0xff), 1, 2, 3, 4]
+        for count in [0, 1, 2, large.count] {
+            let web = try EmbeddedWeb()
+            web.send(RawWebSocket.request())
+            let client = try #require(web.client)
+            web.send(Array(large.prefix(count)))
+            client.isWelcomed = true
+            web.send(Array(large.dropFirst(count)))
+            #expect(client.ends == (count == 0 ? [] : [.tooLarge]), "\(count)")
+            // A frame that has begun before the login is followed by one with the other limit.
+            guard count > 0 else { continue }
+            let other = try EmbeddedWeb()
+            other.send(RawWebSocket.request())
+            let second = try #require(other.client)
+            let small = RawWebSocket.frame(.binary, [7])
+            other.send(Array(small.prefix(min(count, small.count - 1))))
+            second.isWelcomed = true
+            other.send(small.suffix(small.count - min(count, small.count - 1)) + large)
+            #expect(second.ends.isEmpty && second.received == [7])
+            for web in [web, other] { web.close() }
+        }
+    }
+
+    /// The bytes of a frame that is arriving count as held, until it is whole.
+    @Test func theBytesThatWaitForTheirFrameAreReported() throws {
+        let web = try EmbeddedWeb()
+        web.send(RawWebSocket.request())
+        let client = try #require(web.client)
+        let frame = RawWebSocket.frame(.binary, [UInt8](repeating: 7, count: 100))
+        web.send(Array(frame.prefix(1)))
+        web.send(Array(frame[1..<46]))
+        web.send(Array(frame[46..<66]))
+        #expect(client.received.isEmpty)
+        web.send(frame.suffix(frame.count - 66) + frame.prefix(16))
+        #expect(client.received.count == 100)
+        #expect(client.waiting == [0, 40, 60, 0, 10])
+        web.close()
+    }
 
     /// After a frame that is refused, the rest of it is discarded: an error would cut the connection.
     @Test func theRestOfARefusedFrameIsDiscarded() throws {

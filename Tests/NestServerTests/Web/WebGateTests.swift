@@ -12,8 +12,7 @@ struct WebGateTests {
         _ gate: WebGate,
         at reached: SocketAddress? = WebGateTests.reached
     ) throws -> Int? {
-        var buffer = ByteBuffer(string: "GET / HTTP/1.1\r\n\(fields)\r\n")
-        let head = try #require(try WebHead.read(from: &buffer))
+        let head = try #require(try HeadReader.read("GET / HTTP/1.1\r\n\(fields)\r\n"))
         do throws(WebRefusal) {
             try gate.check(head, at: reached)
             return nil
@@ -53,8 +52,7 @@ struct WebGateTests {
 
     /// The refusal of an address advises a name that works.
     @Test func anIPv6AddressCanBeAName() throws {
-        var buffer = ByteBuffer(string: "GET / HTTP/1.1\r\nHost: [2001:DB8::5]:7080\r\n\r\n")
-        let head = try #require(try WebHead.read(from: &buffer))
+        let head = try #require(try HeadReader.read("GET / HTTP/1.1\r\nHost: [2001:DB8::5]:7080\r\n\r\n"))
         let refusal = #expect(throws: WebRefusal.self) { try Self.gate().check(head, at: Self.reached) }
         #expect(refusal?.text.hasSuffix("--web-name [2001:db8::5]") == true)
         for name in ["[2001:db8::5]", "[2001:DB8:0::5]"] {

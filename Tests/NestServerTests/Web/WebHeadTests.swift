@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP1
 import NestModel
 import NestProtocol
 import NestServer
@@ -6,14 +7,9 @@ import Testing
 
 /// The heads of requests to the web port, and the fields in them.
 struct WebHeadTests {
-    private static func read(_ text: String) throws -> WebHead? {
-        var buffer = ByteBuffer(string: text)
-        return try WebHead.read(from: &buffer)
-    }
-
     private static func status(_ text: String) -> Int? {
         do {
-            _ = try self.read(text)
+            _ = try HeadReader.read(text)
             return nil
         } catch {
             return (error as? WebRefusal)?.status.rawValue
@@ -23,47 +19,67 @@ struct WebHeadTests {
     @Test func aHeadIsTakenFromTheBytesThatArrived() throws {
         let first = "GET /a?b HTTP/1.1\r\nHost: localhost\r\nX:  two words \t\r\n\r\n"
         var buffer = ByteBuffer()
-        for byte in first.utf8.dropLast() {
-            buffer.writeInteger(byte)
-            #expect(try WebHead.read(from: &buffer) == nil)
+        try HeadReader.with { reader in
+            for byte in first.utf8.dropLast() {
+                buffer.writeInteger(byte)
+                #expect(try reader.next(from: &buffer) == nil)
+            }
+            buffer.writeString("\nGET ")
+            let head = try #require(try reader.next(from: &buffer))
+            #expect(head.method == .GET && head.uri == "/a?b" && head.version == .http1_1)
+            #expect(head.values("host") == ["localhost"] && head.values("X") == ["two words"])
+            #expect(String(buffer: buffer) == "GET ")
         }
-        buffer.writeString("\nGET ")
-        let head = try #require(try WebHead.read(from: &buffer))
-        #expect(head.method == "GET" && head.target == "/a?b" && head.isCurrent)
-        #expect(head.fields.map(\.name) == ["host", "x"] && head.fields.map(\.value) == ["localhost", "two words"])
-        #expect(String(buffer: buffer) == "GET ")
     }
 
     @Test(arguments: [
-        ("GET  / HTTP/1.1\r\n\r\n", 400), ("GET a HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/1.1 \r\n\r\n", 400),
-        ("GET http://localhost/ HTTP/1.1\r\n\r\n", 400), ("G(T / HTTP/1.1\r\n\r\n", 400), ("\r\n\r\n\r\n", 400),
-        ("GET /\u{e9} HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505), ("GET / http/1.1\r\n\r\n", 505),
-        ("GET / HTTP/1.1\nHost: a\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n", 400),
+        ("GET a HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/1.1 \r\n\r\n", 505), ("FETCH / HTTP/1.1\r\n\r\n", 400),
+        ("GET http://localhost/ HTTP/1.1\r\n\r\n", 400), ("G(T / HTTP/1.1\r\n\r\n", 400), ("GET /\r\n\r\n", 505),
+        ("GET /\u{e9} HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505), ("GET / http/1.1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\nHost: a\r\n\r\n", 505), ("GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\r\n\n", 400),
+        ("CONNECT localhost:80 HTTP/1.1\r\n\r\n", 400), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400), ("GET / HTTP/1.1\r\n: a\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nA: \u{1}\r\n\r\n", 400), ("GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nContent-Length: 0, 5\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nContent-Length: +0\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: a\r\nTransfer-Encoding: gzip\r\n\r\n", 400),
     ])
     func headsThatAProxyCouldReadInAnotherWayAreRefused(_ text: String, _ status: Int) {
         #expect(Self.status(text) == status, "\(text.debugDescription)")
+    }
+
+    /// Spaces and lines that mean nothing are skipped, and count.
+    @Test func spacesAndEmptyLinesBeforeARequestAreSkipped() throws {
+        #expect(try HeadReader.read("GET   / HTTP/1.1\r\n\r\n")?.uri == "/")
+        #expect(try HeadReader.read("\r\n\r\nGET / HTTP/1.1\r\n\r\n")?.uri == "/")
+        #expect(try HeadReader.read("\r\n\r\n\r\n") == nil)
+        #expect(Self.status(String(repeating: "\r\n", count: Limits.webHeadBytesMax / 2)) == 431)
+        #expect(Self.status("GET " + String(repeating: " ", count: Limits.webHeadBytesMax)) == 431)
+        #expect(Self.status("GET / HTTP/1.1\r\nA:" + String(repeating: " ", count: Limits.webHeadBytesMax)) == 431)
     }
 
     /// A head of the maximum size is accepted, and the next byte is too much, even before the head is complete.
     @Test func headsAreLimited() throws {
         let frame = "GET / HTTP/1.1\r\nA: \r\n\r\n"
         let padding = String(repeating: "a", count: Limits.webHeadBytesMax - frame.utf8.count)
-        #expect(try Self.read("GET / HTTP/1.1\r\nA: \(padding)\r\n\r\n") != nil)
+        #expect(try HeadReader.read("GET / HTTP/1.1\r\nA: \(padding)\r\n\r\n") != nil)
         #expect(Self.status("GET / HTTP/1.1\r\nA: \(padding)a\r\n\r\n") == 431)
-        #expect(Self.status(String(repeating: "a", count: Limits.webHeadBytesMax)) == 431)
+        #expect(Self.status("GET /" + String(repeating: "a", count: Limits.webHeadBytesMax)) == 431)
+        #expect(Self.status(String(repeating: "a", count: Limits.webHeadBytesMax)) == 400)
         let fields = String(repeating: "a:\r\n", count: Limits.webFieldsMax)
-        #expect(try Self.read("GET / HTTP/1.1\r\n\(fields)\r\n") != nil)
+        #expect(try HeadReader.read("GET / HTTP/1.1\r\n\(fields)\r\n") != nil)
         #expect(Self.status("GET / HTTP/1.1\r\n\(fields)a:\r\n\r\n") == 431)
     }
 
     @Test func listsHaveOnlyNamesCommasAndSpaces() throws {
         func tokens(_ value: String) throws -> [String]? {
-            try Self.read("GET / HTTP/1.1\r\nConnection: \(value)\r\nconnection: last\r\n\r\n")?.tokens("connection")
+            try HeadReader.read("GET / HTTP/1.1\r\nConnection: \(value)\r\nconnection: last\r\n\r\n")?.tokens(
+                "connection"
+            )
         }
         #expect(try tokens("keep-alive, Upgrade") == ["keep-alive", "Upgrade", "last"])
         #expect(try tokens(",, a ,") == ["a", "last"])
@@ -74,12 +90,15 @@ struct WebHeadTests {
 
     @Test func connectionsStayOpenUnlessTheClientWantsOtherwise() throws {
         func keeps(_ version: String, _ field: String) throws -> Bool? {
-            try Self.read("GET / HTTP/\(version)\r\n\(field)\r\n\r\n")?.keepsConnection()
+            try HeadReader.read("GET / HTTP/\(version)\r\n\(field)\r\n\r\n")?.keepsConnection()
         }
         #expect(try keeps("1.1", "A: b") == true)
         #expect(try keeps("1.1", "Connection: Close") == false)
         #expect(try keeps("1.0", "A: b") == false)
         #expect(try keeps("1.0", "Connection: keep-alive") == true)
+        // After such a head the decoder may not read another one.
+        #expect(try keeps("1.1", "Upgrade: h2c") == false)
+        #expect(throws: WebRefusal.self) { try keeps("1.1", "Connection: upgrade\t, a") }
     }
 }
 

@@ -60,6 +60,8 @@ private final class SilentClient: WebSocketClient {
     let handlesAtOnce = true
     let webSocketCode = WebSocketCode.normal
 
+    func noteWaiting(_ byteCount: Int) {}
+
     func end(by code: WebSocketCode) {}
 
     func finishFlood() {}

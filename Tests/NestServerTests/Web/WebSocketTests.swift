@@ -99,6 +99,37 @@ extension SocketTests {
             }
         }
 
+        /// Each byte counts once, as one of the request or of the protocol.
+        @Test func bytesAfterTheRequestCountOnce() async throws {
+            try await withWebServer { port, webPort, _ in
+                let (connection, _) = try ServerRawConnection.ready(port: port, session: 2)
+                let payload = Preface.client.bytes + [UInt8](repeating: 0, count: 8_000)
+                for _ in 0..<50 {
+                    let web = try ServerRawConnection(port: webPort)
+                    try web.openWebSocket(followedBy: RawWebSocket.frame(.binary, payload))
+                    _ = try web.bytesUntilClosed()
+                }
+                try await connection.wait(for: "connections_rejected_total") { $0 == 50 }
+                let byteCount = try connection.statistic("bytes_in")
+                #expect(byteCount >= 50 * 8_000 && byteCount < 75 * 8_000)
+            }
+        }
+
+        /// A frame that is arriving counts in the memory that connections hold.
+        @Test func aFrameThatIsArrivingIsHeld() async throws {
+            try await withWebServer { port, webPort, _ in
+                let (other, _) = try ServerRawConnection.ready(port: port, session: 2)
+                let (connection, _) = try ServerRawConnection.ready(port: webPort, isWebSocket: true)
+                let frame = RawWebSocket.frame(.binary, [UInt8](repeating: 0, count: 60_000))
+                try connection.sendRaw(Array(frame.prefix(50_008)))
+                try await other.wait(for: "connection_bytes") { $0 >= 50_000 }
+                // A frame of the protocol with no bytes is a violation.
+                try connection.sendRaw(Array(frame.dropFirst(50_008)))
+                #expect(try connection.expectError(id: 0) == .protocolViolation)
+                try await other.wait(for: "connection_bytes") { $0 < 50_000 }
+            }
+        }
+
         /// A client that is gone when its WebSocket begins leaves nothing behind, and the server can stop.
         @Test func connectionsClosedDuringTheUpgradeAreForgotten() async throws {
             let login = Preface.client.bytes + Array(ServerRawConnection.hello().readableBytesView)
