@@ -101,10 +101,8 @@ package final class WebCodec: ChannelInboundHandler, RemovableChannelHandler {
         self.failure =
             switch error as? HTTPParserError {
             case .invalidVersion: WebRefusal(.versionNotSupported, "this port speaks HTTP/1.1")
-            case .headerOverflow:
-                WebRefusal(.headTooLarge, "a request has at most \(Limits.webFieldsMax) fields")
-            case let fault?: WebRefusal(.badRequest, "this is no request of HTTP/1.1: \(fault.debugDescription)")
-            case nil: WebRefusal(.badRequest, "this is no request of HTTP/1.1")
+            case .headerOverflow: WebRefusal(.headTooLarge, "a request has at most \(Limits.webFieldsMax) fields")
+            default: WebRefusal(.badRequest, "this is no request of HTTP/1.1: \(String(reflecting: error))")
             }
     }
 

@@ -213,10 +213,7 @@ package final class WebConnection: ChannelDuplexHandler, RemovableChannelHandler
     }
 
     /// Writes parts of an answer. The future completes when the kernel has them.
-    func write(
-        _ parts: [HTTPServerResponsePart],
-        _ context: ChannelHandlerContext
-    ) -> EventLoopFuture<Void>.Isolated {
+    func write(_ parts: [HTTPServerResponsePart], _ context: ChannelHandlerContext) -> EventLoopFuture<Void>.Isolated {
         let written = context.eventLoop.makePromise(of: Void.self)
         self.codec.write(parts, promise: written)
         context.flush()
