@@ -54,8 +54,11 @@ extension ReplicaMachine {
 
     // MARK: The leader
 
+    /// `nil` while the log has lost records: the leader may not know that yet, and would send them.
     private var leaderToFollow: Leader? {
-        guard self.duty == .following, let leader, leader.id != self.node, !leader.address.isEmpty else { return nil }
+        guard self.duty == .following, !self.doubt, let leader, leader.id != self.node, !leader.address.isEmpty else {
+            return nil
+        }
         return Leader(id: leader.id, name: leader.name, address: leader.address, epoch: self.logEpoch)
     }
 

@@ -73,6 +73,20 @@ extension ReplicaMachineTests {
         #expect(scene.readCount == reads)
     }
 
+    /// A leader that has not noticed it yet still has the records that the log has lost. The next one ends the doubt.
+    @Test func noLeaderIsFollowedWhileTheLogIsInDoubt() {
+        var scene = Scene()
+        scene.overview.doubt = true
+        scene.run(3_000)
+        #expect(scene.follows.isEmpty)
+        scene.overview.doubt = false
+        scene.run(1_100)
+        #expect(scene.follows.compactMap { $0?.id } == [Self.other])
+        scene.overview.doubt = true
+        scene.run(3_000)
+        #expect(scene.follows.count == 2 && scene.follows.last == .some(nil))
+    }
+
     @Test func theLeaderIsNamedToTheLinkAndAgainWhenTheNodeHasCaughtUp() throws {
         var scene = Scene()
         scene.run(100)
