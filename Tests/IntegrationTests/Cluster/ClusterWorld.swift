@@ -147,7 +147,8 @@ extension ServerProcess {
         _ = try? await client.fetch(Item.childrenOf(Item.root))
         let server = await client.server
         await client.close()
-        return try #require(server).historyID
+        guard let server else { throw ProcessFailure("the node does not answer") }
+        return server.historyID
     }
 
     func log(contains text: String) async throws {
