@@ -7,7 +7,7 @@ import Testing
 /// The ports 7000 to 7009 and 7080 of a page are replaced by free ports in commands, and back in the output.
 actor PageReader {
     /// The time to wait for output that the page shows. Only a wrong page waits so long.
-    private static let patience = Duration.seconds(20)
+    private static let patience = Duration.testPatience
 
     private let directory = TemporaryDirectory()
     private let environment: [String: String]
@@ -22,7 +22,7 @@ actor PageReader {
     init(environment: [String: String] = [:], links: [String] = ["Examples", "Makefile", "deploy"]) throws {
         // PostgreSQL, which does not run as root, must be able to enter.
         chmod(self.directory.path, 0o711)
-        let first = try Self.freePorts()
+        let first = try FreePorts.first(of: Self.pagePorts.count, in: FreePorts.pages)
         self.ports = Array(first..<first + Self.pagePorts.count)
         let programs = URL(filePath: Program.nestc).deletingLastPathComponent().path()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -181,31 +181,6 @@ actor PageReader {
 
     /// The ports on the pages.
     private static let pagePorts = Array(7_000...7_009) + [7_080]
-
-    /// Returns the first of as many successive ports that are free now. The system gives none of them to outgoing
-    /// connections.
-    private static func freePorts() throws -> Int {
-        for _ in 0..<100 {
-            let first = Int.random(in: 1_200..<3_100) * 10
-            if (first..<first + Self.pagePorts.count).allSatisfy(Self.isFree) { return first }
-        }
-        throw ProcessFailure("no \(Self.pagePorts.count) successive ports are free")
-    }
-
-    private static func isFree(_ port: Int) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-    }
 
     private static func fault(_ command: String, _ shown: [String], _ printed: [String]) -> String {
         """

@@ -5,7 +5,7 @@ import Testing
 /// The screens that a terminal program shows one after the other, compared with pictures kept as text in
 /// `Tests/Fixtures/screens`. With `NEST_WRITE_PICTURES=1` the test writes them: look at them before you commit them.
 actor Pictures {
-    private static let patience = Duration.seconds(30)
+    private static let patience = Duration.testPatience
     /// With `NEST_WRITE_PICTURES=1`, the time after which a screen is complete.
     private static let settling = Duration.milliseconds(700)
 

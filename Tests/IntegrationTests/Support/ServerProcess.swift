@@ -63,10 +63,6 @@ actor ServerProcess {
         return server
     }
 
-    /// Ports below those that the system assigns to outgoing connections, so that the port is still free after a
-    /// restart.
-    private static let ports = 12_000..<32_000
-
     /// Replaces the model file. The next start serves the new model.
     func replaceModel(_ model: String) throws {
         try Data(model.utf8).write(to: URL(filePath: "\(self.directory.path)/model.json"))
@@ -82,7 +78,7 @@ actor ServerProcess {
         mayDie: Bool = false
     ) async throws {
         for _ in 0..<20 {
-            let port = self.port == 0 ? Int.random(in: Self.ports) : self.port
+            let port = self.port == 0 ? Int.random(in: FreePorts.servers) : self.port
             let own = ["--port", "\(port)", "--store", self.storePath] + self.arguments
             let process = try ChildProcess(
                 program.map { "/usr/bin/\($0)" } ?? Program.nestd,

@@ -49,7 +49,7 @@ public actor PostgresServer {
     private init(name: String, isInMemory: Bool, options: [String]) throws {
         self.name = name
         self.isInMemory = isInMemory
-        self.port = try PostgresPrograms.freePort()
+        self.port = try FreePorts.first(of: 1, in: FreePorts.databases)
         self.directory = TemporaryDirectory(inMemory: isInMemory && PostgresPrograms.hasMemory)
         self.data = "\(self.directory.path)/data"
         self.options = options
