@@ -82,6 +82,8 @@ export class Chromium {
     const page = new Page(this, targetId, sessionId);
     this.pages.set(sessionId, page);
     for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await page.send(`${domain}.enable`);
+    // Every page believes that it is seen: lists of hidden pages pause after a while.
+    await page.send('Emulation.setFocusEmulationEnabled', { enabled: true });
     await page.resize(width, height, mobile);
     await page.prefer({ 'prefers-color-scheme': scheme });
     await page.go(url);
