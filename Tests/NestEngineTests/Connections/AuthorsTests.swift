@@ -96,6 +96,28 @@ import Testing
         #expect(follower.authors.last == [self.author(2, 1, Self.ann), self.author(3, 1, Self.ann)])
     }
 
+    /// The net difference of a confined follower names the authors of its reach only, or none.
+    @Test func aConfinedNetDifferenceNamesTheAuthorsOfItsReach() throws {
+        let all = try self.fixture.connect(session: 1, user: Self.ann)
+        try self.fixture.perform([self.insert(all, "inside")])
+        let guests = try (2...3).map {
+            try self.fixture.connect(session: $0, scope: Self.scope, user: UserLabel("Guest"), followsAuthors: true)
+        }
+        let (writer, follower) = (guests[0], guests[1])
+        try self.fixture.perform([follower.subscribe(Self.inside)])
+        try self.fixture.perform([follower.block()])
+        for client in [all, writer, all] {
+            try self.fixture.perform([self.insert(client, "x", under: Self.inside)])
+        }
+        try self.fixture.perform([follower.drain()])
+        #expect(follower.authors == [[self.author(3, 2, UserLabel("Guest"))]])
+        try self.fixture.perform([follower.block()])
+        try self.fixture.perform([self.insert(all, "y", under: Self.inside)])
+        let effects = try self.fixture.perform([follower.drain()])
+        #expect(Self.kinds(effects) == ["push"])
+        #expect(follower.authors.count == 1)
+    }
+
     /// The authors of a net difference are limited to the newest.
     @Test func theAuthorsOfALongNetDifferenceAreTheNewest() throws {
         let ann = try self.fixture.connect(session: 1, user: Self.ann)
