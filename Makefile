@@ -1,7 +1,10 @@
 # make run: a server on port 7000, and for browsers on port 7080. make test: all tests. make test-unit: the tests that take seconds.
 # make test-one NAME=...: one test or suite. make check: the checks that every change must pass.
 # Without colours a build for a file or a pipe is the same as one for a terminal: nothing is built twice.
-CHECKED = --explicit-target-dependency-import-check error --no-color-diagnostics
+# Without debug information, which costs a fifth of the time; names of functions stay in the programs. For a debugger:
+# make build DEBUG_INFO=dwarf
+DEBUG_INFO = none
+CHECKED = -debug-info-format $(DEBUG_INFO) --explicit-target-dependency-import-check error --no-color-diagnostics
 LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-dev pkg-config
 # For tests only: strace makes the disk of a running server fail, tmux runs full-screen programs, PostgreSQL has the
 # log of a cluster. Without them those tests are skipped and report that.
@@ -12,8 +15,7 @@ TOOLS = strace tmux
 build: setup
 	swift build $(CHECKED)
 
-# Without debug information, which costs a seventh of the time; names of functions stay in the programs.
-RELEASE = swift build -c release -debug-info-format none $(CHECKED)
+RELEASE = swift build -c release $(CHECKED)
 
 # The two programs and what they need, not the tests, benches and examples.
 build-release: setup
@@ -43,12 +45,13 @@ test: build-tests tools test-report
 	$(RUN) --experimental-maximum-parallelization-width 2 --filter '$(call suites,$(LONG))'
 	$(MAKE) --no-print-directory --jobs 3 test-commands test-apart $(BESIDE)
 
-# The two halves of APART.
+# The two halves of APART. `swift test` can run only once at a time in one folder, so the tests' program is started.
+HALF = .build/debug/nestPackageTests.xctest --testing-library swift-testing --no-parallel
 test-commands: build-tests
-	$(RUN) --ignore-lock --no-parallel --filter '$(COMMANDS)'
+	$(HALF) --filter '$(COMMANDS)'
 
 test-apart: build-tests
-	$(RUN) --ignore-lock --no-parallel --filter '$(call suites,$(APART))' --skip '$(COMMANDS)'
+	$(HALF) --filter '$(call suites,$(APART))' --skip '$(COMMANDS)'
 
 # All tests except those of APART and LONG, in parallel.
 test-unit: build-tests
@@ -130,7 +133,7 @@ tsan: setup
 
 # Builds a package outside this one against the product NestClient, as a user's package would.
 consumer: setup
-	swift build --package-path Tests/Consumer --scratch-path .build/consumer
+	swift build --package-path Tests/Consumer --scratch-path .build/consumer -debug-info-format $(DEBUG_INFO)
 
 bench: build-release
 	$(RELEASE) --product nestbench
@@ -175,11 +178,16 @@ check: lint
 	$(MAKE) --no-print-directory test-web
 
 # The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.
+# Symbols are read from the modules that are built: `swift package dump-symbol-graph` would compile them again.
 GRAPHS = .build/documentation/graphs
+MODULES = -target $$(swiftc -print-target-info | sed -n 's/.*"triple": "\(.*\)",/\1/p' | head -n 1) -I .build/debug/Modules \
+    $$(printf ' -Xcc -fmodule-map-file=%s' .build/debug/*.build/module.modulemap \
+    .build/checkouts/*/Sources/*/include/module.modulemap Sources/*/module.modulemap)
 documentation: build-tests
-	swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members
 	rm -rf .build/documentation && mkdir -p $(GRAPHS)
-	cp .build/*/symbolgraph/NestClient.symbols.json .build/*/symbolgraph/NestModel.symbols.json $(GRAPHS)
+	for module in NestClient NestModel; do swift-symbolgraph-extract -module-name $$module $(MODULES) \
+	    -minimum-access-level public -skip-synthesized-members -output-dir $(GRAPHS) || exit; done
+	rm $(GRAPHS)/*@*
 	docc convert Sources/NestClient/NestClient.docc --additional-symbol-graph-dir $(GRAPHS) \
 	    --output-path .build/documentation/NestClient.doccarchive --warnings-as-errors
 
