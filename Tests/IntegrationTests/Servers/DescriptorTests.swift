@@ -35,9 +35,9 @@ extension ProcessTests {
             return (process, try #require(Int(match.1)))
         }
 
-        private static func ping(port: Int) async throws {
+        private static func ping(_ process: ChildProcess, port: Int) async throws {
             let client = NestClient(ClientConfiguration(port: port, connectTimeout: .seconds(30)))
-            _ = try await client.ping()
+            do { _ = try await client.ping() } catch { throw ProcessFailure("\(error)\(await process.report)") }
             await client.close()
         }
 
@@ -45,14 +45,14 @@ extension ProcessTests {
         /// spin. After the other peers leave, it accepts again.
         @Test func fewDescriptorsAreEnough() async throws {
             let (process, port) = try await Self.server("--nofile=64:64")
-            try await Self.ping(port: port)
+            try await Self.ping(process, port: port)
             let peers = SilentPeers(200, port: port)
             let load = try await Self.load(of: process.pid)
             #expect(load < 0.3, "the server spins: \(load) of a spinning thread's processor time")
             #expect(try ProcessFigures.descriptorCount(of: process.pid) <= 64)
             #expect(!process.errors.contains("accept.paused"), "the server ran out of descriptors")
             peers.close()
-            try await Self.ping(port: port)
+            try await Self.ping(process, port: port)
             await process.send(signal: SIGTERM)
             try await process.wait(forEnd: .exit(0))
         }
@@ -60,7 +60,7 @@ extension ProcessTests {
         /// If the descriptor limit is lowered after the start, the server waits for descriptors and does not spin.
         @Test func theServerDoesNotSpinWithoutDescriptors() async throws {
             let (process, port) = try await Self.server("--nofile=1024:1024")
-            try await Self.ping(port: port)
+            try await Self.ping(process, port: port)
             try await Self.limit(process.pid, to: ProcessFigures.descriptorCount(of: process.pid) + 1)
             let peers = SilentPeers(80, port: port)
             let load = try await Self.load(of: process.pid)
@@ -68,7 +68,7 @@ extension ProcessTests {
             #expect(process.errors.contains("accept.paused"), "\(process.errors)")
             peers.close()
             try await Self.limit(process.pid, to: 1_024)
-            try await Self.ping(port: port)
+            try await Self.ping(process, port: port)
             await process.send(signal: SIGTERM)
             try await process.wait(forEnd: .exit(0))
         }
