@@ -28,8 +28,8 @@ extension HTTPRequestHead {
         return values.first
     }
 
-    /// Returns the elements of the lists in all fields of a name. Only token characters, commas and spaces are allowed:
-    /// a decoder may read a list with others in another way.
+    /// Returns the elements of the lists in all fields of a name. Within a value only token characters, commas and
+    /// spaces are allowed: a decoder may read a list with others in another way. Tabs around it are not part of it.
     package func tokens(_ name: String) throws(WebRefusal) -> [String] {
         let tokens = self.headers[canonicalForm: name]
         guard !tokens.contains(where: { $0.utf8.contains(0x20) }),
@@ -46,10 +46,10 @@ extension HTTPRequestHead {
     }
 
     /// Whether the connection can stay open after the answer. After a head with `Upgrade` the decoder may not read
-    /// another one, whether or not the server takes the offer.
+    /// another one, whether or not the server takes the offer. It does not see a `close` before a tab.
     package func keepsConnection() throws(WebRefusal) -> Bool {
-        _ = try self.tokens("connection")
-        return self.isKeepAlive && !self.headers.contains(name: "upgrade")
+        let closes = try self.tokens("connection").contains { $0.lowercased() == "close" }
+        return self.isKeepAlive && !closes && !self.headers.contains(name: "upgrade")
     }
 }
 

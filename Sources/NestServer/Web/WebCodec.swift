@@ -16,7 +16,7 @@ package final class WebCodec: ChannelInboundHandler, RemovableChannelHandler {
 
     /// The bytes of the head that is arriving.
     package private(set) var byteCount = 0
-    private var lastByte: UInt8 = 0
+    private var lines = WebLines()
     private var head: HTTPRequestHead?
     /// Whether the decoder has found the end of the request.
     private var isWhole = false
@@ -63,12 +63,9 @@ package final class WebCodec: ChannelInboundHandler, RemovableChannelHandler {
     ) throws(WebRefusal) -> HTTPRequestHead? {
         while buffer.readableBytes > 0, self.byteCount < Limits.webHeadBytesMax {
             let bytes = buffer.readableBytesView.prefix(Limits.webHeadBytesMax - self.byteCount)
-            guard bytes.first != 0x0a || self.lastByte == 0x0d else {
-                throw WebRefusal(.badRequest, "lines must end with CR LF")
-            }
             // A line without its LF, and then the LF.
             let count = bytes.firstIndex(of: 0x0a).map { max($0 - bytes.startIndex, 1) } ?? bytes.count
-            self.lastByte = bytes[bytes.startIndex + count - 1]
+            try self.lines.take(bytes.prefix(count))
             guard let part = buffer.readSlice(length: count) else { break }
             self.byteCount += count
             context.fireChannelRead(NIOAny(part))
@@ -78,6 +75,7 @@ package final class WebCodec: ChannelInboundHandler, RemovableChannelHandler {
             self.head = nil
             self.isWhole = false
             self.byteCount = 0
+            self.lines = WebLines()
             try head.check()
             return head
         }

@@ -44,7 +44,7 @@ final class WebSocketDecoder: ByteToMessageDecoder {
     }
 
     func decodeLast(context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool) -> DecodingState {
-        .needMoreData
+        self.discard(&buffer)
     }
 
     private func endFrame() {
