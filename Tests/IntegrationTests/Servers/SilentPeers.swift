@@ -43,6 +43,16 @@ enum ProcessFigures {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
     }
 
+    /// The sockets among them. Files are fewer or more, depending on how many reads ran at a time.
+    static func socketCount(of pid: pid_t) throws -> Int {
+        let directory = "/proc/\(pid)/fd"
+        return try FileManager.default.contentsOfDirectory(atPath: directory).count { name in
+            // It may have been closed meanwhile.
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\(name)"))?.hasPrefix("socket:")
+                ?? false
+        }
+    }
+
     /// Returns the resident memory in kilobytes.
     static func memory(of pid: pid_t) throws -> Int {
         let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)

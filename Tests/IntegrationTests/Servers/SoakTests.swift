@@ -38,7 +38,7 @@ extension ProcessTests {
             let observer = NestClient(await server.configuration())
             _ = try await observer.ping()
             let figures = try await Self.figures(observer)
-            let descriptors = try ProcessFigures.descriptorCount(of: pid)
+            let sockets = try ProcessFigures.socketCount(of: pid)
             let clock = ContinuousClock()
             let (start, end) = (clock.now, clock.now + .seconds(seconds))
             var memory: Int?
@@ -63,8 +63,8 @@ extension ProcessTests {
             try await waitUntil("the server's figures to return to their first values") {
                 try await Self.figures(observer) == figures
             }
-            try await waitUntil("the visitors' descriptors to be closed") {
-                try ProcessFigures.descriptorCount(of: pid) <= descriptors
+            try await waitUntil("the visitors' sockets to be closed") {
+                try ProcessFigures.socketCount(of: pid) <= sockets
             }
             if isLong, let memory {
                 let now = try ProcessFigures.memory(of: pid)

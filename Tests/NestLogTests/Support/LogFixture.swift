@@ -157,6 +157,19 @@ final class TestWriter: @unchecked Sendable {
         return try self.append(record)
     }
 
+    /// Appends a record. On a busy machine the answer may take longer than an append may.
+    func appendAtLast(_ text: String, size: Int) async throws {
+        let record = try self.fixture.record(text, size: size)
+        let next = try self.next(record)
+        let known = self.outcomes.now.count
+        var outcome = try self.append(record)
+        if outcome == .unknown {
+            outcome = try await waitFor("the outcome of a record") { self.outcomes.now.dropFirst(known).first }
+        }
+        guard outcome == .appended else { throw ProcessFailure("the record was not appended: \(outcome)") }
+        self.position = next
+    }
+
     func append(_ record: LogRecord) throws -> AppendOutcome {
         let next = try self.next(record)
         let outcome = self.shared.append(record, chain: next.chain, after: self.position)
