@@ -39,7 +39,7 @@ struct WebHeadTests {
         ("SOURCE / ICE/1.0\r\n\r\n", 505), ("GET / http/1.1\r\n\r\n", 400),
         ("GET / HTTP/1.1\nHost: a\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nHost: a\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\r\n\n", 400),
-        ("CONNECT localhost:80 HTTP/1.1\r\n\r\n", 400), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        ("CONNECT localhost:80 HTTP/1.1\r\n\r\n", 400), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
         ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400), ("GET / HTTP/1.1\r\n: a\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nA: \u{1}\r\n\r\n", 400), ("GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\n", 400),
