@@ -157,11 +157,12 @@ test('close() ends every loop as done, and fails every request with its code', a
   const waiting = [list[Symbol.asyncIterator](), feed[Symbol.asyncIterator](), undo[Symbol.asyncIterator]()];
   await waiting[0].next();
   const ends = waiting.map((iterator) => iterator.next());
-  const calls = [nest.fetch(items), nest.undo(), nest.ping(), list.change(items.properties('done'))];
+  const calls = Promise.allSettled(
+    [nest.fetch(items), nest.undo(), nest.ping(), list.change(items.properties('done'))]);
   await turn();
   nest.close();
   for (const end of ends) assert.equal((await end).done, true);
-  const codes = (await Promise.allSettled(calls)).map((end) => end.reason?.code ?? end.value);
+  const codes = (await calls).map((end) => end.reason?.code ?? end.value);
   assert.deepEqual(codes, ['CLOSED', 'OUTCOME_UNKNOWN', 'CLOSED', false]);
   assert.deepEqual([list.status, list.error, undo.isEnded, undo.error], ['ended', null, true, null]);
   for (const iterator of waiting) assert.equal((await iterator.next()).done, true);
