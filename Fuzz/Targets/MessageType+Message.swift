@@ -35,6 +35,7 @@ extension MessageType {
         case .snapshotSections: SnapshotSections.self
         case .totals: Totals.self
         case .resubscribe: Resubscribe.self
+        case .setExpanded: SetExpanded.self
         case .progress: Progress.self
         case .unsubscribe: Unsubscribe.self
         case .subscriptionEnd: SubscriptionEnd.self

@@ -147,6 +147,12 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
             let path = PropertyPath(steps: Array(repeating: property, count: $0), leaf: .object)
             return rows(ObjectFetchRequest(entity: item, columns: [path]))
         },
+        .message("outlineExceptionsMax", .limitExceeded) {
+            SetExpanded(
+                view: Limits.viewIDMin,
+                states: Array(repeating: ExpandedState(ObjectID(1), isExpanded: true), count: $0)
+            )
+        },
         .message("propertiesPerEntityMax", .limitExceeded) {
             let value = PropertyAssignment(property, .value(.null))
             return transaction(.update(one, values: Array(repeating: value, count: $0)))

@@ -72,6 +72,9 @@ enum LimitCoverage {
         "admissionWorkMax": ["commitsContinueDuringAStormOfSubscriptions"],
         "scopeRowsPerTurnMax": ["aLargeScopeIsReadInTurnsAndItsRequestsWait"],
         "changePageBytes": ["aSlowFollowerIsServedOnePageAtATime"],
+        "outlineWindowRowsMax": ["outlinesAreCheckedAgainstTheModel"],
+        "outlineRowsMax": ["anOutlineThatGrowsTooLargeEnds"],
+        "outlinesPerConnectionMax": ["outlinesPerConnectionAreLimited"],
         // Journal and undo
         "journalSeconds": ["oldHistoryIsDroppedByItsAge"],
         "undoEntriesPerSessionMax": ["theOldestEntriesAreDroppedAndCounted"],

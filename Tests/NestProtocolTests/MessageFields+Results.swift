@@ -192,3 +192,16 @@ extension Resubscribe: DescribedMessage {
         ["view": JSONValue(count: Int(self.view)), "request": JSONValue(self.request)]
     }
 }
+
+extension SetExpanded: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "view": JSONValue(count: Int(self.view)),
+            "states": JSONValue(
+                list: self.states.map {
+                    ["object": .integer($0.object.rawValue), "isExpanded": .bool($0.isExpanded)]
+                }
+            ),
+        ]
+    }
+}

@@ -116,6 +116,7 @@ extension JSONValue {
         if !request.predicate.nodes.isEmpty {
             fields["predicate"] = JSONValue(list: request.predicate.nodes.map { JSONValue($0) })
         }
+        if let outline = request.outline { fields["outline"] = JSONValue(outline) }
         self = .object(fields)
     }
 

@@ -16,7 +16,7 @@ extension JSONValue {
     public init(_ request: ObjectFetchRequest) {
         var predicate = ByteWriter()
         if !request.predicate.nodes.isEmpty { predicate.write(predicate: request.predicate) }
-        self = [
+        var members: [String: JSONValue] = [
             "entity": .integer(Int64(request.entity.rawValue)),
             "source": request.source.map {
                 ["object": .integer($0.object.rawValue), "relationship": JSONValue($0.relationship)]
@@ -37,6 +37,23 @@ extension JSONValue {
                 ["function": .integer(Int64($0.function.rawValue)), "path": JSONValue($0.path)]
             } ?? .null,
             "window": JSONValue(request.window),
+        ]
+        if let outline = request.outline { members["outline"] = JSONValue(outline) }
+        self = .object(members)
+    }
+
+    /// `expansion`: `none`, `all`, `asBefore`, or the attribute.
+    public init(_ outline: FetchOutline) {
+        let expansion: JSONValue =
+            switch outline.expansion {
+            case .none: "none"
+            case .all: "all"
+            case .attribute(let property): ["attribute": JSONValue(property)]
+            case .asBefore: "asBefore"
+            }
+        self = [
+            "expansion": expansion,
+            "exceptions": JSONValue(list: outline.exceptions.map { .integer($0.rawValue) }),
         ]
     }
 

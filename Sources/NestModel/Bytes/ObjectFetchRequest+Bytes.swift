@@ -1,7 +1,7 @@
 /// The byte form of a fetch request.
 extension ByteWriter {
     /// Writes the entity, then tagged fields: 1 source, 2 projection, 3 sort, 4 predicate, 5 columns, 6 section, 7
-    /// window by rows, 8 window around an object. A server refuses a tag it does not know.
+    /// window by rows, 8 window around an object, 9 outline. A server refuses a tag it does not know.
     package mutating func write(fetchRequest request: ObjectFetchRequest) {
         var fields: [(tag: Int, bytes: [UInt8])] = []
         func add(_ tag: Int, _ write: (inout ByteWriter) -> Void) {
@@ -44,6 +44,7 @@ extension ByteWriter {
                 $0.write(count: after)
             }
         }
+        if let outline = request.outline { add(9) { $0.write(outline: outline) } }
         self.write(count: Int(request.entity.rawValue))
         self.write(count: fields.count)
         for field in fields {
@@ -68,6 +69,22 @@ extension ByteWriter {
         }
     }
 
+    /// Writes the kind of expansion, its attribute (0: none), and the exceptions.
+    private mutating func write(outline: FetchOutline) {
+        var attribute = PropertyNumber(0)
+        switch outline.expansion {
+        case .none: self.write(byte: 0)
+        case .all: self.write(byte: 1)
+        case .attribute(let property):
+            self.write(byte: 2)
+            attribute = property
+        case .asBefore: self.write(byte: 3)
+        }
+        self.write(count: Int(attribute.rawValue))
+        self.write(count: outline.exceptions.count)
+        for object in outline.exceptions { self.write(objectID: object) }
+    }
+
     package mutating func write(properties: [PropertyNumber]) {
         self.write(count: properties.count)
         for property in properties { self.write(count: Int(property.rawValue)) }
@@ -77,7 +94,7 @@ extension ByteWriter {
 extension ByteReader {
     package mutating func properties() throws(DecodingFailure) -> [PropertyNumber] {
         var properties: [PropertyNumber] = []
-        let max = Limits.propertiesPerEntityMax + 1 + Limits.columnsMax
+        let max = Limits.propertiesPerEntityMax + 1 + Limits.columnsMax + 2
         for _ in 0..<(try self.count("properties", max: max)) {
             properties.append(try self.propertyNumber("property"))
         }
@@ -109,6 +126,7 @@ extension ByteReader {
                 guard request.window == nil else { throw DecodingFailure(.invalidValue, "fetch request field") }
                 let anchor = try field.objectID("anchor")
                 request.window = .around(anchor, before: try field.index("before"), after: try field.index("after"))
+            case 9: request.outline = try field.outline()
             default: throw DecodingFailure(.unsupported, "fetch request field")
             }
             try field.finish("fetch request field")
@@ -126,6 +144,30 @@ extension ByteReader {
             sort.append(OrderingTerm(key: key, isAscending: flags & 1 == 0, folding: folding))
         }
         return sort
+    }
+
+    private mutating func outline() throws(DecodingFailure) -> FetchOutline {
+        let kind = try self.byte("expansion")
+        let attribute = try self.propertyNumber("attribute of the expansion")
+        guard kind == 2 || attribute == PropertyNumber(0) else {
+            throw DecodingFailure(.invalidValue, "attribute of the expansion")
+        }
+        var outline = FetchOutline()
+        switch kind {
+        case 0: outline.expansion = .none
+        case 1: outline.expansion = .all
+        case 2: outline.expansion = .attribute(attribute)
+        case 3: outline.expansion = .asBefore
+        default: throw DecodingFailure(.unsupported, "expansion")
+        }
+        let max = Limits.outlineExceptionsMax
+        for _ in 0..<(try self.count("exceptions", max: max)) {
+            outline.exceptions.append(try self.objectID("exception"))
+        }
+        guard outline.expansion != .asBefore || outline.exceptions.isEmpty else {
+            throw DecodingFailure(.invalidValue, "exceptions")
+        }
+        return outline
     }
 
     private mutating func columns() throws(DecodingFailure) -> [PropertyPath] {

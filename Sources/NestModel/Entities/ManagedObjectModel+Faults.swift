@@ -69,7 +69,7 @@ extension ManagedObjectModel {
         if numbers.count > Limits.propertiesPerEntityMax {
             faults.append("\(entity.name): more than \(Limits.propertiesPerEntityMax) properties")
         }
-        if Set(numbers).count < numbers.count || numbers.contains(where: { $0 == .entity || $0.column != nil }) {
+        if Set(numbers).count < numbers.count || numbers.contains(where: { $0 == .entity || $0 >= .computed(0) }) {
             faults.append("\(entity.name): property numbers must be distinct, above 0 and below 65280")
         }
         faults += self.ancestryFaults(of: entity)

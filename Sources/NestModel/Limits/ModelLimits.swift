@@ -59,6 +59,15 @@ public struct ModelLimits: Sendable {
 
     @Bound(
         .refused,
+        "Objects whose fold state in an outline differs from its expansion; also those of one SET_EXPANDED"
+    )
+    public var outlineExceptionsMax = 1 << 16
+
+    @Bound(.refused, "Rows of the window of an outline")
+    public var outlineWindowRowsMax = 1_000
+
+    @Bound(
+        .refused,
         "Attributes and relationships of an entity and all that inherit from it; uniqueness constraints; indexes"
     )
     public var propertiesPerEntityMax = 256

@@ -30,6 +30,8 @@ public struct ObjectFetchRequest: Hashable, Sendable {
     public var section: SectionKey?
     /// `nil`: all rows.
     public var window: FetchWindow?
+    /// Not `nil`: the rows are an outline. It needs a source and a window, and has no sort keys and no sections.
+    public var outline: FetchOutline?
 
     public init(
         entity: EntityNumber,
@@ -39,7 +41,8 @@ public struct ObjectFetchRequest: Hashable, Sendable {
         predicate: FetchPredicate = .everything,
         columns: [PropertyPath] = [],
         section: SectionKey? = nil,
-        window: FetchWindow? = nil
+        window: FetchWindow? = nil,
+        outline: FetchOutline? = nil
     ) {
         self.entity = entity
         self.source = source
@@ -49,6 +52,7 @@ public struct ObjectFetchRequest: Hashable, Sendable {
         self.columns = columns
         self.section = section
         self.window = window
+        self.outline = outline
     }
 
     /// Returns the canonical form, the same for all equal requests. It lists the projection in ascending order without
@@ -56,6 +60,7 @@ public struct ObjectFetchRequest: Hashable, Sendable {
     public func canonical(in model: ManagedObjectModel) -> ObjectFetchRequest {
         var request = self
         request.predicate = self.predicate.canonical ?? self.predicate
+        request.outline = self.outline?.canonical
         request.sort = self.sort.enumerated().filter { index, descriptor in
             !self.sort[..<index].contains { $0.makesRedundant(descriptor) }
         }.map(\.element)
@@ -63,6 +68,7 @@ public struct ObjectFetchRequest: Hashable, Sendable {
             request.projection = model.entity(self.entity)?.storedProperties ?? []
             if model.kinds(of: self.entity).count > 1 { request.projection.insert(.entity, at: 0) }
             request.projection += self.columns.indices.map { .computed($0) }
+            if self.outline != nil { request.projection += [.outlineChildren, .outlineDepth] }
         } else {
             request.projection = Array(Set(self.projection)).sorted()
         }
@@ -78,6 +84,8 @@ extension PropertyNumber {
     /// In a projection: the value of one of the request's columns. No property has such a high number.
     public static func computed(_ column: Int) -> PropertyNumber { PropertyNumber(0xff00 + UInt16(column)) }
 
-    /// The index of the request's column; `nil` for a stored property.
-    public var column: Int? { self.rawValue >= 0xff00 ? Int(self.rawValue - 0xff00) : nil }
+    /// The index of the request's column; `nil` for other properties.
+    public var column: Int? {
+        self.rawValue >= 0xff00 && !self.isOfOutlines ? Int(self.rawValue - 0xff00) : nil
+    }
 }

@@ -27,10 +27,15 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// Compressed frames.
     package static let compressedFrames = Features(rawValue: 1 << 4)
 
+    /// Outlines: field 9 of a fetch request, and SET_EXPANDED.
+    package static let outlines = Features(rawValue: 1 << 8)
+
     /// AUTHORS: who wrote the revisions of the next diffs.
     package static let authors = Features(rawValue: 1 << 9)
 
-    package static let all: Features = [.subtrees, .resume, .undo, .compression, .compressedFrames, .authors]
+    package static let all: Features = [
+        .subtrees, .resume, .undo, .compression, .compressedFrames, .outlines, .authors,
+    ]
 
     /// What a client asks for unless its program asks for more.
     package static let usual: Features = .all.subtracting(.authors)

@@ -53,6 +53,9 @@ public struct ConnectionLimits: Sendable {
     @Bound(.refused, "Subscriptions of one connection; more are refused with LIMIT_EXCEEDED")
     public var subscriptionsPerConnectionMax = 256
 
+    @Bound(.refused, "Outlines among these; more are refused with LIMIT_EXCEEDED")
+    public var outlinesPerConnectionMax = 16
+
     @Bound(.refused, "Sub-tree transfers of one connection at a time")
     public var transfersPerConnectionMax = 4
 

@@ -20,6 +20,12 @@ public struct EngineDefaults: Sendable {
     @Bound(.cut, "Bytes of all row logs of a store, from which lagging and resuming clients get their net differences")
     public var rowLogBytesMax = 256 << 20
 
+    @Bound(
+        .refused,
+        "Rows of an outline, in its window or not; an outline that grows beyond it ends with LIMIT_EXCEEDED"
+    )
+    public var outlineRowsMax = 1 << 20
+
     @Bound(.refused, "Objects of the sub-trees that predicates of live results name")
     public var subtreeMembersMax = 16 << 20
 

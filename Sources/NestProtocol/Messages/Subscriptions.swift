@@ -271,7 +271,7 @@ package struct SubscriptionEnd: Message, Equatable {
 
 extension ByteReader {
     /// Reads a view's id, which is never a valid request id.
-    fileprivate mutating func view() throws(DecodingFailure) -> UInt32 {
+    mutating func view() throws(DecodingFailure) -> UInt32 {
         guard let view = UInt32(exactly: try self.varint("view")), view >= Limits.viewIDMin else {
             throw DecodingFailure(.outOfRange, "view")
         }

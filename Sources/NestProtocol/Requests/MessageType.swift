@@ -42,6 +42,7 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case snapshotSections = 0x3a  // s  the same id, between snapshot and snapshotRows
     case totals = 0x3b  // s  id of the view
     case resubscribe = 0x3c  // c
+    case setExpanded = 0x3d  // c
 
     case getModel = 0x40  // c
     case model = 0x41  // s  reply
@@ -136,6 +137,7 @@ extension RequestKind {
         // Subscriptions.
         RequestKind(.subscribe, .read, .fair, answer: .subscribed, asksForResult: true),
         RequestKind(.resubscribe, .read, .fair, answer: .subscribed, asksForResult: true),
+        RequestKind(.setExpanded, .read, .fair, answer: .done, asksForResult: true),
         RequestKind(.unsubscribe, .read, .inOrder, answer: .done),
         RequestKind(.subscribeChanges, .read, .whenDrained, answer: .subscribed, isWhole: true),
 

@@ -267,7 +267,7 @@ import Testing
         ("empty", ""), ("no-fields", "01"), ("entity-over-16-bits", "80010000 00"),
         ("field-cut-short", "01 01 02 02 01"),
         ("fields-descending", "01 02 07020001 0200"), ("field-twice", "01 02 020101 020101"),
-        ("unknown-field", "01 01 0900"),
+        ("unknown-field", "01 01 0f00"),
         ("field-0", "01 01 0000"), ("seventeen-fields", "01 11"), ("left-over-in-a-field", "01 01 0203010100"),
         ("source-object-0", "01 01 01020006"), ("two-windows", "01 02 07020001 0803050101"),
         ("window-cut-short", "01 01 070100"), ("nine-sort-keys", "01 01 030109"),
