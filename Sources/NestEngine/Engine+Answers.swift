@@ -41,7 +41,29 @@ extension Engine {
         switch request {
         case .subscribe(let fetch, let resume, let atLeast):
             let atLeast = self.reached(atLeast)
+            guard fetch.outline == nil else {
+                try queries.subscriptions.requireRoom(connection)
+                try queries.outlines.subscribe(
+                    connection,
+                    requestID,
+                    fetch,
+                    resume,
+                    atLeast: atLeast,
+                    now: now,
+                    &effects
+                )
+                return nil
+            }
             try queries.requests.subscribe(connection, requestID, fetch, resume, atLeast: atLeast, now: now, &effects)
+            return nil
+        case .resubscribe(let view, let fetch) where fetch.outline != nil:
+            guard connection.views.contains(view) else {
+                throw StoreError.refused(.notFound, "the connection has no subscription to view \(view)")
+            }
+            try queries.outlines.resubscribe(connection, requestID, view, to: fetch, now: now, &effects)
+            return nil
+        case .setExpanded(let view, let states):
+            try queries.outlines.setExpanded(connection, requestID, view, states, &effects)
             return nil
         case .resubscribe(let view, let fetch):
             try queries.requests.resubscribe(connection, requestID, view, to: fetch, now: now, &effects)
@@ -60,6 +82,10 @@ extension Engine {
             return nil
         case .fetch(let fetch, let atLeast):
             let atLeast = self.reached(atLeast)
+            guard fetch.outline == nil else {
+                try queries.outlines.fetch(connection, requestID, fetch, atLeast: atLeast, &effects)
+                return nil
+            }
             try queries.fetches.fetch(connection, requestID, fetch, atLeast: atLeast, now: now, &effects)
             return nil
         case .object(let object):

@@ -136,6 +136,7 @@ package final class Engine {
             self.queries.pushLagging(now: now, &effects)
             self.admitWaiting(now: now, &effects)
             self.queries.reads.refreshLagging(&effects)
+            self.queries.outlines.refreshStale(&effects)
             self.reportAppended(&effects)
             let hasResultBacklog = self.hasResultBacklog
             self.readScopes()
@@ -319,7 +320,9 @@ package final class Engine {
         case .disconnected(let id): self.disconnect(id, now: now)
         case .drained(let id): self.drain(id, now: now, &effects)
         case .tick: self.tick(now: now, &effects)
-        case .positionTimer: self.queries.positions.push(&effects)
+        case .positionTimer:
+            self.queries.positions.push(&effects)
+            self.queries.outlines.pushPositions(&effects)
         case .read(let id, let outcome): self.queries.requests.take(id, outcome, now: now, &effects)
         case .request(let id, let requestID, let request):
             guard let connection = self.connections[id] else { return self.counters.requests += 1 }

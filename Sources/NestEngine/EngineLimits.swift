@@ -17,6 +17,7 @@ package struct EngineLimits: Sendable {
     package var answerBytesUnreadMax: Int
     package var writeStepsMax: Int
     package var confinedWriteStepsMax: Int
+    package var outlineRowsMax: Int
 
     /// Returns the steps that a write may take.
     func stepsMax(_ scope: AuthorisationScope) -> Int {
@@ -40,7 +41,8 @@ package struct EngineLimits: Sendable {
         evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
         answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax,
         writeStepsMax: Int = Limits.writeStepsMax,
-        confinedWriteStepsMax: Int = Limits.confinedWriteStepsMax
+        confinedWriteStepsMax: Int = Limits.confinedWriteStepsMax,
+        outlineRowsMax: Int = Limits.outlineRowsMax
     ) {
         self.differenceRowsMin = differenceRowsMin
         self.dependencyChangesMax = dependencyChangesMax
@@ -56,5 +58,6 @@ package struct EngineLimits: Sendable {
         self.answerBytesUnreadMax = answerBytesUnreadMax
         self.writeStepsMax = writeStepsMax
         self.confinedWriteStepsMax = confinedWriteStepsMax
+        self.outlineRowsMax = outlineRowsMax
     }
 }

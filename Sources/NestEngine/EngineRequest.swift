@@ -20,6 +20,7 @@ package enum EngineRequest: Sendable {
     case importSubtree(StagedSubtree, requestHash: UInt64)
     case subscribe(ObjectFetchRequest, resume: ResumePoint?, atLeast: Revision)
     case resubscribe(view: UInt32, ObjectFetchRequest)
+    case setExpanded(view: UInt32, [ExpandedState])
     /// `place`: the number of parts of the change set after `since` that the client has.
     case subscribeChanges(since: ResumePoint?, place: Int, entities: [EntityNumber])
     case unsubscribe(view: UInt32)
@@ -55,6 +56,7 @@ extension EngineRequest {
         case .importSubtree: .importSubtree
         case .subscribe: .subscribe
         case .resubscribe: .resubscribe
+        case .setExpanded: .setExpanded
         case .subscribeChanges: .subscribeChanges
         case .unsubscribe: .unsubscribe
         case .fetch: .fetch

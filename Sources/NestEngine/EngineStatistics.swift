@@ -29,6 +29,8 @@ extension Engine {
             ("live_results", results.count),
             ("live_result_rows", results.all.reduce(0) { $0 + $1.result.tree.count }),
             ("live_result_bytes", live.byteCount),
+            ("outlines", self.queries.outlines.count),
+            ("outline_rows", self.queries.outlines.rowCount),
             ("token_scopes", self.scopes.count),
             ("token_scope_objects", self.scopes.memberCount),
             ("token_scope_bytes", self.scopes.byteCount),

@@ -38,7 +38,8 @@ final class EngineFixture {
         liveResultBytesMax: Int = Limits.liveResultBytesMax,
         turnStepsMax: Int = Limits.turnStepsMax,
         evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
-        answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax
+        answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax,
+        outlineRowsMax: Int = Limits.outlineRowsMax
     ) throws {
         self.model = model
         self.limits = EngineLimits(
@@ -50,7 +51,8 @@ final class EngineFixture {
             liveResultBytesMax: liveResultBytesMax,
             turnStepsMax: turnStepsMax,
             evaluationNanosecondsMax: evaluationNanosecondsMax,
-            answerBytesUnreadMax: answerBytesUnreadMax
+            answerBytesUnreadMax: answerBytesUnreadMax,
+            outlineRowsMax: outlineRowsMax
         )
         let location = Store.Configuration.Location.file(self.directory.path + "/nest.sqlite")
         self.store = try Store(

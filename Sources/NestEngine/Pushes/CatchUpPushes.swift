@@ -16,6 +16,7 @@ struct CatchUpPushes {
     let views: ViewPushes
     let replies: Replies
     let authors: AuthorPushes
+    let outlines: Outlines
     let counters: EngineCounters
     let workMax: Int
 
@@ -23,6 +24,7 @@ struct CatchUpPushes {
     func block(_ connection: EngineConnection) {
         guard !connection.isBlocked else { return }
         connection.isBlocked = true
+        self.outlines.block(connection)
         for viewID in connection.views {
             guard let view = self.subscriptions[viewID], view.subscribers[connection.id] == .synced else { continue }
             view.subscribers[connection.id] = .lagging(base: self.store.head, known: view.lastChange, range: view.range)
@@ -50,6 +52,7 @@ struct CatchUpPushes {
 
     /// Brings one subscription to the head, if it lags.
     func push(_ id: ConnectionID, _ viewID: UInt32, now: Int64, _ effects: inout [EngineEffect]) {
+        if self.outlines.catchUp(viewID, of: id, &effects) { return }
         guard let view = self.subscriptions[viewID],
             case .lagging(let base, let known, let range)? = view.subscribers[id],
             let entry = self.live[view.key.result]

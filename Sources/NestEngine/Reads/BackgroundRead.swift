@@ -19,6 +19,8 @@ package struct BackgroundRead: Sendable {
     let compresses: Bool
     /// Whether only the rows are read, and not their values.
     private(set) var isOnlyState = false
+    /// The outline whose rows are read; `nil`: a result is read.
+    private(set) var outline: OutlineSource?
 
     /// `slots`: the slots of each row that are sent.
     init(
@@ -43,6 +45,12 @@ package struct BackgroundRead: Sendable {
         self.isOnlyState = true
     }
 
+    /// Creates a read of the rows of an outline without their values.
+    init(id: UInt64, outline: OutlineSource) {
+        self.init(id: id, rowsOf: outline.children)
+        self.outline = outline
+    }
+
     /// The outcome of a read.
     ///
     /// Sendable unchecked, because the nodes of its tree are objects. The reader creates them, hands them over and
@@ -55,6 +63,9 @@ package struct BackgroundRead: Sendable {
         let header: SnapshotHeader
         let bodies: [SharedBytes]
         let isAnchorGone: Bool
+        /// The rows of an outline, and whether the object above them exists.
+        private(set) var outline: [FlatTree.Entry] = []
+        private(set) var hasOutlineRoot = false
         /// The memory that the rows take while they are held.
         package let share: AnswerShare
 
@@ -88,28 +99,13 @@ package struct BackgroundRead: Sendable {
         _ help: @escaping (@escaping Work) -> Void
     ) throws(StoreError) -> Rows {
         let related = RelatedState(objects)
+        if let outline { return try self.rows(outline, objects, related, revision, share, watch) }
         try related.retain(self.source)
         let read = try objects.resultRows(self.source, related, watch: watch) { (bytes) throws(StoreError) in
             try share.grow(by: bytes)
         }
         let state = LiveState(self.source, read)
-        if self.isOnlyState {
-            return Rows(
-                revision: revision,
-                state: state,
-                range: 0..<0,
-                header: SnapshotHeader(
-                    reason: .first,
-                    revision: revision,
-                    digest: ResultsDigest.empty.value,
-                    window: state.tree.position(of: 0..<0),
-                    sections: []
-                ),
-                bodies: [],
-                isAnchorGone: false,
-                share: share
-            )
-        }
+        if self.isOnlyState { return Rows(only: state, revision, share) }
         let anchor =
             self.anchorMayBeMissing
             ? try? View.anchor(self.window, state.tree) : try View.anchor(self.window, state.tree)
@@ -149,5 +145,56 @@ package struct BackgroundRead: Sendable {
             isAnchorGone: anchor == nil && self.window?.isAround == true,
             share: share
         )
+    }
+}
+
+// MARK: Outlines
+
+extension BackgroundRead {
+    private func rows(
+        _ outline: OutlineSource,
+        _ objects: ObjectReader,
+        _ related: RelatedState,
+        _ revision: Revision,
+        _ share: AnswerShare,
+        _ watch: ReadDeadline
+    ) throws(StoreError) -> Rows {
+        var rows = Rows(only: LiveState(self.source, ResultRows()), revision, share)
+        guard try objects.row(outline.table, outline.root) != nil else { return rows }
+        var reader = OutlineReader(outline, objects, related, budget: .max)
+        reader.check = { () throws(StoreError) in try watch.check() }
+        let read = try reader.rows(below: outline.root, depth: 0).rows
+        try share.grow(by: Self.outlineRowBytes * read.count)
+        rows.take(outline: read)
+        return rows
+    }
+
+    /// The memory that one row takes while it is held.
+    private static let outlineRowBytes = 40
+}
+
+extension BackgroundRead.Rows {
+    /// The rows of a result without their values.
+    fileprivate init(only state: LiveState, _ revision: Revision, _ share: AnswerShare) {
+        self.init(
+            revision: revision,
+            state: state,
+            range: 0..<0,
+            header: SnapshotHeader(
+                reason: .first,
+                revision: revision,
+                digest: ResultsDigest.empty.value,
+                window: state.tree.position(of: 0..<0),
+                sections: []
+            ),
+            bodies: [],
+            isAnchorGone: false,
+            share: share
+        )
+    }
+
+    fileprivate mutating func take(outline rows: [FlatTree.Entry]) {
+        self.outline = rows
+        self.hasOutlineRoot = true
     }
 }

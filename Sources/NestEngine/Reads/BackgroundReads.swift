@@ -99,6 +99,14 @@ final class BackgroundReads {
         self.begin(pending, &effects)
     }
 
+    /// Begins a read of an outline, whose outcome its owner takes. Returns the id of the read.
+    func begin(outline: OutlineSource, _ effects: inout [EngineEffect]) -> UInt64 {
+        let read = BackgroundRead(id: self.nextID(), outline: outline)
+        self.effectCount += 1
+        effects.append(.read(read))
+        return read.id
+    }
+
     private func nextID() -> UInt64 {
         self.lastID += 1
         return self.lastID

@@ -77,17 +77,31 @@ private struct Explainer {
         if !request.predicate.nodes.isEmpty {
             parts.append(.init("where", Self.cut(request.predicate.text(of: self.entity, in: model))))
         }
+        if let outline = request.outline { parts.append(.init("outline", self.text(outline))) }
         if !request.sort.isEmpty { parts.append(.init("sort", request.sort.text(of: self.entity, in: model))) }
         if let section = request.section {
             parts.append(.init("section", section.text(of: self.entity, in: model)))
         }
         let properties = request.projection.map { property in
             if property == .entity { return "entity" }
+            if property == .outlineDepth { return "depth" }
+            if property == .outlineChildren { return "children" }
             if let column = property.column { return request.columns[column].text(of: self.entity, in: model) }
             return self.entity.propertyName(property) ?? "\(property.rawValue)"
         }
         parts.append(.init("properties", Self.cut(properties.joined(separator: ","))))
         return parts
+    }
+
+    private func text(_ outline: FetchOutline) -> String {
+        let usual =
+            switch outline.expansion {
+            case .none: "folded"
+            case .all: "unfolded"
+            case .attribute(let property): "unfolded where \(self.entity.propertyName(property) ?? "")"
+            case .asBefore: "as before"
+            }
+        return outline.exceptions.isEmpty ? usual : "\(usual), except \(outline.exceptions.count) objects"
     }
 
     // MARK: Routing of changes

@@ -20,6 +20,8 @@ struct RequestResolver {
         /// The slots of the projection: `EntityLayout.entitySlot` for the object's own entity; columns last.
         var slots: [Int]
         var window: FetchWindow?
+        /// Not `nil`: the rows are an outline, whose first level is the source.
+        var outline: OutlinePlan?
     }
 
     init(objects: ObjectReader, confinement: Confinement? = nil) {
@@ -39,9 +41,18 @@ struct RequestResolver {
         }
         var request = request.canonical(in: self.model)
         let expressions = try self.check(request.predicate, entity)
-        if let confinement { request = try confinement.confined(request).canonical(in: self.model) }
+        if let outline = request.outline { try self.check(outline: outline, request, entity) }
+        if let confinement {
+            let predicate = request.predicate
+            request = try confinement.confined(request).canonical(in: self.model)
+            // What is below a visible object is visible.
+            if request.outline != nil { request.predicate = predicate }
+        }
         let slots = try request.projection.map { (property) throws(StoreError) in
             if property == .entity { return EntityLayout.entitySlot }
+            if property.isOfOutlines, request.outline != nil {
+                return property == .outlineDepth ? Self.outlineDepthSlot : Self.outlineChildrenSlot
+            }
             if let column = property.column, request.columns.indices.contains(column) {
                 return EntityLayout.columnSlot(column)
             }
@@ -78,7 +89,11 @@ struct RequestResolver {
         source.columnCount = request.columns.count
         if let section = request.section { source.section = try order.section(section, request.sort) }
         if !predicate.nodes.isEmpty { source.filter = RowFilter(predicate, entity, self.layout, expressions) }
-        return Resolved(source: source, projection: request.projection, slots: slots, window: request.window)
+        var resolved = Resolved(source: source, projection: request.projection, slots: slots, window: request.window)
+        if let outline = request.outline, let source = request.source {
+            resolved.outline = try self.plan(resolved, outline, source)
+        }
+        return resolved
     }
 
     /// Checks a predicate and compiles its regular expressions.

@@ -31,7 +31,7 @@ package enum StandbyAnswer: Sendable {
                     return try confinement.detail(of: object) { () throws(StoreError) in try reader.detail(object) }
                 }
                 self = detail.map { .reply(.object($0)) } ?? .none
-            case .fetch(let fetch, let atLeast) where atLeast <= revision:
+            case .fetch(let fetch, let atLeast) where atLeast <= revision && fetch.outline == nil:
                 self = try reader.read { (objects) throws(StoreError) in
                     try Self.fetch(fetch, client, objects, revision, backgroundReadRowsMin)
                 }

@@ -13,6 +13,8 @@ final class LiveResults {
     let registry = ResultRegistry()
     /// The bytes of all live results as of the last tick, and of those added since.
     private(set) var byteCount = 0
+    /// The outlines, which share the memory of the live results.
+    weak var outlines: Outlines?
     /// Whether the live results need all their memory even after the unused ones were dropped. Checked again at each
     /// tick.
     private var isOutOfRoom = false
@@ -154,13 +156,18 @@ final class LiveResults {
         self.shed(now: now, end: end)
     }
 
+    /// Notes bytes that were added since the last tick.
+    func noteGrowth(_ bytes: Int) { self.byteCount += bytes }
+
     /// The minimum size of one row of a live result, with its part of the log.
     private static let rowBytes = 128
 
-    private var isOverfull: Bool { self.byteCount > self.limits.liveResultBytesMax }
+    /// Whether the live results and the outlines take more memory than they may.
+    var isOverfull: Bool { self.byteCount > self.limits.liveResultBytesMax }
 
-    private func measure() {
-        self.byteCount = self.registry.all.reduce(self.related.byteCount) { $0 + $1.byteCount }
+    func measure() {
+        let other = self.related.byteCount + (self.outlines?.measure() ?? 0)
+        self.byteCount = self.registry.all.reduce(other) { $0 + $1.byteCount }
     }
 
     /// Enforces the memory limits; called with each tick.
@@ -178,7 +185,10 @@ final class LiveResults {
         self.dropUnused(now: now, bytesMax: 0)
         self.measure()
         guard self.isOverfull else { return }
+        let largestOutline = self.outlines?.largest?.byteCount ?? 0
         for entry in self.registry.all.sorted(by: { ($1.byteCount, $0.number) < ($0.byteCount, $1.number) }) {
+            // `Outlines.shed` ends the outlines that take more.
+            if entry.byteCount < largestOutline { return }
             let error = NestError(
                 .busy,
                 "the memory for live results is used up, and this result is the largest: request fewer rows"

@@ -13,6 +13,7 @@ final class LiveQueries {
     let reads: BackgroundReads
     let catchUpPushes: CatchUpPushes
     let authors: AuthorPushes
+    let outlines: Outlines
     private let batchPushes: BatchPushes
     private let lagging: LaggingViews
     private let snapshots: ViewSnapshots
@@ -53,6 +54,26 @@ final class LiveQueries {
             admission: admission,
             authors: RevisionAuthors(store: store, admission: admission)
         )
+        let outlines = Outlines(
+            store,
+            limits,
+            scopes,
+            connections,
+            admission,
+            live,
+            lagging,
+            replies,
+            reads,
+            authors,
+            viewIDs,
+            counters
+        )
+        outlines.endList = { (id, view) throws(StoreError) in
+            // No clock: the time since which a result is unused counts from the next tick.
+            try subscriptions.unsubscribe(id, view, now: 0)
+        }
+        subscriptions.outlines = outlines
+        live.outlines = outlines
         let catchUpPushes = CatchUpPushes(
             store: store,
             connections: connections,
@@ -66,6 +87,7 @@ final class LiveQueries {
             views: views,
             replies: replies,
             authors: authors,
+            outlines: outlines,
             counters: counters,
             workMax: limits.windowWorkMax
         )
@@ -78,6 +100,7 @@ final class LiveQueries {
         self.reads = reads
         self.catchUpPushes = catchUpPushes
         self.authors = authors
+        self.outlines = outlines
         self.batchPushes = BatchPushes(
             store: store,
             limits: limits,
@@ -134,6 +157,7 @@ final class LiveQueries {
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
         try self.batchPushes.push(changes, bulk, base: base, now: now, &effects)
+        try self.outlines.push(changes, base: base, &effects)
     }
 
     /// Brings lagging subscriptions to the head, up to the work limit of a turn.
@@ -150,5 +174,6 @@ final class LiveQueries {
     /// Enforces the memory limits of the results; called with each tick.
     func tick(now: Int64, _ effects: inout [EngineEffect]) {
         self.live.tick(now: now) { entry, error in self.subscriptions.end(entry, error, now: now, &effects) }
+        self.outlines.shed(&effects)
     }
 }

@@ -7,6 +7,7 @@ import NestStore
 extension SubscriptionRequests {
     /// Accepts the outcome of the effect `read`.
     func take(_ id: UInt64, _ outcome: BackgroundReads.Outcome, now: Int64, _ effects: inout [EngineEffect]) {
+        if self.lagging.outlines.take(id, outcome, now: now, &effects) { return }
         let failed = self.reads.take(id, outcome, now: now, &effects) { (entry) throws(StoreError) in
             try self.lagging.refreshed(entry)
         }

@@ -18,6 +18,18 @@ extension SubscriptionRequests {
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
         let id = connection.id
+        if self.lagging.outlines.outline(viewID, of: id) != nil {
+            return try self.subscribe(
+                connection,
+                requestID,
+                request,
+                nil,
+                atLeast: Revision(0),
+                insteadOf: viewID,
+                now: now,
+                &effects
+            )
+        }
         guard let old = self.subscriptions[viewID], let state = old.subscribers[id],
             let oldEntry = self.live[old.key.result]
         else { throw StoreError.refused(.notFound, "the connection has no subscription to view \(viewID)") }

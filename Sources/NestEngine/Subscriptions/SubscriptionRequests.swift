@@ -28,6 +28,7 @@ struct SubscriptionRequests {
         _ request: ObjectFetchRequest,
         _ resume: ResumePoint?,
         atLeast: Revision,
+        insteadOf outline: UInt32? = nil,
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
@@ -39,7 +40,8 @@ struct SubscriptionRequests {
         var viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
         try self.subscriptions.requireRoom(connection)
         func readInBackground() throws(StoreError) {
-            let waiter = PendingRead.Waiter.subscribe(resume: resume, atLeast: atLeast, reason: "")
+            var waiter = PendingRead.Waiter.subscribe(resume: resume, atLeast: atLeast, reason: "")
+            if let outline { waiter = .resubscribe(from: outline, reason: Outlines.otherKind) }
             try self.reads.request(
                 viewKey,
                 resolved.slots,
@@ -82,6 +84,7 @@ struct SubscriptionRequests {
             try self.subscriptions.unsubscribe(connection.id, view.id, now: now)
             throw error
         }
+        if let outline { try self.subscriptions.unsubscribe(connection.id, outline, now: now) }
     }
 
     /// Accepts a subscription. The reply is sent before the first frame with the view's id, even to a blocked

@@ -10,6 +10,8 @@ final class Subscriptions {
     private let lagging: LaggingViews
     private let replies: Replies
     private let ids: ViewIDs
+    /// The outlines of the same connections, whose views are not here.
+    weak var outlines: Outlines?
     private var views: [UInt32: View] = [:]
     /// Views that a request can find, by what they show.
     private var idOfKey: [ViewKey: UInt32] = [:]
@@ -37,7 +39,9 @@ final class Subscriptions {
 
     var viewCount: Int { self.views.count }
     /// The number of subscriptions to results, of all connections.
-    var count: Int { self.views.values.reduce(0) { $0 + $1.counts.values.reduce(0, +) } }
+    var count: Int {
+        self.views.values.reduce(self.outlines?.count ?? 0) { $0 + $1.counts.values.reduce(0, +) }
+    }
 
     // MARK: Views
 
@@ -97,7 +101,9 @@ final class Subscriptions {
     // MARK: Subscribers
 
     func requireRoom(_ connection: EngineConnection) throws(StoreError) {
-        let results = connection.views.reduce(0) { $0 + (self.views[$1]?.counts[connection.id] ?? 0) }
+        let results = connection.views.reduce(self.outlines?.count(of: connection) ?? 0) {
+            $0 + (self.views[$1]?.counts[connection.id] ?? 0)
+        }
         guard results + connection.changeSubscriptions.count < connection.subscriptionsMax else {
             throw StoreError.refused(
                 .limitExceeded,
@@ -115,6 +121,7 @@ final class Subscriptions {
     }
 
     func unsubscribe(_ id: ConnectionID, _ viewID: UInt32, now: Int64) throws(StoreError) {
+        if let outlines, outlines.end(viewID, of: id) { return }
         guard let view = self.views[viewID], let count = view.counts[id] else {
             throw StoreError.refused(.notFound, "the connection has no subscription to view \(viewID)")
         }
@@ -137,6 +144,7 @@ final class Subscriptions {
 
     /// Ends all subscriptions of a connection that is gone.
     func leaveAll(_ connection: EngineConnection, now: Int64) {
+        self.outlines?.leaveAll(connection)
         for viewID in connection.views {
             if let view = self.views[viewID] { self.leave(view, connection.id, now: now) }
         }

@@ -43,6 +43,9 @@ package final class FlatTree {
 
         package var count: Int { self.root.count }
 
+        /// Identifies the piece until it is used: see `FlatTree.part(of:)`.
+        package var part: ObjectIdentifier { ObjectIdentifier(self.root) }
+
         /// O(log n).
         package func contains(_ id: ObjectID) -> Bool {
             !self.isUsed && self.tree.leaves[id].map { self.tree.root(above: $0) === self.root } ?? false
@@ -102,6 +105,11 @@ package final class FlatTree {
     /// Returns whether the tree has a row; rows of pieces are not in the tree. O(log n).
     package func contains(_ id: ObjectID) -> Bool {
         self.leaves[id].map { self.root(above: $0) === self.root } ?? false
+    }
+
+    /// Returns what a row is in, the tree or a piece; `nil` if the tree does not know the id. O(log n).
+    package func part(of id: ObjectID) -> ObjectIdentifier? {
+        self.leaves[id].map { ObjectIdentifier(self.root(above: $0)) }
     }
 
     /// Returns the index of a row; `nil` if it is not in the tree. O(log n).

@@ -39,6 +39,9 @@ extension EngineRequest {
         case .resubscribe:
             let message = try Resubscribe(body: body)
             self = .resubscribe(view: message.view, message.request)
+        case .setExpanded:
+            let message = try SetExpanded(body: body)
+            self = .setExpanded(view: message.view, message.states)
         case .unsubscribe:
             self = .unsubscribe(view: try Unsubscribe(body: body).view)
         case .subscribeChanges:

@@ -49,7 +49,8 @@ import Testing
         names is the request as a program writes it, numbers the same with the numbers of the model, hex its bytes. \
         where, sort, columns and section are texts as nestc reads them; the predicate in numbers is its bytes. leaf: 0 \
         the object, 1 the attribute property, 2 the number of objects of the relationship property. folding: 1 for [c], \
-        2 for [d], 3 for both. Columns have the numbers 65280 and up in a projection. refused: requests with correct \
+        2 for [d], 3 for both. Columns have the numbers 65280 and up in a projection. expansion is none, all, \
+        asBefore or an attribute. refused: requests with correct \
         bytes that the server refuses with code, for a store with the objects of predicates.json. malformed: bytes that \
         a server refuses with code, because they are no fetch request.
         """
@@ -75,6 +76,8 @@ import Testing
         var columns: [String] = []
         var section = ""
         var window: FetchWindow?
+        /// The attribute of an expansion is a name here.
+        var outline: (expansion: OutlineExpansion, attribute: String?, exceptions: [Int64])?
 
         var request: ObjectFetchRequest {
             get throws {
@@ -96,7 +99,14 @@ import Testing
                     predicate: try FetchPredicate(self.where, of: entity, in: model, dates: DateReading(now: 0)),
                     columns: try self.columns.map { try PropertyPath($0, of: entity, in: model) },
                     section: try self.section.isEmpty ? nil : SectionKey(self.section, of: entity, in: model),
-                    window: self.window
+                    window: self.window,
+                    outline: try self.outline.map { expansion, attribute, exceptions in
+                        let number = try attribute.map { try #require(entity.propertyNumber(named: $0)) }
+                        return FetchOutline(
+                            number.map { .attribute($0) } ?? expansion,
+                            exceptions: exceptions.map { ObjectID($0) }
+                        )
+                    }
                 )
             }
         }
@@ -110,6 +120,13 @@ import Testing
             if !self.columns.isEmpty { members["columns"] = JSONValue(list: self.columns.map { .string($0) }) }
             if !self.section.isEmpty { members["section"] = .string(self.section) }
             if self.window != nil { members["window"] = JSONValue(self.window) }
+            if let (expansion, attribute, exceptions) = self.outline {
+                let named: JSONValue =
+                    attribute.map { ["attribute": .string($0)] } ?? (expansion == .all ? "all" : "none")
+                members["outline"] = [
+                    "expansion": named, "exceptions": JSONValue(list: exceptions.map { .integer($0) }),
+                ]
+            }
             return .object(members)
         }
     }
@@ -152,6 +169,27 @@ import Testing
         Written(name: "window-around", sort: "name", window: .around(ObjectID(5), before: 5, after: 10)),
         Written(name: "window-far", window: .range(offset: 1_073_741_824, limit: 1_000)),
         Written(
+            name: "outline-folded",
+            of: (5, "team"),
+            window: .range(offset: 0, limit: 100),
+            outline: (.none, nil, [])
+        ),
+        Written(
+            name: "outline-unfolded-except",
+            of: (5, "team"),
+            properties: ["name", "boss.name"],
+            where: "age != 7",
+            columns: ["boss.name"],
+            window: .around(ObjectID(6), before: 5, after: 10),
+            outline: (.all, nil, [8, 6, 9_007])
+        ),
+        Written(
+            name: "outline-by-attribute",
+            of: (5, "team"),
+            window: .range(offset: 100, limit: 1_000),
+            outline: (.none, "active", [6])
+        ),
+        Written(
             name: "all-fields",
             of: (5, "team"),
             properties: ["name", "boss.name"],
@@ -181,6 +219,16 @@ import Testing
         }
         func sorted(_ terms: [OrderingTerm], _ section: SectionKey? = nil) -> ObjectFetchRequest {
             ObjectFetchRequest(entity: person, sort: terms, section: section)
+        }
+        func outline(_ change: (inout ObjectFetchRequest) -> Void) -> ObjectFetchRequest {
+            var request = ObjectFetchRequest(
+                entity: person,
+                source: FetchSource(object: ObjectID(5), relationship: property("team")),
+                window: .range(offset: 0, limit: 10),
+                outline: FetchOutline()
+            )
+            change(&request)
+            return request
         }
         return [
             ("unknown-entity", ObjectFetchRequest(entity: EntityNumber(999))),
@@ -231,6 +279,29 @@ import Testing
                     sort: [.order, OrderingTerm(property("name"))]
                 )
             ),
+            ("depth-without-an-outline", ObjectFetchRequest(entity: person, projection: [.outlineDepth])),
+            ("outline-without-a-source", outline { $0.source = nil }),
+            ("outline-without-a-window", outline { $0.window = nil }),
+            ("outline-of-1001-rows", outline { $0.window = .around(ObjectID(6), before: 500, after: 500) }),
+            ("outline-sorted", outline { $0.sort = [OrderingTerm(property("name"))] }),
+            (
+                "outline-of-pairs",
+                outline {
+                    $0.entity = VectorWorld.model.entity(named: "Tag")!.number
+                    $0.source?.relationship = property("tags")
+                }
+            ),
+            ("outline-as-before-of-no-view", outline { $0.outline = FetchOutline(.asBefore) }),
+            ("outline-by-a-text", outline { $0.outline = FetchOutline(.attribute(property("name"))) }),
+            ("outline-by-an-unknown-attribute", outline { $0.outline = FetchOutline(.attribute(PropertyNumber(999))) }),
+            (
+                "outline-where-count",
+                outline {
+                    let path = PropertyPath(leaf: .count(property("team")))
+                    $0.predicate = FetchPredicate(Comparison(path: path, operator: .equal, values: [.integer(1)]))
+                }
+            ),
+            ("outline-around-no-row", outline { $0.window = .around(ObjectID(15), before: 1, after: 1) }),
             ("section-without-a-sort-key", sorted([], SectionKey(of: property("name")))),
             ("section-of-another-key", sorted([OrderingTerm(property("age"))], SectionKey(of: property("name")))),
             ("section-day-of-a-text", sorted([OrderingTerm(property("name"))], SectionKey(.day, of: property("name")))),
@@ -278,6 +349,10 @@ import Testing
         ("predicate-and-of-one", "01 01 0404 02010401"), ("predicate-unknown-node", "01 01 04020106"),
         ("predicate-too-many-nodes", "01 01 04024101"), ("predicate-left-over", "01 01 0403010101"),
         ("columns-over-their-limit", "01 01 05024041"),
+        ("outline-cut-short", "01 01 09020000"), ("outline-unknown-expansion", "01 01 0903040000"),
+        ("outline-attribute-of-all", "01 01 0903010300"), ("outline-as-before-except", "01 01 090403000105"),
+        ("outline-exception-0", "01 01 090400000100"), ("outline-left-over", "01 01 090400000000"),
+        ("outline-too-many-exceptions", "01 01 0906000080010001"),
     ]
 
     private static func vector(_ name: String, _ hex: String) throws -> JSONValue {
