@@ -30,7 +30,7 @@ import Testing
         let text = try Repository.text("protocol.md")
         for (number, what) in [
             (Limits.propertiesPerEntityMax, "assignments, and as many placements"),
-            (Limits.propertiesPerEntityMax + 1 + Limits.columnsMax, "properties of a projection or a transfer"),
+            (Limits.propertiesPerEntityMax + 3 + Limits.columnsMax, "properties of a projection or a transfer"),
             (Limits.sortKeysMax, "sort keys"), (Limits.columnsMax, "columns;"),
             (Limits.predicateNodesMax, "nodes of a predicate"),
             (Limits.entitiesPerModelMax, "entities of SUBSCRIBE_CHANGES"),
