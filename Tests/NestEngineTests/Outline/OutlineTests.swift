@@ -325,6 +325,52 @@ import Testing
         try world.check("deleted")
     }
 
+    @Test func aWindowFollowsItsAnchor() throws {
+        let (world, ids) = try self.world()
+        let around = try OutlineWorld.request(window: .around(ids[2], before: 1, after: 1))
+        try world.subscribe(around)
+        func anchor() -> ObjectID? { world.client.subscriptions[around]?.state?.window?.anchor }
+        try world.write([EngineFixture.move(ids[2], under: ids[4], .last)])
+        try world.check("moved")
+        #expect(anchor() == ids[2] && world.ids(around) == [ids[4], ids[2], ids[5]])
+        try world.write([.delete(.object(ids[2]))])
+        #expect(anchor() == ids[5])
+        try world.write([EngineFixture.move(ids[5], .first)])
+        try world.check("moved to the front")
+        try world.set([(ids[0], false)], of: around)
+        #expect(anchor() == ids[5])
+        try world.set([(ids[0], true)], of: around)
+        try world.write([.delete(.object(ids[5]))])
+        #expect(anchor() == ids[0])
+        try world.write([.delete(.object(ids[0]))])
+        #expect(anchor() == nil)
+        try world.check("empty")
+        let new = try world.insert([("x", under: -1), ("y", under: -1)])
+        #expect(anchor() == new[0])
+        try world.check("the first that came")
+    }
+
+    /// A read that is already of an earlier revision when it arrives gets the changes since.
+    @Test func changesDuringABackgroundReadAreApplied() throws {
+        let world = try OutlineWorld(backgroundReadRowsMin: 10)
+        let ids = try world.insert((0..<40).map { ("t\($0)", under: $0 % 3 == 0 ? -1 : $0 - 1) })
+        let all = try OutlineWorld.request(except: [ids[0]], window: .range(offset: 0, limit: 100))
+        world.fixture.holdsReads = true
+        func finish(after mutations: [Mutation]) throws {
+            let read = world.fixture.reads.removeFirst()
+            let outcome = read.run(world.fixture.store.reader)
+            try world.write(mutations)
+            try world.perform([.read(read.id, outcome)])
+        }
+        try world.subscribe(all)
+        world.folds[all] = NaiveFolds(try #require(all.outline))
+        try finish(after: [
+            EngineFixture.insert("new", under: ids[3]), EngineFixture.move(ids[6], under: ids[4], .first),
+            .delete(.object(ids[9])),
+        ])
+        try world.check("subscribed")
+    }
+
     @Test func fetchAnswersAWindow() throws {
         let (world, ids) = try self.world()
         let request = try OutlineWorld.request(except: [ids[1]], window: .range(offset: 1, limit: 2))
