@@ -8,6 +8,7 @@ import NestClient
         try await Self.fetch(client)
         try await Self.subscribe(client, groceries) { try await Self.insert("Tea", in: groceries, client) }
         try await Self.scroll(client, groceries)
+        try await Self.outline(client, groceries)
         try await Self.show(client, groceries) { try await Self.insert("Salt", in: groceries, client) }
         try await Self.move(client, groceries)
         try await Self.refused(client, groceries)
@@ -179,6 +180,29 @@ import NestClient
             await results.pause()
             await results.resume()
             drawing.cancel()
+        }
+    }
+
+    static func outline(_ client: NestClient, _ groceries: ObjectID) async throws {
+        let item = try await client.entity("Item")
+        let list = try item.outline(below: ObjectID(1), by: "children", properties: ["title"])
+        try await client.withOutline(list.request) { outline in
+            let drawing = Task {
+                for try await change in outline {
+                    for run in change.runs { print("\(run.kind): \(run.count) rows") }
+                    for row in change.state.rows {
+                        let sign = row.hasChildren ? row.isExpanded ? "▾" : "▸" : "·"
+                        print(String(repeating: "  ", count: row.depth), sign, list.text("title", row))
+                    }
+                }
+            }
+            try await outline.setExpanded(groceries, true)
+            try await outline.scroll(to: .around(groceries, before: 20, after: 40))
+            try await outline.zoom(to: groceries)
+            try await outline.change(where: FetchPredicate("done == NO", of: item.description, in: item.model))
+            try await outline.expand(.all)
+            drawing.cancel()
+            _ = await drawing.result
         }
     }
 

@@ -192,6 +192,24 @@ actor ClientCore {
         return false
     }
 
+    func edit(_ subscriber: SubscriberID, _ edit: OutlineEdit) async throws(NestError) -> Bool {
+        let reply = try await self.request(timeout: self.configuration.requestTimeout) { machine, token in
+            machine.edit(subscriber, edit, token)
+        }
+        if case .changed(let isNewest) = reply { return isNewest }
+        return false
+    }
+
+    func currentRequest(_ subscriber: SubscriberID) -> ObjectFetchRequest? {
+        self.machine.currentRequest(of: subscriber)
+    }
+
+    func setExpanded(_ subscriber: SubscriberID, _ states: [ExpandedState]) async throws(NestError) {
+        _ = try await self.request(timeout: self.configuration.requestTimeout) { machine, token in
+            machine.setExpanded(subscriber, states, token)
+        }
+    }
+
     func pause(_ subscriber: SubscriberID) { self.perform(self.machine.pause(subscriber)) }
 
     func resume(_ subscriber: SubscriberID) { self.perform(self.machine.resume(subscriber)) }

@@ -121,6 +121,9 @@ extension ClientStateMachine {
         self.answered(entry)
         var actions: [ClientAction] = []
         if case .caller(let token) = entry.request.owner { actions.append(.succeed(token, reply)) }
+        if case .folds(let id, let view) = entry.request.owner {
+            actions += self.answered(folds: id, view: view, nil)
+        }
         return actions + self.afterAnswer()
     }
 
@@ -145,7 +148,7 @@ extension ClientStateMachine {
         case .subscription(let subscription) where self.changeFeeds[subscription] != nil:
             actions = self.received(subscribed, forChanges: subscription)
         case .subscription(let subscription): actions = self.received(subscribed, for: subscription)
-        case .caller, .undoState, .noCaller: return []
+        case .caller, .folds, .undoState, .noCaller: return []
         }
         self.subscribeNext()
         return actions + self.afterAnswer()
@@ -200,7 +203,12 @@ extension ClientStateMachine {
         case .caller(let token): actions = [.fail(token, message.error)]
         case .subscription(let subscription) where self.subscriptions[subscription]?.origin != nil:
             actions = self.refused(message.error, candidate: subscription)
-        case .subscription(let subscription): actions = self.endSubscription(subscription, message.error)
+        case .subscription(let subscription):
+            actions =
+                self.subscribeWithoutAnchor(subscription, message.error)
+                ?? self.endSubscription(subscription, message.error)
+        case .folds(let subscription, let view):
+            actions = self.answered(folds: subscription, view: view, message.error)
         case .change(let subscription, let view): actions = self.refused(message.error, change: subscription, of: view)
         case .undoState: actions = self.endUndoState(message.error)
         case .noCaller: break

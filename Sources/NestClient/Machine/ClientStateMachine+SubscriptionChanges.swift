@@ -37,6 +37,7 @@ extension ClientStateMachine {
             return []
         }
         if subscription.isPaused { return self.suspend(id) + self.flush() }
+        if subscription.folds != nil { return self.settleOutline(id, view: view) }
         for subscriber in subscription.subscribers where self.candidates[subscriber] == nil {
             guard let change = self.waitingChanges.removeValue(forKey: subscriber) else { continue }
             if subscription.subscribers.count == 1 {
@@ -72,7 +73,7 @@ extension ClientStateMachine {
             return self.flush()
         }
         self.subscriptions[id]?.change = nil
-        self.subscriptions[id]?.become(change.request)
+        self.subscriptions[id]?.become(change.request, replacesFolds: change.replacesFolds)
         let actions = self.made(change)
         switch subscribed.first {
         case .current:
@@ -133,6 +134,9 @@ extension ClientStateMachine {
         }
         self.subscriptions[id]?.change = nil
         self.subscriptions[id]?.phase = .live(view: old)
+        if let retry = self.withoutAnchor(change, subscription, error) {
+            return self.waitAgain(retry) + self.goOn(id, view: old)
+        }
         return self.failed(change, error) + self.goOn(id, view: old)
     }
 
@@ -217,9 +221,15 @@ extension ClientStateMachine {
 
     /// Queues a change that was under way, unless the subscriber has a newer change.
     mutating func waitAgain(_ change: SubscriptionChange) -> [ClientAction] {
-        if self.waitingChanges[change.subscriber] != nil { return self.superseded(change) }
-        self.waitingChanges[change.subscriber] = change
-        return []
+        guard let newer = self.waitingChanges[change.subscriber] else {
+            self.waitingChanges[change.subscriber] = change
+            return []
+        }
+        guard !change.edits.isEmpty else { return self.superseded(change) }
+        var merged = change
+        let covered = merged.append(newer.edits)
+        self.waitingChanges[change.subscriber] = merged
+        return covered.map { .succeed($0, .changed(isNewest: false)) }
     }
 
     /// Drops the changes of a subscriber that has left, or whose subscription has ended.
@@ -239,6 +249,8 @@ extension ClientStateMachine {
             self.waitingChanges[subscriber] = nil
             return (false, true)
         }
+        let outline = self.abandonOutlineChange(token)
+        if outline.isKnown { return outline }
         guard let id = self.subscriptions.first(where: { $0.value.change?.token == token })?.key else {
             return (false, false)
         }
@@ -251,7 +263,7 @@ extension ClientStateMachine {
     static let subscriptionEnded = NestError(.cancelled, "the subscription has ended")
 
     private func made(_ change: SubscriptionChange) -> [ClientAction] {
-        change.token.map { [.succeed($0, .changed(isNewest: true))] } ?? []
+        change.tokens.map { .succeed($0, .changed(isNewest: true)) }
     }
 
     private func superseded(_ change: SubscriptionChange) -> [ClientAction] {
@@ -259,7 +271,7 @@ extension ClientStateMachine {
     }
 
     func failed(_ change: SubscriptionChange, _ error: NestError) -> [ClientAction] {
-        change.token.map { [.fail($0, error)] } ?? []
+        change.tokens.map { .fail($0, error) }
     }
 
     /// Notifies subscribers that hold a state that it will be replaced.

@@ -25,7 +25,10 @@ extension ClientStateMachine {
     package mutating func unsubscribe(_ subscriber: SubscriberID) -> [ClientAction] {
         guard let id = self.subscriptionOfSubscriber.removeValue(forKey: subscriber) else { return [] }
         var actions = self.dropChanges(of: subscriber, Self.subscriptionEnded)
-        if let change = self.subscriptions[id]?.change { actions += self.failed(change, Self.subscriptionEnded) }
+        if let subscription = self.subscriptions[id] {
+            if let change = subscription.change { actions += self.failed(change, Self.subscriptionEnded) }
+            actions += self.dropFolds(of: subscription, Self.subscriptionEnded)
+        }
         self.depart(subscriber, from: id)
         return actions + self.flush()
     }
@@ -86,7 +89,8 @@ extension ClientStateMachine {
         self.subscriptions[id]?.phase = .subscribing
         let resume = self.welcome?.features.contains(.resume) == true ? subscription.head : nil
         self.subscriptions[id]?.isResuming = resume != nil
-        let message = Subscribe(subscription.request, resume: resume, atLeast: self.atLeast())
+        let request = self.outlineRequest(id) ?? subscription.request
+        let message = Subscribe(request, resume: resume, atLeast: self.atLeast())
         _ = self.requests.submit(OutgoingRequest(owner: .subscription(id), kind: .connection, message))
     }
 
@@ -203,11 +207,12 @@ extension ClientStateMachine {
             throw .malformed(error)
         }
         self.note(diff.to)
+        let isAnswer = subscription.awaitsDifference || diff.from == diff.to
         switch self.subscriptions[id]?.take(diff) ?? .notYet {
         case .apply(var diff):
             diff.ownRevisions = self.ownRevisions(after: diff.from, through: diff.to)
             diff.authors = self.authors.filter { $0.revision > diff.from && $0.revision <= diff.to }
-            let element = SubscriptionElement.diff(diff, of: subscription.awaitsDifference ? subscription.request : nil)
+            let element = SubscriptionElement.diff(diff, of: isAnswer ? subscription.request : nil)
             return [.deliver(element, to: subscription.subscribers, byteCount: body.readableBytes)] + self.settle(id)
         case .known, .notYet: return []
         case .gap:
@@ -269,6 +274,7 @@ extension ClientStateMachine {
             subscription.head != nil, subscription.request.window != nil
         else { return [] }
         self.note(totals.revision)
+        self.subscriptions[id]?.follow(totals.window)
         return [.deliver(.position(totals.window, totals.revision), to: subscription.subscribers, byteCount: 0)]
     }
 
@@ -288,6 +294,7 @@ extension ClientStateMachine {
             return self.endChangeFeed(id, error)
         }
         var actions = subscription.change.map { self.failed($0, error) } ?? []
+        actions += self.dropFolds(of: subscription, error)
         guard subscription.origin == nil else {
             // The subscriber has another subscription.
             for subscriber in subscription.subscribers { self.candidates[subscriber] = nil }

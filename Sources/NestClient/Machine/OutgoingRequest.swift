@@ -32,6 +32,8 @@ package struct OutgoingRequest: Equatable, Sendable {
         case subscription(SubscriptionID)
         /// A change of a subscription, which had this view when the request was sent.
         case change(SubscriptionID, view: UInt32)
+        /// The fold states of an outline that had this view.
+        case folds(SubscriptionID, view: UInt32)
         /// All followers of the undo state.
         case undoState
         /// The answer is ignored.

@@ -52,9 +52,17 @@ package struct Subscription: Sendable {
     package var isPaused = false
     /// The subscription that the subscriber has until the server accepts this one. `nil`, except for such a candidate.
     package var origin: SubscriptionID?
+    /// The row of the whole result with which the window began last.
+    package private(set) var start: Int?
+    /// The fold states of an outline; `nil`: it is no outline.
+    package var folds: OutlineFolds?
+    /// The fold states that were not sent, and those that were sent in one request.
+    package var waitingFolds: [PendingFolds] = []
+    package var foldsUnderWay: [PendingFolds]?
 
     package init(request: ObjectFetchRequest, subscriber: SubscriberID) {
         self.request = request
+        self.folds = request.outline.map(OutlineFolds.init)
         self.subscribers = [subscriber]
     }
 
@@ -66,15 +74,21 @@ package struct Subscription: Sendable {
         }
     }
 
+    /// The window by rows that shows what a window around an object showed last; `nil`: it is by rows already.
+    var windowWithoutAnchor: FetchWindow? {
+        guard let start, let window = self.request.window, window.isAround else { return nil }
+        return .range(offset: start, limit: window.rowCountMax)
+    }
+
     /// Whether it has a state, and nothing is under way that would replace the state. If so, a change may be requested.
     package var isSettled: Bool {
         guard case .live = self.phase else { return false }
         return self.head != nil && self.assembler == nil && !self.awaitsDifference
     }
 
-    /// Whether other subscribers may join: its request is not changing.
+    /// Whether other subscribers may join: its request is not changing. An outline has its subscriber's fold states.
     package var isShareable: Bool {
-        self.origin == nil && self.change == nil && !self.awaitsDifference && !self.isPaused
+        self.folds == nil && self.origin == nil && self.change == nil && !self.awaitsDifference && !self.isPaused
     }
 
     package enum DiffVerdict: Equatable, Sendable {
@@ -89,10 +103,10 @@ package struct Subscription: Sendable {
     }
 
     /// Checks a diff by `from <= head < to`, and moves the head if it fits. The diff that answers a change leads from a
-    /// revision to the same revision; no other diff does.
+    /// revision to the same revision; no other diff does, except in outlines, where it may also show other fold states.
     package mutating func take(_ diff: ResultsDiff) -> DiffVerdict {
         guard let head = self.head else { return .notYet }
-        if self.awaitsDifference {
+        if self.awaitsDifference || self.folds != nil && diff.from == diff.to {
             guard diff.from == diff.to, head.revision <= diff.to else { return .gap }
             self.awaitsDifference = false
         } else {
@@ -109,14 +123,16 @@ package struct Subscription: Sendable {
 
     /// Follows a window's anchor: another object becomes the anchor when the previous one leaves the result.
     package mutating func follow(_ window: WindowPosition?) {
+        if let window { self.start = window.start.row }
         if let anchor = window?.anchor, case .around(_, let before, let after)? = self.request.window {
             self.request.window = .around(anchor, before: before, after: after)
         }
     }
 
-    /// Sets the request that the server has accepted.
-    package mutating func become(_ request: ObjectFetchRequest) {
+    /// Sets the request that the server has accepted. `replacesFolds`: its fold states replace those of an outline.
+    package mutating func become(_ request: ObjectFetchRequest, replacesFolds: Bool = false) {
         self.request = request
+        if replacesFolds { self.folds = request.outline.map(OutlineFolds.init) }
     }
 
     /// Handles a progress mark: the held state is exact at this revision too. Returns whether the head has moved.
@@ -133,4 +149,6 @@ package struct SubscriptionChange: Equatable, Sendable {
     package var request: ObjectFetchRequest
     /// The waiting caller; `nil` if it no longer waits.
     package var token: RequestToken?
+    /// The edits of an outline that lead to the request, oldest first. Until they are sent, `request` is not theirs.
+    package var edits: [PendingEdit] = []
 }

@@ -1,0 +1,34 @@
+import NestModel
+
+/// Subscribing to outlines.
+extension NestClient {
+    /// The rows of an outline's window if the request has none.
+    static let outlineRowsUsual = 100
+
+    /// Follows an outline while `body` runs: the rows below an object in preorder, as an outliner shows them.
+    ///
+    /// The request's source is the object and its ordered relationship to the same entity. If it has no `outline`, all
+    /// rows are folded at first; if it has no window, the first 100 rows are shown. It has no sort keys and no
+    /// sections. Depth and number of children are added to a projection that lacks them. The server refuses with
+    /// `invalid` what cannot be an outline, and with `limitExceeded` more than `Limits.outlinesPerConnectionMax`
+    /// outlines of a connection: the iteration throws it.
+    ///
+    /// With `verifyDigest`, every state is compared with the server's digest. A state that differs is replaced by a
+    /// snapshot, after a `reset` whose cause is `mismatch`.
+    public func withOutline<Result>(
+        _ request: ObjectFetchRequest,
+        verifyDigest: Bool = false,
+        _ body: (OutlineResults) async throws -> Result
+    ) async throws -> Result {
+        var request = request
+        request.outline = request.outline ?? FetchOutline()
+        request.window = request.window ?? .range(offset: 0, limit: Self.outlineRowsUsual)
+        if !request.projection.isEmpty {
+            let missing = [PropertyNumber.outlineChildren, .outlineDepth].filter { !request.projection.contains($0) }
+            request.projection += missing
+        }
+        return try await self.withFetchedResults(request, verifyDigest: verifyDigest) { results in
+            try await body(OutlineResults(results))
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import NIOCore
+import NestFraming
+import NestModel
+import NestProtocol
+import Testing
+
+@testable import NestClient
+
+/// What a client asks for an outline, step by step.
+@Suite struct OutlineMachineTests: ClientSteps {
+    private static let view = Limits.viewIDMin + 3
+    private static let subscriber = SubscriberID(1)
+    private static let second = SubscriberID(2)
+
+    private static func request(_ outline: FetchOutline = FetchOutline()) -> ObjectFetchRequest {
+        var request = Fixtures.request
+        request.window = .range(offset: 0, limit: 10)
+        request.outline = outline
+        return request
+    }
+
+    private static func row(_ id: Int64) -> Row {
+        Row(id: ObjectID(id), values: [.string("t"), .integer(-1), .integer(0)])
+    }
+
+    /// A machine with a live outline of two rows.
+    private static func live(_ request: ObjectFetchRequest) throws -> ClientStateMachine {
+        var machine = ClientStateMachine(
+            hello: Hello(clientName: "t", session: Identifier128(high: 1, low: 2)),
+            seed: 1
+        )
+        _ = machine.connect()
+        Self.welcome(&machine, nil)
+        let frames = try Self.frames(machine.subscribe(Self.subscriber, to: request))
+        try #require(frames.count == 1)
+        Self.answer(&machine, frames[0].id)
+        return machine
+    }
+
+    /// Answers SUBSCRIBE with a snapshot.
+    @discardableResult
+    private static func answer(_ machine: inout ClientStateMachine, _ id: UInt32) -> [ClientAction] {
+        let projection: [PropertyNumber] = [PropertyNumber(1), .outlineChildren, .outlineDepth]
+        let subscribed = Subscribed(view: Self.view, first: .snapshot, reason: "", projection: projection)
+        var actions = machine.received(Self.frame(subscribed, id: id), now: Self.start)
+        var state = Fixtures.state(3, [Self.row(2), Self.row(3)])
+        state.projection = projection
+        var header = Fixtures.header(state)
+        header.window = WindowPosition(total: 2, sectionTotal: 1, start: WindowStart())
+        var first = Self.frame(SnapshotMessage(header), id: Self.view)
+        first.flags = .more
+        actions += machine.received(first, now: Self.start)
+        let rows = Fixtures.rows(state.sections[0].rows)
+        return actions + machine.received(Self.frame(rows, id: Self.view), now: Self.start)
+    }
+
+    /// Loses the connection, and returns the SUBSCRIBE of the next one.
+    private static func reconnect(_ machine: inout ClientStateMachine) throws -> Frame {
+        _ = machine.channelClosed(nil, now: Self.start)
+        _ = machine.backoffEnded()
+        let frames = try Self.frames(Self.welcome(&machine, nil))
+        return try #require(frames.last)
+    }
+
+    private static func states(_ frame: Frame) throws -> [ExpandedState] {
+        try #require(frame.type == MessageType.setExpanded.rawValue)
+        return try SetExpanded(body: frame.body).states
+    }
+
+    @Test func equalOutlinesShareNoSubscription() throws {
+        var machine = try Self.live(Self.request())
+        let frames = try Self.frames(machine.subscribe(Self.second, to: Self.request()))
+        #expect(frames.map(\.type) == [MessageType.subscribe.rawValue])
+    }
+
+    /// While one SET_EXPANDED is under way, later states wait, and go as one with the last state of each object.
+    @Test func foldStatesAreMergedWhileOthersAreUnderWay() throws {
+        var machine = try Self.live(Self.request())
+        let (two, three) = (ObjectID(2), ObjectID(3))
+        let first = try Self.frames(
+            machine.setExpanded(Self.subscriber, [ExpandedState(two, isExpanded: true)], RequestToken(1))
+        )
+        #expect(try Self.states(first[0]) == [ExpandedState(two, isExpanded: true)])
+        for (token, state) in [(2, ExpandedState(three, isExpanded: true)), (3, ExpandedState(two, isExpanded: false))]
+        {
+            let waiting = machine.setExpanded(Self.subscriber, [state], RequestToken(UInt64(token)))
+            #expect(waiting == [])
+        }
+        let actions = machine.received(Self.frame(Done(), id: first[0].id), now: Self.start)
+        #expect(actions.first == .succeed(RequestToken(1), .changed(isNewest: true)))
+        let next = try Self.frames(actions)
+        #expect(
+            try Self.states(next[0]) == [ExpandedState(two, isExpanded: false), ExpandedState(three, isExpanded: true)]
+        )
+    }
+
+    /// Of a zoom and two scrolls that wait, the zoom and the last window are asked for, with the fold states as they
+    /// are.
+    @Test func waitingEditsAreMerged() throws {
+        var machine = try Self.live(Self.request(FetchOutline(.all, exceptions: [ObjectID(2)])))
+        let edits = [
+            OutlineEdit(window: .range(offset: 1, limit: 10)),
+            OutlineEdit(source: ObjectID(2), window: .range(offset: 0, limit: 10)),
+            OutlineEdit(window: .range(offset: 20, limit: 10)), OutlineEdit(window: .range(offset: 30, limit: 10)),
+        ]
+        var sent: [Frame] = []
+        var replaced: [RequestToken] = []
+        for (index, edit) in edits.enumerated() {
+            let actions = machine.edit(Self.subscriber, edit, RequestToken(UInt64(index)))
+            sent += try Self.frames(actions)
+            replaced += actions.compactMap {
+                if case .succeed(let token, .changed(isNewest: false)) = $0 { token } else { nil }
+            }
+        }
+        #expect(sent.count == 1 && replaced == [RequestToken(2)])
+        #expect(try Resubscribe(body: sent[0].body).request.outline == FetchOutline(.asBefore))
+        let refusal = ErrorMessage(NestError(.limitExceeded, "no"))
+        let actions = machine.received(Self.frame(refusal, id: sent[0].id), now: Self.start)
+        #expect(actions.contains(.fail(RequestToken(0), NestError(.limitExceeded, "no"))))
+        let next = try Resubscribe(body: try Self.frames(actions)[0].body).request
+        #expect(next.source?.object == ObjectID(2) && next.window == .range(offset: 30, limit: 10))
+    }
+
+    /// After a lost connection the client subscribes again with the fold states that were set, also those whose answer
+    /// was lost.
+    @Test func foldStatesOutliveTheConnection() throws {
+        var machine = try Self.live(Self.request())
+        let set = try Self.frames(
+            machine.setExpanded(Self.subscriber, [ExpandedState(ObjectID(2), isExpanded: true)], RequestToken(1))
+        )
+        _ = machine.received(Self.frame(Done(), id: set[0].id), now: Self.start)
+        _ = machine.setExpanded(Self.subscriber, [ExpandedState(ObjectID(3), isExpanded: true)], RequestToken(2))
+        let subscribe = try Self.reconnect(&machine)
+        #expect(try Subscribe(body: subscribe.body).request.outline?.exceptions == [ObjectID(2)])
+        let again = try Self.frames(Self.answer(&machine, subscribe.id))
+        #expect(try Self.states(again[0]) == [ExpandedState(ObjectID(3), isExpanded: true)])
+        let actions = machine.received(Self.frame(Done(), id: again[0].id), now: Self.start)
+        #expect(actions.contains(.succeed(RequestToken(2), .changed(isNewest: true))))
+        #expect(machine.currentRequest(of: Self.subscriber)?.outline?.exceptions == [ObjectID(2), ObjectID(3)])
+    }
+
+    /// In an outline by an attribute the client cannot say which states are exceptions: it sets them again.
+    @Test func fixedStatesOfAnOutlineByAnAttributeAreSetAgain() throws {
+        let outline = FetchOutline(.attribute(PropertyNumber(3)))
+        var machine = try Self.live(Self.request(outline))
+        let states = [ExpandedState(ObjectID(2), isExpanded: true), ExpandedState(ObjectID(3), isExpanded: false)]
+        let set = try Self.frames(machine.setExpanded(Self.subscriber, states, RequestToken(1)))
+        _ = machine.received(Self.frame(Done(), id: set[0].id), now: Self.start)
+        let subscribe = try Self.reconnect(&machine)
+        #expect(try Subscribe(body: subscribe.body).request.outline == outline)
+        let again = try Self.frames(Self.answer(&machine, subscribe.id))
+        #expect(try Self.states(again[0]) == states)
+    }
+
+    /// The object in the middle of the window was deleted while there was no connection.
+    @Test func aMissingAnchorIsReplacedByTheRowsOfTheWindow() throws {
+        var request = Self.request()
+        request.window = .around(ObjectID(2), before: 4, after: 5)
+        var machine = try Self.live(request)
+        let subscribe = try Self.reconnect(&machine)
+        let refusal = Self.frame(ErrorMessage(NestError(.notFound, "no such row")), id: subscribe.id)
+        let again = try Self.frames(machine.received(refusal, now: Self.start))
+        #expect(try Subscribe(body: again[0].body).request.window == .range(offset: 0, limit: 10))
+        let last = Self.frame(ErrorMessage(NestError(.notFound, "no such object")), id: again[0].id)
+        let ended = machine.received(last, now: Self.start)
+        #expect(ended == [.endSubscription([Self.subscriber], NestError(.notFound, "no such object"))])
+    }
+
+    @Test func tooManyFoldStatesAreRefused() throws {
+        var machine = try Self.live(Self.request())
+        let states = (0...Limits.outlineExceptionsMax).map { ExpandedState(ObjectID(Int64($0) + 1), isExpanded: true) }
+        let actions = machine.setExpanded(Self.subscriber, states, RequestToken(1))
+        guard case .fail(RequestToken(1), let error)? = actions.first else {
+            Issue.record("not refused: \(actions)")
+            return
+        }
+        #expect(error.code == .limitExceeded && actions.count == 1)
+        let sent = try Self.frames(machine.setExpanded(Self.subscriber, Array(states.dropLast()), RequestToken(2)))
+        #expect(sent.count == 1)
+    }
+
+    /// A caller that no longer waits takes its waiting states back.
+    @Test func anAbandonedFoldIsNotSent() throws {
+        var machine = try Self.live(Self.request())
+        let two = ExpandedState(ObjectID(2), isExpanded: true)
+        let first = try Self.frames(machine.setExpanded(Self.subscriber, [two], RequestToken(1)))
+        _ = machine.setExpanded(Self.subscriber, [ExpandedState(ObjectID(3), isExpanded: true)], RequestToken(2))
+        let edit = OutlineEdit(predicate: FetchPredicate(nodes: [.constant(false)]))
+        _ = machine.edit(Self.subscriber, edit, RequestToken(3))
+        for token in [RequestToken(2), RequestToken(3)] {
+            let actions = machine.abandon(token, isTimeout: true)
+            guard actions.count == 1, case .fail(token, _) = actions[0] else {
+                Issue.record("\(token) is not abandoned: \(actions)")
+                continue
+            }
+        }
+        let sent = try Self.frames(machine.received(Self.frame(Done(), id: first[0].id), now: Self.start))
+        #expect(sent.isEmpty)
+    }
+}
