@@ -135,7 +135,9 @@ import Testing
     }
 
     @Test func theHelpPageFitsFortyColumns() {
-        for line in HelpPage.lines { #expect(DisplayWidth.of(line.text) <= 40, "\(line.text)") }
+        for line in HelpPage.list.lines + HelpPage.outline.lines {
+            #expect(DisplayWidth.of(line.text) <= 40, "\(line.text)")
+        }
     }
 
     @Test func aPauseSaysWhyOtherRowsDoNotCome() {

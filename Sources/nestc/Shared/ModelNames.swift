@@ -32,11 +32,18 @@ extension EntityDescription {
     /// The names of an object's own fields. A property with one of these names gets an underscore.
     private static let taken = ["id", "entity", "revision"]
 
-    /// Returns the name of a property in the output. Rows in sections also have a field "section".
-    func shownName(_ property: PropertyNumber, isSectioned: Bool = false) -> String {
+    /// The fields of the rows of outlines.
+    private static let takenInOutlines = ["depth", "children", "expanded"]
+
+    /// Returns the name of a property in the output. Rows in sections also have a field "section", those of outlines
+    /// "depth", "children" and "expanded".
+    func shownName(_ property: PropertyNumber, isSectioned: Bool = false, isOutline: Bool = false) -> String {
         if property == .entity { return "entity" }
         guard var name = self.propertyName(property) else { return "\(property.rawValue)" }
-        guard Self.taken.contains(name) || isSectioned && name == "section" else { return name }
+        let isTaken =
+            Self.taken.contains(name) || isSectioned && name == "section"
+            || isOutline && Self.takenInOutlines.contains(name)
+        guard isTaken else { return name }
         repeat { name += "_" } while self.propertyNumber(named: name) != nil
         return name
     }

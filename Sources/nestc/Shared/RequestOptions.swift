@@ -18,7 +18,7 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The relationship of --of. (default: children, or the only to-many relationship)",
+            "The relationship of --of or --outline. (default: children, or the only to-many relationship)",
             valueName: "name"
         ),
         completion: ModelCompletion.relationships
@@ -77,7 +77,7 @@ struct RequestOptions: ParsableArguments {
 
     mutating func validate() throws {
         if self.entity != nil, self.owner != nil { throw ValidationError("use --entity or --of, not both") }
-        if self.relationship != nil, self.owner == nil { throw ValidationError("--relationship needs --of") }
+        if self.relationship != nil, self.entity != nil { throw ValidationError("--relationship needs --of") }
     }
 
     /// A request, with the data that is needed to print its rows.

@@ -17,6 +17,8 @@ struct RowPrinter {
     /// The indexes of `columns` in the order of the output.
     private let order: [Int]
     private let entityColumn: Int?
+    /// The columns of an outline: the depth, and the number of children with the fold state.
+    private let outline: (depth: Int, children: Int)?
     /// The attribute whose text is the JSON object of an outline's `extra`: JSON output has the object, not the text.
     var extraAttribute: PropertyNumber?
 
@@ -32,7 +34,11 @@ struct RowPrinter {
         self.entity = entity
         self.columns = projection.map { property in
             guard let index = property.column, request.columns.indices.contains(index) else {
-                let name = entity.shownName(property, isSectioned: request.section != nil)
+                let name = entity.shownName(
+                    property,
+                    isSectioned: request.section != nil,
+                    isOutline: projection.contains(.outlineDepth)
+                )
                 return Column(property: property, name: name, type: entity.attribute(property)?.type)
             }
             let path = request.columns[index]
@@ -40,7 +46,14 @@ struct RowPrinter {
             return Column(property: property, name: path.text(of: entity, in: model), type: type)
         }
         let asked = resolved.properties.compactMap { projection.firstIndex(of: $0) }
-        self.order = asked.isEmpty ? Array(projection.indices) : asked
+        self.order = asked.isEmpty ? projection.indices.filter { !projection[$0].isOfOutlines } : asked
+        if let depth = projection.firstIndex(of: .outlineDepth),
+            let children = projection.firstIndex(of: .outlineChildren)
+        {
+            self.outline = (depth, children)
+        } else {
+            self.outline = nil
+        }
         self.entityColumn = projection.firstIndex(of: .entity)
     }
 
@@ -57,6 +70,10 @@ struct RowPrinter {
     }
 
     func writeValues(_ values: [AttributeValue], into json: inout JSONWriter) {
+        if let outline {
+            self.write(values[outline.depth], self.columns[outline.depth], into: &json)
+            self.write(values[outline.children], self.columns[outline.children], into: &json)
+        }
         for index in self.order { self.write(values[index], self.columns[index], into: &json) }
     }
 
@@ -70,6 +87,11 @@ struct RowPrinter {
     }
 
     private func write(_ value: AttributeValue, _ column: Column, into json: inout JSONWriter) {
+        if column.property.isOfOutlines, case .integer(let number) = value {
+            guard column.property == .outlineChildren else { return json.field("depth", number) }
+            json.field("children", number < 0 ? -1 - number : number)
+            return json.field("expanded", number >= 0)
+        }
         json.key(column.name)
         if column.property == .entity {
             json.string(self.entityName(value))
@@ -93,34 +115,49 @@ struct RowPrinter {
     }
 
     func line(id: ObjectID, values: [AttributeValue], _ output: Output) -> String {
+        let texts = self.texts(id: id, values: values)
+        return "\(texts.main)  \(output.dim(texts.tail))"
+    }
+
+    /// Returns what is before the line of an outline's row: nothing in other lists.
+    func indentation(_ row: Row) -> String {
+        guard let outline, case .integer(let depth) = row.values[outline.depth],
+            case .integer(let count) = row.values[outline.children]
+        else { return "" }
+        let sign = OutlineText.sign(hasChildren: count != 0 && count != -1, isExpanded: count >= 0)
+        return String(repeating: "  ", count: Int(depth)) + sign + " "
+    }
+
+    /// Returns the parts of a line, without control characters: mark and label, and what identifies the object.
+    func texts(id: ObjectID, values: [AttributeValue]) -> (main: String, tail: String) {
         let kind = self.entityColumn.map { self.entityName(values[$0]) }
         let label = (kind.flatMap { self.model.entity(named: $0) } ?? self.entity).labelAttribute
         var text: String?
         var mark = ""
         for (column, value) in zip(self.columns, values) {
-            if column.property == label, !value.isNull { text = output.shown(self.text(value, column)) }
+            if column.property == label, !value.isNull { text = escapingControls(self.text(value, column)) }
             if case .boolean(true) = value, column.name == "done" { mark = "[x] " }
         }
-        let tail = output.dim(kind.map { "\($0) #\(id)" } ?? "#\(id)")
-        guard let text else { return "\(mark)\(self.firstValues(values, output))  \(tail)" }
-        return "\(mark)\(text)\(self.related(values, output))  \(tail)"
+        let tail = kind.map { "\($0) #\(id)" } ?? "#\(id)"
+        guard let text else { return ("\(mark)\(self.firstValues(values))", tail) }
+        return ("\(mark)\(text)\(self.related(values))", tail)
     }
 
     /// Returns the requested values of related objects.
-    private func related(_ values: [AttributeValue], _ output: Output) -> String {
+    private func related(_ values: [AttributeValue]) -> String {
         self.order.map { index in
             let column = self.columns[index]
             guard column.property.column != nil, !values[index].isNull else { return "" }
-            return "  " + output.shown("\(column.name)=\(self.text(values[index], column))")
+            return "  " + escapingControls("\(column.name)=\(self.text(values[index], column))")
         }.joined()
     }
 
     /// Returns the first values of an object without a label.
-    private func firstValues(_ values: [AttributeValue], _ output: Output) -> String {
+    private func firstValues(_ values: [AttributeValue]) -> String {
         let shown = self.order.map { (self.columns[$0], values[$0]) }.filter { column, value in
             !value.isNull && column.property != .entity && (column.type != nil || column.property.column != nil)
         }
-        return shown.prefix(3).map { output.shown("\($0.name)=\(self.text($1, $0))") }.joined(separator: " ")
+        return shown.prefix(3).map { escapingControls("\($0.name)=\(self.text($1, $0))") }.joined(separator: " ")
     }
 
     private func text(_ value: AttributeValue, _ column: Column) -> String {

@@ -15,6 +15,25 @@ struct EventJSON {
         self.names = SectionNames(resolved)
     }
 
+    /// Prints every event until `goesOn` returns `false`.
+    func print(
+        _ results: ResultsSubscription,
+        _ output: inout Output,
+        goesOn: (FetchedResultsChange) async throws -> Bool = { _ in true }
+    ) async throws {
+        do {
+            for try await change in results {
+                try output.line(self.line(change, results))
+                try output.flush()
+                guard try await goesOn(change) else { return }
+            }
+        } catch let error as NestError where error.code != .closed {
+            try output.line(Self.end(error))
+            try output.flush()
+            throw error
+        }
+    }
+
     func line(_ change: FetchedResultsChange, _ results: ResultsSubscription) -> JSONWriter {
         switch change {
         case .snapshot: self.snapshot(results.state, digest: results.digest)

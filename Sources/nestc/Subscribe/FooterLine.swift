@@ -1,19 +1,26 @@
 /// The last line of the screen: the keys, a message, or the text to find.
 enum FooterLine {
-    /// The keys, from the longest form to the shortest.
-    private static let forms = [
+    /// The keys of a list, from the longest form to the shortest.
+    static let list = [
         "↑ ↓ PgUp PgDn Home End  / find  n next  p pause  ? help  q quit",
         "↑ ↓ PgUp PgDn Home End  / find  p pause  ? help  q quit",
         "↑ ↓ PgUp PgDn  / find  ? help  q quit",
         "/ find  ? help  q quit", "? help  q quit", "q quit",
     ]
 
+    /// The keys of an outline.
+    static let outline = [
+        "↑ ↓ move  → ← unfold, fold  Enter u zoom in, out  / find  ? help  q quit",
+        "↑ ↓  → ← unfold, fold  Enter u zoom  ? help  q quit", "→ ← Space fold  u out  ? help  q quit",
+        "? help  q quit", "q quit",
+    ]
+
     /// Returns the keys, in the longest form that fits after the note.
-    static func keys(note: String, columns: Int) -> ScreenLine {
+    static func keys(_ forms: [String], note: String, columns: Int) -> ScreenLine {
         let start = note == "" ? 0 : DisplayWidth.of(note) + 2
         var line = ScreenLine()
         if note != "" { line.add(StyledText(note, .cyan)) }
-        if let keys = self.forms.first(where: { start + DisplayWidth.of($0) <= columns }) {
+        if let keys = forms.first(where: { start + DisplayWidth.of($0) <= columns }) {
             line.add(StyledText(keys, .dim), at: start)
         }
         return line

@@ -2,6 +2,8 @@
 enum TerminalKey: Equatable {
     case up
     case down
+    case left
+    case right
     case pageUp
     case pageDown
     case home
@@ -110,6 +112,8 @@ struct KeyDecoder {
         switch final {
         case UInt8(ascii: "A"): return .up
         case UInt8(ascii: "B"): return .down
+        case UInt8(ascii: "C"): return .right
+        case UInt8(ascii: "D"): return .left
         case UInt8(ascii: "H"): return .home
         case UInt8(ascii: "F"): return .end
         case UInt8(ascii: "M") where parameters.isEmpty: return .enter

@@ -113,7 +113,7 @@ struct ListBrowser {
         case .list: return self.pressInList(key)
         case .typing(let text): return self.pressInPrompt(key, text)
         case .help(let top):
-            self.pressInHelp(key, top)
+            self.mode = HelpPage.list.press(key, top, rows: self.size.rows).map(Mode.help) ?? .list
             return nil
         }
     }
@@ -122,7 +122,7 @@ struct ListBrowser {
         // A running search ends.
         self.search = nil
         self.message = nil
-        if let scroll = Self.scroll(key) {
+        if let scroll = ScrollKey(key) {
             self.position.scroll(scroll, total: self.total, room: self.room)
             self.settle()
             if !self.position.isSettled { self.message = self.reasonForOldRows }
@@ -149,18 +149,6 @@ struct ListBrowser {
         return self.status == .reconnecting ? "no connection: other rows come later" : nil
     }
 
-    private static func scroll(_ key: TerminalKey) -> ScrollKey? {
-        switch key {
-        case .up, .character("k"): .up
-        case .down, .enter, .character("j"): .down
-        case .pageUp: .pageUp
-        case .pageDown: .pageDown
-        case .home, .character("g"): .home
-        case .end, .character("G"): .end
-        default: nil
-        }
-    }
-
     private mutating func pressInPrompt(_ key: TerminalKey, _ text: String) -> Order? {
         switch key {
         case .character(let character) where text.count < Self.textMax: self.mode = .typing(text + String(character))
@@ -175,17 +163,6 @@ struct ListBrowser {
         default: break
         }
         return nil
-    }
-
-    private mutating func pressInHelp(_ key: TerminalKey, _ top: Int) {
-        let last = max(HelpPage.lines.count - (self.size.rows - 1), 0)
-        switch Self.scroll(key) {
-        case .up: self.mode = .help(max(top - 1, 0))
-        case .down: self.mode = .help(min(top + 1, last))
-        case .pageUp, .home: self.mode = .help(0)
-        case .pageDown, .end: self.mode = .help(last)
-        case nil: self.mode = .list
-        }
     }
 
     // MARK: Search
@@ -227,26 +204,18 @@ struct ListBrowser {
     mutating func frame() -> ScreenFrame {
         var frame: ScreenFrame
         if case .help(let top) = self.mode {
-            frame = ScreenFrame(lines: Array(HelpPage.lines.dropFirst(top)))
-            self.end(&frame, with: ScreenLine("↑ ↓ scroll; any other key: back", .dim))
+            frame = ScreenFrame(lines: Array(HelpPage.list.lines.dropFirst(top)))
+            frame.end(with: ScreenLine("↑ ↓ scroll; any other key: back", .dim), rows: self.size.rows)
         } else {
             frame = ScreenFrame(lines: [self.header.line(columns: self.size.columns)] + self.list())
             let footer = self.footer
-            self.end(&frame, with: footer)
+            frame.end(with: footer, rows: self.size.rows)
             if case .typing = self.mode {
                 frame.cursor = ScreenFrame.Place(row: frame.lines.count - 1, column: footer.end)
             }
         }
         frame.lines = frame.lines.map { $0.cut(to: self.size.columns) }
         return frame
-    }
-
-    /// Fills the frame up to the screen's last line, which is the footer.
-    private func end(_ frame: inout ScreenFrame, with footer: ScreenLine) {
-        let count = self.size.rows - 1
-        frame.lines = Array(frame.lines.prefix(count))
-        while frame.lines.count < count { frame.lines.append(ScreenLine()) }
-        frame.lines.append(footer)
     }
 
     private var header: HeaderLine {
@@ -270,7 +239,7 @@ struct ListBrowser {
             return FooterLine.message("no keys: standard input is no terminal; Ctrl-C quits")
         }
         let note = self.position.followed.map { "following #\($0)" } ?? ""
-        return FooterLine.keys(note: note, columns: columns)
+        return FooterLine.keys(FooterLine.list, note: note, columns: columns)
     }
 
     /// The columns of the screen before a row's values: the followed row's mark, two marks of changes, a space.

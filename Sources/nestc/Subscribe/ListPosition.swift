@@ -8,6 +8,18 @@ enum ScrollKey: CaseIterable {
     case pageDown
     case home
     case end
+
+    init?(_ key: TerminalKey) {
+        switch key {
+        case .up, .character("k"): self = .up
+        case .down, .enter, .character("j"): self = .down
+        case .pageUp: self = .pageUp
+        case .pageDown: self = .pageDown
+        case .home, .character("g"): self = .home
+        case .end, .character("G"): self = .end
+        default: return nil
+        }
+    }
 }
 
 /// Which rows of a list the screen shows. Rows are numbered from 0.

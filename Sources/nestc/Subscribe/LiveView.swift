@@ -5,11 +5,9 @@ import NestModel
 /// A list that the user browses on the terminal's alternate screen while it changes.
 ///
 /// `ListBrowser` decides what the screen shows; this type connects it with the subscription, the terminal and its
-/// signals. Changes are applied as they arrive. The screen is drawn at most every `interval`, so that a burst costs one
-/// drawing. If keys move the window faster than the server answers, only the newest window is requested.
-actor LiveView {
-    private static let interval = Duration.milliseconds(25)
-
+/// signals. Changes are applied as they arrive. If keys move the window faster than the server answers, only the newest
+/// window is requested.
+actor LiveView: ScreenUser {
     private let client: NestClient
     private let results: ResultsSubscription
     private let text: ListText
@@ -26,7 +24,7 @@ actor LiveView {
         of: FetchWindow.self,
         bufferingPolicy: .bufferingNewest(1)
     )
-    private let (drawings, drawer) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let pace = ScreenPace()
     private let (searches, searcher) = AsyncStream.makeStream(of: RowSearch.self, bufferingPolicy: .bufferingNewest(1))
 
     /// `browser` has requested the window of `results`.
@@ -40,43 +38,19 @@ actor LiveView {
     /// Shows the results until the user quits, the limit is reached or the task is cancelled. Then restores the
     /// terminal.
     func follow(limit: SubscriptionLimit) async throws {
-        let hasKeys = isatty(STDIN_FILENO) == 1
-        self.browser.hasKeys = hasKeys
+        self.browser.hasKeys = isatty(STDIN_FILENO) == 1
         try self.screen.enter()
         defer { self.screen.leave() }
-        self.drawSoon()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.takeChanges(limit) }
-            group.addTask {
-                for await _ in self.drawings {
-                    try await self.draw()
-                    try await Task.sleep(for: Self.interval)
-                }
-                try await Self.untilCancelled()
-            }
-            group.addTask {
-                for await window in self.windows { await self.change(to: window) }
-                try await Self.untilCancelled()
-            }
-            group.addTask {
-                for await search in self.searches { await self.run(search) }
-                try await Self.untilCancelled()
-            }
-            group.addTask {
-                await TerminalSignals.handle { await self.take($0) }
-                try await Self.untilCancelled()
-            }
-            if hasKeys {
-                group.addTask { await TerminalKeyboard.read { await self.press($0) } }
-            }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
-    }
-
-    /// The loops above end only in a cancelled task.
-    private static func untilCancelled() async throws {
-        while true { try await Task.sleep(for: .seconds(3_600)) }
+        self.pace.drawSoon()
+        try await ScreenLoop.run(
+            self,
+            self.pace,
+            changes: { try await self.takeChanges(limit) },
+            jobs: [
+                { for await window in self.windows { await self.change(to: window) } },
+                { for await search in self.searches { await self.run(search) } },
+            ]
+        )
     }
 
     // MARK: Changes
@@ -85,7 +59,7 @@ actor LiveView {
         var limit = limit
         for try await change in self.results {
             self.note(change)
-            if limit.isReached(change, self.results) { return }
+            if limit.isReached(change, self.results.state.revision) { return }
         }
     }
 
@@ -157,7 +131,7 @@ actor LiveView {
     // MARK: Keys and signals
 
     /// Returns whether the view continues.
-    private func press(_ key: TerminalKey) async -> Bool {
+    func press(_ key: TerminalKey) async -> Bool {
         if key == .redraw { try? self.screen.enter() }
         let order = self.browser.press(key)
         switch order {
@@ -172,15 +146,8 @@ actor LiveView {
         return true
     }
 
-    private func take(_ signal: Int32) {
-        switch signal {
-        case SIGTSTP:
-            self.screen.leave()
-            TerminalScreen.stop()
-            try? self.screen.enter()
-        case SIGCONT: try? self.screen.enter()
-        default: break
-        }
+    func take(_ signal: Int32) {
+        self.screen.take(signal)
         self.browser.size = TerminalScreen.size
         self.requestWindow()
         self.drawSoon()
@@ -194,7 +161,7 @@ actor LiveView {
                 self.client,
                 self.results.request,
                 total: self.browser.total,
-                text: self.text
+                cells: { self.text.printer($0).cells }
             ) { count, total in self.report(search, count, total) }
             // Another key has ended it.
             guard self.browser.search == search else { return }
@@ -209,17 +176,16 @@ actor LiveView {
     /// Returns whether the search goes on.
     private func report(_ search: RowSearch, _ count: Int, _ total: Int) -> Bool {
         guard self.browser.search == search else { return false }
-        let read = "\(Counted.grouped(count)) of \(Counted.text(total, "row", isGrouped: true))"
-        self.browser.say("searching: \(read); any key ends it")
+        self.browser.say(RowSearch.progress(count, of: total))
         self.drawSoon()
         return true
     }
 
     // MARK: Drawing
 
-    private func drawSoon() { self.drawer.yield() }
+    private func drawSoon() { self.pace.drawSoon() }
 
-    private func draw() throws {
+    func draw() throws {
         try self.screen.draw(self.browser.frame(), self.output)
         self.browser.shown()
     }

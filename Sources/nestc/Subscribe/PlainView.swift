@@ -27,7 +27,7 @@ struct PlainView {
         for try await change in results {
             try self.print(change, results.state, &output)
             try output.flush()
-            if limit.isReached(change, results) { return }
+            if limit.isReached(change, results.state.revision) { return }
         }
     }
 
@@ -85,7 +85,7 @@ struct PlainView {
             if self.text.isSectioned { lines.append(output.heading(self.text.heading(section.key))) }
             for row in section.rows {
                 let mark = self.marks[row.id].parts.map(output.styled).joined()
-                lines.append("\(mark) \(printer.line(row, output))")
+                lines.append("\(mark) \(printer.indentation(row))\(printer.line(row, output))")
             }
         }
         return lines

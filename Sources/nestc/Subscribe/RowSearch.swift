@@ -1,4 +1,5 @@
 import NestClient
+import NestDocuments
 import NestModel
 
 /// A search for the next row that shows a text. It reads the list in pieces, from the row where it begins to the end,
@@ -27,12 +28,12 @@ struct RowSearch: Equatable {
 
     /// Returns the rows of the pieces to read, in their order. Each is read from its first row forward, or from its
     /// last row backward.
-    func pieces(total: Int) -> [(rows: Range<Int>, isWrapped: Bool)] {
+    func pieces(total: Int, of size: Int = Self.pieceMax) -> [(rows: Range<Int>, isWrapped: Bool)] {
         guard total > 0 else { return [] }
         let start = min(max(self.start, 0), total - 1)
         func cut(_ rows: Range<Int>, _ isWrapped: Bool) -> [(rows: Range<Int>, isWrapped: Bool)] {
-            stride(from: rows.lowerBound, to: rows.upperBound, by: Self.pieceMax).map {
-                ($0..<min($0 + Self.pieceMax, rows.upperBound), isWrapped)
+            stride(from: rows.lowerBound, to: rows.upperBound, by: size).map {
+                ($0..<min($0 + size, rows.upperBound), isWrapped)
             }
         }
         return switch self.direction {
@@ -56,24 +57,30 @@ struct RowSearch: Equatable {
         return Array(text).contains(Array(needle))
     }
 
+    /// The message of a search that is running.
+    static func progress(_ count: Int, of total: Int) -> String {
+        let read = "\(Counted.grouped(count)) of \(Counted.text(total, "row", isGrouped: true))"
+        return "searching: \(read); any key ends it"
+    }
+
     /// Reads the list until a row matches. `read` gets the number of rows read so far and the number in all, and
     /// returns `false` to end the search.
     func run(
         _ client: NestClient,
         _ request: ObjectFetchRequest,
         total: Int,
-        text: ListText,
+        cells: (_ projection: [PropertyNumber]) -> (Row) -> [String],
         _ read: (_ count: Int, _ total: Int) async -> Bool
     ) async throws(NestError) -> Hit? {
         var request = request
         var count = 0
-        for (rows, isWrapped) in self.pieces(total: total) {
+        let size = request.outline == nil ? Self.pieceMax : Limits.outlineWindowRowsMax
+        for (rows, isWrapped) in self.pieces(total: total, of: size) {
             guard await read(count, total) else { return nil }
             request.window = .range(offset: rows.lowerBound, limit: rows.count)
             let state = try await client.fetch(request)
-            let printer = text.printer(state.projection)
             let held = state.sections.flatMap(\.rows)
-            if let index = self.hit(held, printer.cells) {
+            if let index = self.hit(held, cells(state.projection)) {
                 return Hit(id: held[index].id, number: rows.lowerBound + index, isWrapped: isWrapped)
             }
             count += rows.count

@@ -10,6 +10,14 @@ struct ScreenFrame: Equatable {
     var lines: [ScreenLine]
     /// Where the cursor is shown, counted from 0; `nil`: it is hidden.
     var cursor: Place?
+
+    /// Fills the frame up to the screen's last line, which is the footer.
+    mutating func end(with footer: ScreenLine, rows: Int) {
+        let count = rows - 1
+        self.lines = Array(self.lines.prefix(count))
+        while self.lines.count < count { self.lines.append(ScreenLine()) }
+        self.lines.append(footer)
+    }
 }
 
 /// A text with a style, like `+3` in green.

@@ -16,6 +16,8 @@ struct Subscribe: NestCommand {
               nestc subscribe --entity User --sort name --section 'firstCharacter(name)'
               nestc subscribe --entity User --sort company.name \\
                   --properties name,company.name,phones.@count
+              nestc subscribe --outline              fold and unfold a live outline
+              nestc subscribe --outline 2 --depth 2 --where 'done == NO'
               nestc subscribe --plain                a live list, without the screen
               nestc subscribe --count 1 | jq .       the snapshot only
               nestc subscribe --apply-check          compare every state with the server
@@ -26,6 +28,13 @@ struct Subscribe: NestCommand {
             Home End scroll, / finds a row by its text, p pauses, ? explains all keys, q quits. Marks show the rows of \
             the last change: + new, > moved, ~ another value. --window, --offset or --around specify where to start; \
             the row of --around, or a row that / has found, is marked * and followed wherever it moves.
+
+            With --outline, the rows are those below an object (the top, or ID) in the order in which an outliner \
+            shows them: below each unfolded row come its children. --depth or --expand says what is unfolded at the \
+            start; --where hides what does not match, with everything below it. On a terminal → unfolds, ← folds or \
+            goes to the parent, Space does either, Enter zooms into a row and u out of it, * and - unfold and fold all. \
+            In JSON, rows have "depth", "children" and "expanded". At most 1,000 rows are sent; in lines and JSON these \
+            are the first, unless a window is specified.
 
             With --plain, or if TERM is unset or 'dumb', or if the terminal is smaller than 20 columns and 4 lines, \
             nestc prints the list as lines, and again after each change.
@@ -47,7 +56,12 @@ struct Subscribe: NestCommand {
             """
     )
 
+    @Argument(help: ArgumentHelp("The object that --outline is below. (default: the top)", valueName: "id"))
+    var top: IDArgument?
+
     @OptionGroup var request: RequestOptions
+
+    @OptionGroup var outline: OutlineOptions
 
     @OptionGroup var window: WindowOptions
 
@@ -71,16 +85,31 @@ struct Subscribe: NestCommand {
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count must be 1 or more") }
         if self.plain, self.global.json { throw ValidationError("use --plain or --json, not both") }
+        if self.top != nil, !self.outline.outline {
+            throw ValidationError("an id needs --outline; for a list, use --of ID")
+        }
+        guard self.outline.outline else { return }
+        if self.top != nil, self.request.owner != nil { throw ValidationError("use --outline ID or --of ID, not both") }
+        if self.request.entity != nil { throw ValidationError("an outline is below an object: use --outline ID") }
+        if self.request.sort != nil || self.request.section != nil {
+            throw ValidationError("an outline has the order of its relationship: leave out --sort and --section")
+        }
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        var resolved = try await self.request.resolve(client, isOutline: true)
+        var request = self.request
+        if let top { request.owner = top }
+        var resolved = try await request.resolve(client, isOutline: true)
+        if self.outline.outline { try await self.outline.apply(to: &resolved, client) }
         let isText = self.plain || output.isTerminal && !self.global.json
         if isText, !self.plain, !self.authors, TerminalScreen.isBrowsable {
             return try await self.browse(resolved, client)
         }
         resolved.request.window = self.window.fetchWindow
         if isText { resolved.request.window = PlainView.window(resolved.request.window, output) }
+        if self.outline.outline, resolved.request.window == nil {
+            resolved.request.window = .range(offset: 0, limit: Limits.outlineWindowRowsMax)
+        }
         try await client.withFetchedResults(resolved.request, verifyDigest: self.applyCheck) { results in
             try await OutputReader.closingWhenGone(client) {
                 if isText {
@@ -96,6 +125,16 @@ struct Subscribe: NestCommand {
     func configure(_ configuration: inout ClientConfiguration) { configuration.followsAuthors = self.authors }
 
     private func browse(_ resolved: RequestOptions.Resolved, _ client: NestClient) async throws {
+        if let source = resolved.request.source, self.outline.outline {
+            return try await OutlineScreen.show(
+                resolved,
+                below: source.object,
+                at: self.window.fetchWindow,
+                client,
+                verifyDigest: self.applyCheck,
+                limit: self.limit
+            )
+        }
         let text = ListText(resolved)
         let browser = ListBrowser(text, self.window.fetchWindow, TerminalScreen.size)
         var request = resolved.request
@@ -117,23 +156,14 @@ struct Subscribe: NestCommand {
     ) async throws {
         var limit = self.limit
         var check = ValueCheck(client: client)
-        let events = EventJSON(resolved, showsAuthors: self.authors)
-        do {
-            for try await change in results {
-                try output.line(events.line(change, results))
-                try output.flush()
-                if self.applyCheck {
-                    if case .reset(let reset) = change, reset.cause == .mismatch {
-                        throw CommandFailure(.refused, "the state does not match: \(reset.message)")
-                    }
-                    try await check.examine(change, results)
+        try await EventJSON(resolved, showsAuthors: self.authors).print(results, &output) { change in
+            if self.applyCheck {
+                if case .reset(let reset) = change, reset.cause == .mismatch {
+                    throw CommandFailure(.refused, "the state does not match: \(reset.message)")
                 }
-                if limit.isReached(change, results) { return }
+                try await check.examine(change, results)
             }
-        } catch let error as NestError where error.code != .closed {
-            try output.line(EventJSON.end(error))
-            try output.flush()
-            throw error
+            return !limit.isReached(change, results.state.revision)
         }
     }
 }
@@ -143,7 +173,8 @@ struct SubscriptionLimit {
     var count: Int?
     var revision: Revision?
 
-    mutating func isReached(_ change: FetchedResultsChange, _ results: ResultsSubscription) -> Bool {
+    /// `reached`: the revision of the state after the change.
+    mutating func isReached(_ change: FetchedResultsChange, _ reached: Revision) -> Bool {
         let isState: Bool
         switch change {
         case .snapshot: isState = true
@@ -157,7 +188,7 @@ struct SubscriptionLimit {
         }
         guard let revision else { return false }
         switch change {
-        case .snapshot, .diff, .progress, .position, .resumed: return results.state.revision >= revision
+        case .snapshot, .diff, .progress, .position, .resumed: return reached >= revision
         case .reset, .disconnected, .paused: return false
         }
     }

@@ -52,6 +52,18 @@ struct TerminalScreen {
         if var before { _ = tcsetattr(STDIN_FILENO, TCSANOW, &before) }
     }
 
+    /// Handles a signal: leaves the screen while the program is stopped, and enters it again.
+    mutating func take(_ signal: Int32) {
+        switch signal {
+        case SIGTSTP:
+            self.leave()
+            Self.stop()
+            try? self.enter()
+        case SIGCONT: try? self.enter()
+        default: break
+        }
+    }
+
     /// Draws every line, and clears the rest of the screen.
     func draw(_ frame: ScreenFrame, _ output: Output) throws {
         let body = frame.lines.enumerated().map { "\u{1b}[\($0 + 1)H\u{1b}[2K\($1.sequences(output))" }.joined()

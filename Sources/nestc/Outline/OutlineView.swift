@@ -1,0 +1,215 @@
+import NestClient
+import NestDocuments
+import NestModel
+
+/// An outline that the user browses on the terminal's alternate screen while it changes.
+///
+/// `OutlineBrowser` decides what the screen shows; this type connects it with the subscription, the terminal and its
+/// signals.
+actor OutlineView: ScreenUser {
+    private let client: NestClient
+    private let outline: OutlineResults
+    private let text: OutlineText
+    private let path: OutlinePath?
+    private var browser: OutlineBrowser
+    private var screen = TerminalScreen()
+    private let output = Output()
+    /// The window that was requested last and is not answered.
+    private var wanted: FetchWindow?
+    /// Whether the reason for a lost connection is shown.
+    private var isAway = false
+    private let (windows, windowSender) = AsyncStream.makeStream(
+        of: FetchWindow.self,
+        bufferingPolicy: .bufferingNewest(1)
+    )
+    private let (orders, orderSender) = AsyncStream.makeStream(of: OutlineBrowser.Order.self)
+    private let (searches, searcher) = AsyncStream.makeStream(of: RowSearch.self, bufferingPolicy: .bufferingNewest(1))
+    private let pace = ScreenPace()
+
+    /// `browser` has requested the window of `outline`.
+    init(
+        _ client: NestClient,
+        _ outline: OutlineResults,
+        _ resolved: RequestOptions.Resolved,
+        _ browser: OutlineBrowser
+    ) {
+        self.client = client
+        self.outline = outline
+        self.text = OutlineText(resolved)
+        self.path = OutlinePath(resolved)
+        self.browser = browser
+    }
+
+    /// Shows the outline until the user quits, the limit is reached or the task is cancelled. Then restores the
+    /// terminal.
+    func follow(limit: SubscriptionLimit) async throws {
+        self.browser.hasKeys = isatty(STDIN_FILENO) == 1
+        try self.screen.enter()
+        defer { self.screen.leave() }
+        self.pace.drawSoon()
+        try await ScreenLoop.run(
+            self,
+            self.pace,
+            changes: { try await self.takeChanges(limit) },
+            jobs: [
+                { for await window in self.windows { await self.change(to: window) } },
+                { for await order in self.orders { await self.perform(order) } },
+                { for await search in self.searches { await self.run(search) } },
+            ]
+        )
+    }
+
+    // MARK: Changes
+
+    private func takeChanges(_ limit: SubscriptionLimit) async throws {
+        var limit = limit
+        for try await change in self.outline {
+            await self.note(change)
+            if limit.isReached(change.event, change.state.revision) { return }
+        }
+    }
+
+    private func note(_ change: OutlineChange) async {
+        let source = self.outline.request.source?.object ?? self.browser.source
+        let isFirst = self.browser.path.isEmpty
+        let isZoomed = source != self.browser.source
+        self.browser.note(change, self.outline.snapshot, source: source)
+        switch change.event {
+        case .snapshot, .diff, .progress, .position, .resumed: self.browser.status = .live
+        case .paused: self.browser.status = .paused
+        case .reset: self.browser.status = .loading
+        case .disconnected(let reason):
+            self.browser.status = .reconnecting
+            self.isAway = true
+            self.browser.say(reason)
+        }
+        if self.isAway, self.browser.status == .live {
+            self.isAway = false
+            self.browser.say(nil)
+        }
+        if isFirst || isZoomed { await self.readPath(source) }
+        self.requestWindow()
+        self.pace.drawSoon()
+    }
+
+    /// The path is read when the outline is below another object. Later titles are not followed.
+    private func readPath(_ source: ObjectID) async {
+        guard let path else { return }
+        do throws(NestError) {
+            self.browser.path = try await path.titles(downTo: source, self.client)
+        } catch {
+            self.browser.path = ["#\(source)"]
+        }
+    }
+
+    // MARK: Windows
+
+    /// Requests the rows that the screen needs. Without a connection and during a pause, the next change does.
+    private func requestWindow() {
+        guard self.browser.status == .live else { return }
+        let current = self.wanted ?? self.outline.request.window?.following(self.outline.state.anchor)
+        guard let window = self.browser.window(current) else { return }
+        self.wanted = window
+        self.windowSender.yield(window)
+    }
+
+    private func change(to window: FetchWindow) async {
+        do throws(NestError) {
+            try await self.outline.scroll(to: window)
+        } catch {
+            self.browser.giveUp(error.code == .notFound ? "that row is not shown any more" : error.message)
+        }
+        if self.wanted == window { self.wanted = nil }
+        self.pace.drawSoon()
+    }
+
+    // MARK: Keys and signals
+
+    func press(_ key: TerminalKey) async -> Bool {
+        if key == .redraw { try? self.screen.enter() }
+        let order = self.browser.press(key)
+        switch order {
+        case .quit?: return false
+        case .search?: if let search = self.browser.search { self.searcher.yield(search) }
+        case let order?: self.orderSender.yield(order)
+        case nil: break
+        }
+        self.requestWindow()
+        self.pace.drawSoon()
+        return true
+    }
+
+    private func perform(_ order: OutlineBrowser.Order) async {
+        do throws(NestError) {
+            switch order {
+            case .pause: await self.outline.pause()
+            case .resume: await self.outline.resume()
+            case .setExpanded(let object, let isExpanded): try await self.outline.setExpanded(object, isExpanded)
+            case .expand(let isExpanded, let cursor):
+                let window = cursor.map { self.browser.firstWindow(around: $0) } ?? self.browser.firstWindow
+                try await self.outline.change(window: window, outline: FetchOutline(isExpanded ? .all : .none))
+            case .zoomIn(let object): try await self.outline.zoom(to: object, window: self.browser.firstWindow)
+            case .zoomOut: try await self.zoomOut()
+            case .parent(let object):
+                if let parent = try await self.path?.parent(of: object, self.client) { self.browser.go(to: parent) }
+            case .quit, .search: break
+            }
+        } catch {
+            self.browser.giveUp(error.message)
+        }
+        self.requestWindow()
+        self.pace.drawSoon()
+    }
+
+    private func zoomOut() async throws(NestError) {
+        let source = self.browser.wantedSource
+        guard let parent = try await self.path?.parent(of: source, self.client) else {
+            return self.browser.say("this is the top")
+        }
+        self.browser.rise(from: source, to: parent)
+        try await self.outline.zoom(to: parent, window: self.browser.firstWindow)
+    }
+
+    func take(_ signal: Int32) {
+        self.screen.take(signal)
+        self.browser.size = TerminalScreen.size
+        self.requestWindow()
+        self.pace.drawSoon()
+    }
+
+    // MARK: Search
+
+    private func run(_ search: RowSearch) async {
+        do throws(NestError) {
+            let request = await self.outline.currentRequest()
+            let hit = try await search.run(
+                self.client,
+                request,
+                total: self.browser.total,
+                cells: { self.text.printer($0).cells }
+            ) { count, total in self.report(search, count, total) }
+            // Another key has ended it.
+            guard self.browser.search == search else { return }
+            self.browser.found(hit)
+        } catch {
+            self.browser.say(error.message)
+        }
+        self.requestWindow()
+        self.pace.drawSoon()
+    }
+
+    /// Returns whether the search goes on.
+    private func report(_ search: RowSearch, _ count: Int, _ total: Int) -> Bool {
+        guard self.browser.search == search else { return false }
+        self.browser.say(RowSearch.progress(count, of: total))
+        self.pace.drawSoon()
+        return true
+    }
+
+    // MARK: Drawing
+
+    func draw() throws {
+        try self.screen.draw(self.browser.frame(), self.output)
+        self.browser.shown()
+    }
+}
