@@ -197,6 +197,89 @@ export interface Results extends AsyncIterable<Change> {
   close(): void;
 }
 
+/** A row of an outline. An attribute with one of these names is in `get`. */
+export interface OutlineRow extends Row {
+  /** 0 for the children of the object that the outline is below. */
+  readonly depth: number;
+  /** How many children it has that the predicate admits, shown or not. */
+  readonly children: number;
+  readonly hasChildren: boolean;
+  /** Whether its children are shown. A row without children has this state too: it counts when children come. */
+  readonly isExpanded: boolean;
+}
+
+/** The state of an outline: frozen. Its rows are in preorder, those of its window. */
+export interface OutlineState extends ListState {
+  readonly rows: readonly OutlineRow[];
+  /** How many rows are before the first of `rows`; `total` has them all, as the outline is unfolded. */
+  readonly start: number;
+  /** The object above the outline. */
+  readonly under: number;
+  /** -1 if it is not shown. */
+  indexOf(object: number | { readonly id: number }): number;
+  /** -1 for a row of depth 0, or if the parent is before the window. */
+  parentIndex(index: number): number;
+  /** The index after the last shown row that is below a row. */
+  subtreeEnd(index: number): number;
+}
+
+/** Adjacent rows that left, moved or came together, such as a sub-tree. No row is in two runs of a change. */
+export interface OutlineRun {
+  readonly kind: 'removed' | 'moved' | 'inserted';
+  /** The index of the first row before the change; null: inserted. */
+  readonly from: number | null;
+  /** The index of the first row after the change; null: removed. */
+  readonly to: number | null;
+  readonly count: number;
+}
+
+/** A change of an outline. `runs`, for an animation: first what left, then what moved, then what came. */
+export type OutlineChange = Exclude<Change, { type: 'diff' }> & { readonly state: OutlineState }
+  | Extract<Change, { type: 'diff' }> & { readonly state: OutlineState; readonly runs: readonly OutlineRun[] };
+
+/** Which rows are unfolded: none, all, or those whose boolean attribute of this name is true. */
+export interface OutlineExpansion {
+  expand?: 'none' | 'all' | (string & {});
+  /** Objects with the other state. */
+  except?: Iterable<number | { readonly id: number }>;
+}
+
+/** The rows that an outline shows: by their numbers, or around an object that it follows. At most 1,000. */
+export type OutlineWindow = { offset?: number; limit?: number }
+  | { around: number | { readonly id: number }; before?: number; after?: number };
+
+/**
+ * A live outline. Its calls return true when the server has accepted them; false if later calls have replaced all of
+ * it, or the outline was closed. If the server refuses, they reject and nothing changes.
+ */
+export interface OutlineResults extends AsyncIterable<OutlineChange> {
+  readonly state: OutlineState;
+  readonly revision: number;
+  readonly request: FetchRequest;
+  readonly status: Results['status'];
+  readonly error: NestError | null;
+  /** The objects whose state differs from `expand`, as this program has set them: for a later run. */
+  readonly except: readonly number[];
+  subscribe(listener: (change: OutlineChange) => void): () => void;
+  getSnapshot(): OutlineState;
+  /** Folds or unfolds objects, shown or not. */
+  setExpanded(
+    objects: number | { readonly id: number } | Iterable<number | { readonly id: number }>, isExpanded: boolean,
+  ): Promise<boolean>;
+  expandAll(): Promise<boolean>;
+  foldAll(): Promise<boolean>;
+  /** Shows what is below another object. */
+  zoom(object: number | { readonly id: number }): Promise<boolean>;
+  scroll(window: OutlineWindow): Promise<boolean>;
+  /** Several things in one step; what is left out stays. A predicate that is null shows all rows. */
+  change(to: OutlineExpansion & {
+    under?: number | { readonly id: number }; where?: string | null; window?: OutlineWindow;
+  }): Promise<boolean>;
+  pause(): void;
+  resume(): void;
+  close(): void;
+}
+
 /** A new object of a transaction, for its later steps and for `receipt.id`. */
 export interface NewObject {
   readonly index: number;
@@ -332,6 +415,8 @@ export interface Nest {
   /** What a request is to the server, with its predicates in the byte form: for `nest-client/rules`. */
   resolve(request: FetchRequest): Promise<any>;
   results(request: FetchRequest): Results;
+  /** What is below an object, in preorder: `outline(items.children(1), { expand: 'all' })`. */
+  outline(request: FetchRequest, options?: OutlineExpansion): Promise<OutlineResults>;
   fetch(request: FetchRequest, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<ListState>;
   count(request: FetchRequest, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<number>;
   object(id: number | { readonly id: number }, options?: CallOptions): Promise<{

@@ -118,6 +118,15 @@ export class Nest extends Core {
     return (await more()).object(this, id, options);
   }
 
+  /**
+   * A live outline: what is below an object in preorder, with folded rows (client/outlines.js).
+   * @param {FetchRequest} request
+   * @param {any} [options]
+   */
+  async outline(request, options) {
+    return (await loaded(import('./outlines.js'))).outline(this, request, options);
+  }
+
   // MARK: Writing
 
   /**

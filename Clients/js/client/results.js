@@ -28,6 +28,7 @@ const STATUS = /** @type {Record<string, any>} */ ({
 export class Results {
   #nest;
   #list;
+  #shown;
   /** @type {Set<Queue<any>>} */
   #queues = new Set();
   /** @type {Listeners<any>} */
@@ -44,10 +45,17 @@ export class Results {
   #ended = (/** @type {any[]} */ _none) => {};
   #changeNumber = 0;
 
-  /** @param {Nest} nest @param {FetchRequest} request */
-  constructor(nest, request) {
+  /**
+   * @param {Nest} nest
+   * @param {FetchRequest} request
+   * @param {List} [list]
+   * @param {(state: any, request: any) => any} [show] makes the state of what arrived
+   */
+  constructor(nest, request, list = new List(null), show = shown) {
     this.#nest = nest;
-    this.#list = new List(this);
+    this.#list = list;
+    this.#shown = show;
+    list.to = this;
     /** The request of `state`. */
     this.request = request;
     /** The newest state, frozen. Without rows, at revision 0, before the first. */
@@ -126,16 +134,24 @@ export class Results {
    * @returns {Promise<boolean>} true when the server has accepted it; false if a later call has replaced it, or the list
    *   was closed. If the server refuses, this rejects and nothing changes.
    */
-  async change(request) {
+  change(request) {
     const number = ++this.#changeNumber;
+    const made = this.#nest.resolve(request).then((spec) => number === this.#changeNumber && spec);
+    return this.ask(made, (m, spec, call) => this.#list.changeTo(m, spec, call));
+  }
+
+  /**
+   * For the library: asks the machine for a change of the list.
+   * @param {Promise<any>} made what it is made of; false: a later one has replaced it
+   * @param {(m: any, made: any, call: any) => void} begin
+   * @returns {Promise<boolean>}
+   */
+  async ask(made, begin) {
     // Of a paused list, when it continues.
     const isHeld = () => this.#list.pauses.size > 0;
     try {
-      const made = Promise.all([this.#nest.resolve(request), this.#begun]);
-      const [spec] = await Promise.race([made, this.#end]);
-      if (spec && number === this.#changeNumber) {
-        return await this.#nest.call((m, call) => this.#list.changeTo(m, spec, call), { isHeld });
-      }
+      const [found] = await Promise.race([Promise.all([made, this.#begun]), this.#end]);
+      if (found) return await this.#nest.call((m, call) => begin(m, found, call), { isHeld });
     } catch (error) {
       if (this.status !== 'ended') throw error;
     }
@@ -172,7 +188,7 @@ export class Results {
     if (this.status === 'ended') return;
     const list = this.#list;
     this.#nest.run((m) => (isPaused ? list.pause(m, reason) : list.resume(m, reason)));
-    if (!isPaused) for (const one of [list.change, list.waiting]) one?.call?.restart();
+    if (!isPaused) for (const one of list.changes) one?.call?.restart();
   }
 
   /** The page has become hidden or visible. @param {boolean} isHidden */
@@ -186,7 +202,7 @@ export class Results {
     if (state && (state !== this.#arrived || request !== this.request)) {
       this.#arrived = state;
       this.request = request;
-      this.state = shown(state, request);
+      this.state = this.#shown(state, request);
     }
     if (state) this.revision = revision;
     this.status = (type === 'resumed' ? (arrived.isExact ? 'live' : 'loading') : STATUS[type]) || this.status;

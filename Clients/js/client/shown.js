@@ -24,7 +24,7 @@ export class Row {
 }
 
 /** The names of the values of rows, and the rows that were shown with them. */
-class Shape {
+export class Shape {
   /** @param {readonly string[]} names */
   constructor(names) {
     this.names = Object.freeze([...names]);
@@ -66,10 +66,15 @@ class Shape {
     let row = this.rows.get(arrived);
     if (!row) {
       for (const value of arrived.values) freeze(value);
-      row = Object.freeze(new this.Row(arrived.id, Object.freeze(arrived.values)));
+      row = Object.freeze(this.make(arrived));
       this.rows.set(arrived, row);
     }
     return row;
+  }
+
+  /** @param {{ id: number, values: any[] }} arrived @returns {Row} */
+  make({ id, values }) {
+    return new this.Row(id, Object.freeze(values));
   }
 
   /** @param {{ key: any, rows: any[] }} arrived */
@@ -202,16 +207,24 @@ const SHAPES_MAX = 1_000;
  * @param {import('./requests.js').FetchRequest} request
  * @returns {ListState}
  */
-export function shown(arrived, request) {
-  const names = request.namesOf(arrived.projection);
+export const shown = (arrived, request) =>
+  new ListState(arrived, shapeOf(request.namesOf(arrived.projection), Shape, shapes), request);
+
+/**
+ * The shape of these names, which is made once.
+ * @param {string[]} names
+ * @param {typeof Shape} Kind
+ * @param {Map<string, Shape>} known
+ */
+export function shapeOf(names, Kind, known) {
   const key = JSON.stringify(names);
-  let shape = shapes.get(key);
+  let shape = known.get(key);
   if (!shape) {
-    if (shapes.size >= SHAPES_MAX) shapes.clear();
-    shape = new Shape(names);
-    shapes.set(key, shape);
+    if (known.size >= SHAPES_MAX) known.clear();
+    shape = new Kind(names);
+    known.set(key, shape);
   }
-  return new ListState(arrived, shape, request);
+  return shape;
 }
 
 /**

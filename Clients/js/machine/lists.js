@@ -57,6 +57,11 @@ export class List extends Showing {
     return (this.view ?? this.held)?.head ?? null;
   }
 
+  /** What its callers wait for. @returns {({ call: any } | null)[]} */
+  get changes() {
+    return [this.change, this.waiting];
+  }
+
   /** Begins. A refusal ends it at once. @param {Machine} m @param {Spec} spec */
   open(m, spec) {
     this.spec = spec;
@@ -296,7 +301,7 @@ export class List extends Showing {
     m.followers.delete(this);
     this.pending = null;
     this.detach(m);
-    for (const change of [this.change, this.waiting]) if (change) fail(m, change, error);
+    for (const change of this.changes) if (change) fail(m, change, error);
     this.change = this.waiting = null;
   }
 
@@ -330,11 +335,11 @@ export class List extends Showing {
 }
 
 /** @param {Machine} m @param {{ call: any }} change @param {boolean} isNewest */
-function reply(m, { call }, isNewest) {
+export function reply(m, { call }, isNewest) {
   if (call) m.emit({ type: 'answer', call, reply: isNewest });
 }
 
 /** @param {Machine} m @param {{ call: any }} change @param {any} error */
-function fail(m, { call }, error) {
+export function fail(m, { call }, error) {
   if (call) m.emit({ type: 'fail', call, error });
 }

@@ -46,6 +46,8 @@ export class View {
     this.awaits = false;
     /** Whether a difference follows, so that the state is one of the past. */
     this.isStale = false;
+    /** Whether a diff may change the rows of the revision that it has: outlines.js. */
+    this.hasSteps = false;
     /** Whether its state was found to be wrong. */
     this.isBroken = false;
     /** Diffs since the last comparison of the digest. */
@@ -111,13 +113,14 @@ export class View {
   /** @param {Machine} m @param {any} diff @param {number} bytes of its body */
   diffed(m, diff, bytes) {
     note(m, diff.to);
-    const { head, awaits } = this;
+    const { head } = this;
     // Without a state, the diff will be part of a snapshot that has not arrived yet.
     if (!head) return;
     const { from, to } = diff;
+    const awaits = this.awaits || (this.hasSteps && from === to);
     const { revision } = head;
     if (!awaits && from < to && to <= revision) return;
-    // The answer to RESUBSCRIBE has from = to. No other diff does.
+    // The answers to RESUBSCRIBE and SET_EXPANDED have from = to. No other diff does.
     const fits = awaits ? from === to && revision <= to : from < to && from <= revision;
     if (!fits) return this.restart(m, `a diff from revision ${from} to ${to} does not fit revision ${revision}`);
     // A digest takes time for each row: small states are always compared, larger ones sometimes.

@@ -8,6 +8,8 @@ export const Limits = Object.freeze({
   predicateValuesMax: 10000,
   /** Tagged fields of a fetch request. */
   fetchFieldsMax: 16,
+  outlineExceptionsMax: 65536,
+  outlineWindowRowsMax: 1000,
   depthMax: 1048576,
   statisticsMax: 1000,
   clientsPageMax: 1000,

@@ -15,8 +15,8 @@ export const Limits = Object.freeze({
   zoneNameBytesMax: 64,
   pathStepsMax: 4,
   propertiesPerEntityMax: 256,
-  /** Properties of a projection or a transfer: an entity's, the entity itself, and the columns. */
-  projectionMax: 321,
+  /** Properties of a projection or a transfer: an entity's, the entity itself, columns, those of outlines. */
+  projectionMax: 323,
   entitiesPerModelMax: 1000,
   faultsPerErrorMax: 100,
   historyPageMax: 1000,

@@ -25,7 +25,7 @@ export const sortKey = codec(null, (w, key) => {
 
 const section = struct({ function: choice(['value', 'firstCharacter', 'year', 'month', 'day'], 1), path });
 
-/** The fields of a request after its entity. */
+/** The fields of a request after its entity; messages-outline.js has one more. @type {Record<number, any[]>} */
 export const requestFields = {
   1: ['source', struct({ object, relationship: number16 }), null],
   2: ['projection', properties, []],
@@ -36,7 +36,6 @@ export const requestFields = {
   7: ['range', struct({ offset: varint, limit: varint }), null],
   8: ['around', struct({ anchor: object, before: varint, after: varint }), null],
 };
-const tagged = fields(requestFields);
 
 /**
  * A fetch request: `{entity, source, projection, sort, predicate, columns, section, window}`. The predicate is encoded
@@ -45,7 +44,7 @@ const tagged = fields(requestFields);
 export const request = codec(null, (w, { entity, window, ...from }) => {
   number16.write(w, entity);
   if (from.predicate?.length <= 1) from.predicate = null;
-  tagged.write(w, { ...from, ...(window && { ['anchor' in window ? 'around' : 'range']: window }) });
+  fields(requestFields).write(w, { ...from, ...(window && { ['anchor' in window ? 'around' : 'range']: window }) });
 });
 
 /** The bytes of a fetch request, as EXPLAIN sends them. */

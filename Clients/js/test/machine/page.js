@@ -25,7 +25,7 @@ const entity = (number, name, attributes, relationships, parent = null) => ({
 export const ENTITIES = [
   entity(1, 'Item', [
     attribute(1, 'title', 'string'), attribute(2, 'done', 'boolean'), attribute(3, 'id', 'integer'),
-    attribute(4, '__proto__', 'string'), attribute(5, 'size', 'double'), attribute(6, 'due', 'date'),
+    attribute(4, '__proto__', 'string'), attribute(5, 'size', 'double'), attribute(6, 'due', 'date'), attribute(7, 'depth', 'integer'),
   ], [
     relationship(10, 'parent', 1, 11, false), relationship(11, 'children', 1, 10, true),
     relationship(12, 'then', 1, 13, true), relationship(13, 'constructor', 1, 12, true),
@@ -80,7 +80,7 @@ export class Page {
     if (name === 'hello') {
       this.events.received(preface());
       return this.reply('welcome', {
-        serverName: 't', features: 7, historyID: HISTORY, modelHash: this.hash ?? modelHash(), revision: 1,
+        serverName: 't', features: 0x107, historyID: HISTORY, modelHash: this.hash ?? modelHash(), revision: 1,
       });
     }
     if (name === 'getModel') return this.reply('model', { entities: ENTITIES }, id);

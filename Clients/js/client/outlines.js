@@ -1,0 +1,165 @@
+/**
+ * Live outlines. This module is loaded when a program opens one.
+ * @module
+ */
+
+import '../wire/messages-outline.js';
+import { objectID } from '../wire/model.js';
+import { OutlineList } from '../machine/outlines.js';
+import { invalid, known } from './options.js';
+import { outlineOf, OutlineRequest } from './outline-request.js';
+import { emptyOutline, runsOf, shownOutline } from './outline-state.js';
+import { Results } from './results.js';
+
+/** @typedef {import('./nest.js').Nest} Nest */
+
+/** The rows of a window if the request has none. */
+const ROWS = 100;
+
+/**
+ * @param {Nest} nest
+ * @param {import('./requests.js').FetchRequest} request
+ * @param {{ expand?: any, except?: Iterable<any> }} [given]
+ */
+export function outline(nest, request, given) {
+  const { expand = 'none', except = [] } = known('outline', given, ['expand', 'except']);
+  return new OutlineResults(nest, OutlineRequest.of(request, outlineOf(request, expand, except), ROWS));
+}
+
+/** What a window has to be for `change`. @param {any} window @param {OutlineRequest} request */
+function windowed(window, request) {
+  const { around, before, after, offset, limit = request.rowCount } =
+    known('a window', window, ['around', 'before', 'after', 'offset', 'limit']);
+  if (around === undefined) return request.window(offset ?? 0, limit);
+  const half = Math.floor((request.rowCount - 1) / 2);
+  return request.around(around, before ?? half, after ?? half);
+}
+
+/**
+ * The live result of an outline: rows in preorder, each with its `depth`, its number of `children` and `isExpanded`.
+ * Iterate it, or call `subscribe`, as a list. What its user does returns when the server has it: true; or false if
+ * later calls have replaced all of it, or the outline was closed. If the server refuses, it rejects and nothing changes.
+ */
+export class OutlineResults extends Results {
+  #nest;
+  #list;
+  /** Until the changes before can be sent. @type {Promise<any>} */
+  #before = Promise.resolve();
+
+  /** @param {Nest} nest @param {OutlineRequest} request */
+  constructor(nest, request) {
+    const list = new OutlineList();
+    super(nest, request, list, shownOutline);
+    this.#nest = nest;
+    this.#list = list;
+    this.state = emptyOutline(request);
+    nest.remember(this);
+  }
+
+  /**
+   * The objects whose state differs from `expand`, as far as this program has set them: `outline(request, { expand,
+   * except })` continues with them in a later run.
+   */
+  get except() {
+    return this.#list.folds.outline.exceptions;
+  }
+
+  /**
+   * Folds or unfolds objects. One that is not shown, or does not exist, is no error: its state counts when it is shown.
+   * LIMIT_EXCEEDED if the outline would have too many rows, or too many objects that differ from its expansion.
+   * @param {any} objects one, or several
+   * @param {boolean} isExpanded
+   * @returns {Promise<boolean>}
+   */
+  async setExpanded(objects, isExpanded) {
+    if (typeof isExpanded !== 'boolean') invalid('it is setExpanded(row, true) or setExpanded(row, false)');
+    const all = typeof objects === 'object' && objects?.[Symbol.iterator] ? [...objects] : [objects];
+    const states = new Map(all.map((object) => [objectID(object), isExpanded]));
+    if (states.size === 0) return true;
+    return this.ask(Promise.resolve(states), (m, found, call) => this.#list.fold(m, found, call));
+  }
+
+  /** Unfolds everything. States that were set before no longer count. */
+  expandAll() {
+    return this.change({ expand: 'all' });
+  }
+
+  /** Folds everything. States that were set before no longer count. */
+  foldAll() {
+    return this.change({ expand: 'none' });
+  }
+
+  /** Shows what is below another object, from its first row on. NOT_FOUND if there is none. @param {any} object */
+  zoom(object) {
+    return this.change({ under: object, window: {} });
+  }
+
+  /**
+   * Shows other rows: `{ offset, limit }`, or `{ around: object, before, after }`, which follows that object. What is
+   * left out is as large as before. NOT_FOUND if the object is not shown.
+   * @param {any} window
+   */
+  scroll(window) {
+    return this.change({ window });
+  }
+
+  /**
+   * Changes several things in one step; what is left out stays. Calls that follow each other faster than the server
+   * answers are merged: of several windows only the newest is requested.
+   * @param {any} given `under`: the object above the outline. `where`: the predicate, or null. `window` as in `scroll`.
+   *   `expand` and `except` as in `nest.outline`: instead of all fold states
+   * @returns {Promise<boolean>}
+   */
+  async change(given) {
+    const { under, where, window, expand, except } =
+      known('change of an outline', given, ['under', 'where', 'window', 'expand', 'except']);
+    let request = /** @type {OutlineRequest} */ (/** @type {any} */ (this.request));
+    /** @type {[string, string][]} of the request, and in bytes */
+    const names = [];
+    if (under !== undefined) {
+      request = request.with({ source: Object.freeze({ ...request.source, object: objectID(under) }) });
+      names.push(['source', 'source']);
+    }
+    if (where !== undefined) {
+      request = request.with({ predicates: [] });
+      if (where !== null) request = /** @type {OutlineRequest} */ (request.where(where));
+      names.push(['predicates', 'predicate']);
+    }
+    if (window !== undefined) {
+      request = windowed(window, request);
+      names.push(['shownWindow', 'window']);
+    }
+    if (expand !== undefined) {
+      request = request.with({ outline: outlineOf(request, expand, except ?? []) });
+      names.push(['outline', 'outline']);
+    } else if (except !== undefined) invalid('except needs expand: the state that the others have');
+    if (names.length === 0) return true;
+    return this.ask(this.#edit(request, names), (m, edit, call) => this.#list.changeTo(m, edit, call));
+  }
+
+  /**
+   * In the order of the calls, although the predicate of one may have to be parsed.
+   * @param {OutlineRequest} request
+   * @param {[string, string][]} names
+   */
+  #edit(request, names) {
+    const before = this.#before;
+    const made = this.#nest.resolve(request).then(async ({ wire }) => {
+      await before;
+      const pick = (/** @type {any} */ from, /** @type {0 | 1} */ at) =>
+        Object.fromEntries(names.map((pair) => [pair[at], from[pair[at]]]));
+      return { fields: pick(request, 0), wire: pick(wire, 1) };
+    });
+    this.#before = made.then(() => {}, () => {});
+    return made;
+  }
+
+  // MARK: For the library
+
+  /** @param {any} event of the machine */
+  receive(event) {
+    const { change } = event;
+    super.receive(change.type === 'diff' ? { ...event, change: { ...change, runs: runsOf(change.diff) } } : event);
+  }
+}
+
