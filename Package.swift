@@ -235,7 +235,7 @@ let package = Package(
                 "nested-lists/README.md", "nested-lists/seed.sh", "number-facts/README.md",
                 "number-facts/seed.sh", "number-facts/NumberFacts.xcdatamodeld", "phone-book/README.md",
                 "phone-book/seed.sh", "phone-book/model.json", "phone-book/people.txt", "done/README.md",
-                "done/seed.sh", "done/model.json", "browser-list",
+                "done/seed.sh", "done/model.json", "browser-list", "browser-outline",
             ],
             swiftSettings: settings
         ),

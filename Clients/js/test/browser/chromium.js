@@ -82,7 +82,7 @@ export class Chromium {
     const page = new Page(this, targetId, sessionId);
     this.pages.set(sessionId, page);
     for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await page.send(`${domain}.enable`);
-    // Every page believes that it is seen: lists of hidden pages pause after a while.
+    // Every page believes that it is seen and has the focus: lists of hidden pages pause, and keys go to one page only.
     await page.send('Emulation.setFocusEmulationEnabled', { enabled: true });
     await page.resize(width, height, mobile);
     await page.prefer({ 'prefers-color-scheme': scheme });
@@ -163,7 +163,10 @@ export class Page {
 
   /** Presses and releases a key: 'Enter', 'Escape', 'Tab', 'ArrowDown', or a character. */
   async press(key, modifiers = 0) {
-    const named = { Enter: 13, Escape: 27, Tab: 9, ArrowUp: 38, ArrowDown: 40, Delete: 46, ' ': 32 };
+    const named = {
+      Enter: 13, Escape: 27, Tab: 9, Backspace: 8, End: 35, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39,
+      ArrowDown: 40, Delete: 46, ' ': 32,
+    };
     const windowsVirtualKeyCode = named[key] ?? key.toUpperCase().charCodeAt(0);
     const text = { Enter: '\r', ' ': ' ' }[key] ?? (key.length === 1 && modifiers === 0 ? key : undefined);
     const event = { key, code: key === ' ' ? 'Space' : key.length === 1 ? `Key${key.toUpperCase()}` : key, modifiers };

@@ -1,0 +1,212 @@
+// Pages follow an outline that each folds for itself, while a server is killed and starts again. Their rows are those of
+// naive recursion over what nestc exports. NEST_PICTURES: a directory for pictures of the pages.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Server, missing, root, until } from '../live/nestd.js';
+import { Chromium, program } from './chromium.js';
+
+const hostile = '<img src=x onerror="window.isHacked = true"><script>window.isHacked = true</script>';
+
+/** What a page shows: `+` folded, `-` unfolded, a row for each depth and title. */
+const shown = (page) => page.evaluate(() => [...document.querySelectorAll('#outline [role=row]')].map((row) => {
+  const state = { true: '-', false: '+' }[row.getAttribute('aria-expanded')] ?? ' ';
+  return `${state.padStart(Number(row.getAttribute('aria-level')))} ${row.querySelector('.title').textContent}`;
+}));
+
+const drawn = (page, rows) => page.until((expected) =>
+  JSON.stringify([...document.querySelectorAll('#outline [role=row]')].map((row) => {
+    const state = { true: '-', false: '+' }[row.getAttribute('aria-expanded')] ?? ' ';
+    return `${state.padStart(Number(row.getAttribute('aria-level')))} ${row.querySelector('.title').textContent}`;
+  })) === expected, JSON.stringify(rows)).catch(async (error) => {
+  throw new Error(`${JSON.stringify(await shown(page), null, 1)}\ninstead of\n${JSON.stringify(rows, null, 1)}\n${error}`);
+});
+
+const current = () => document.querySelector('#outline [aria-selected=true] .title')?.textContent ?? null;
+const hasFocus = () => document.activeElement.id === 'outline';
+const isLive = () => document.querySelector('#state').dataset.state === 'live';
+const click = (selector) => document.querySelector(selector).click();
+
+/** Clicks the triangle of a row. */
+const toggle = (page, title) => page.evaluate((name) => {
+  const rows = [...document.querySelectorAll('#outline [role=row]')];
+  rows.find((row) => row.querySelector('.title').textContent === name).querySelector('.fold').click();
+}, title);
+
+test('the example quotes its own code', () => {
+  const read = (name) => readFileSync(join(root, 'Examples/browser-outline', name), 'utf8');
+  const bare = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean).join('\n');
+  const blocks = [...read('README.md').matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
+  assert.ok(blocks.length > 0);
+  for (const block of blocks) assert.ok(bare(read('outline.js')).includes(bare(block)), block);
+});
+
+test('pages of a live outline', { skip: missing || (program === null && 'chromium is missing') }, async (context) => {
+  const server = await Server.start('--web', 'WEB', '--web-root', root);
+  const browser = await Chromium.start();
+  const picture = async (page, name) => {
+    if (!process.env.NEST_PICTURES) return;
+    mkdirSync(process.env.NEST_PICTURES, { recursive: true });
+    await page.evaluate(() => new Promise((resolve) => { setTimeout(resolve, 400); }));
+    writeFileSync(join(process.env.NEST_PICTURES, `${name}.png`), await page.screenshot());
+  };
+  try {
+    const text = ['Shopping', '\tDairy', '\t\tMilk', '\t\tButter', '\tBread', 'Travel', '\tTickets',
+      '\t\tTrain to Lisbon', '\tHotel', hostile, '\tsafe', ''].join('\n');
+    await server.nestc(['import', '-'], text);
+    const address = `http://${server.web}/Examples/browser-outline/`;
+    const ann = await browser.open(address);
+    // A phone in the dark.
+    const bo = await browser.open(address, { width: 360, height: 740, mobile: true, scheme: 'dark' });
+    for (const page of [ann, bo]) await drawn(page, ['+ Shopping', '+ Travel', `+ ${hostile}`]);
+    const press = async (page, ...keys) => {
+      for (const key of keys) await page.press(key);
+    };
+
+    await context.test('each page folds for itself, by click and by key', async () => {
+      await toggle(bo, 'Travel');
+      await drawn(bo, ['+ Shopping', '- Travel', ' + Tickets', '   Hotel', `+ ${hostile}`]);
+      await ann.evaluate(() => document.querySelector('#outline').focus());
+      await press(ann, 'ArrowRight');
+      await drawn(ann, ['- Shopping', ' + Dairy', '   Bread', '+ Travel', `+ ${hostile}`]);
+      await press(ann, 'ArrowRight', 'ArrowRight');
+      await drawn(ann, ['- Shopping', ' - Dairy', '    Milk', '    Butter', '   Bread', '+ Travel', `+ ${hostile}`]);
+      await press(ann, 'ArrowRight', 'ArrowDown');
+      assert.equal(await ann.evaluate(current), 'Butter');
+      await picture(ann, 'outline-light');
+      await picture(bo, 'outline-phone-dark');
+      await press(ann, 'ArrowLeft', 'ArrowLeft');
+      await drawn(ann, ['- Shopping', ' + Dairy', '   Bread', '+ Travel', `+ ${hostile}`]);
+      assert.deepEqual([await ann.evaluate(current), await ann.evaluate(hasFocus)], ['Dairy', true]);
+    });
+
+    await context.test('a sub-tree that one moves is moved for the other, with its folds', async () => {
+      await toggle(bo, 'Shopping');
+      await drawn(bo, ['- Shopping', ' + Dairy', '   Bread', '- Travel', ' + Tickets', '   Hotel', `+ ${hostile}`]);
+      await toggle(bo, 'Dairy');
+      await press(ann, 'Home');
+      await ann.press('ArrowDown', 1);
+      await drawn(ann, ['+ Travel', '- Shopping', ' + Dairy', '   Bread', `+ ${hostile}`]);
+      await ann.press('ArrowRight', 1);
+      await drawn(ann, ['- Travel', ' + Tickets', '   Hotel', ' - Shopping', '  + Dairy', '    Bread', `+ ${hostile}`]);
+      assert.equal(await ann.evaluate(current), 'Shopping');
+      await drawn(bo, ['- Travel', ' + Tickets', '   Hotel', ' - Shopping', '  - Dairy', '     Milk', '     Butter',
+        '    Bread', `+ ${hostile}`]);
+      await ann.press('ArrowLeft', 1);
+      await drawn(ann, ['- Travel', ' + Tickets', '   Hotel', '- Shopping', ' + Dairy', '   Bread', `+ ${hostile}`]);
+    });
+
+    await context.test('the focus stays when the current row is deleted, or folded away', async () => {
+      await press(ann, 'End', 'ArrowUp');
+      assert.equal(await ann.evaluate(current), 'Bread');
+      const [{ id }] = await server.json(['fetch', '--entity', 'Item', '--where', 'title == "Bread"']);
+      await server.nestc(['rm', `${id}`]);
+      await drawn(ann, ['- Travel', ' + Tickets', '   Hotel', '- Shopping', ' + Dairy', `+ ${hostile}`]);
+      assert.deepEqual([await ann.evaluate(current), await ann.evaluate(hasFocus)], [hostile, true]);
+      await press(ann, 'ArrowUp');
+      await toggle(ann, 'Dairy');
+      await ann.until(() => document.querySelector('#outline').textContent.includes('Butter'));
+      await press(ann, 'ArrowRight', 'ArrowDown');
+      assert.equal(await ann.evaluate(current), 'Butter');
+      await ann.evaluate(click, '#fold');
+      await drawn(ann, ['+ Travel', '+ Shopping', `+ ${hostile}`]);
+      assert.equal(await ann.evaluate(current), 'Shopping');
+    });
+
+    await context.test('one zooms in and out, hides what is done, and finds both again after a reload', async () => {
+      await ann.evaluate(() => document.querySelector('#outline').focus());
+      await press(ann, 'Enter');
+      await drawn(ann, ['+ Dairy']);
+      const steps = () => [...document.querySelectorAll('#path a')].map((step) => step.textContent);
+      await ann.until(() => document.querySelectorAll('#path a').length === 2);
+      assert.deepEqual(await ann.evaluate(steps), ['Home', 'Shopping']);
+      await press(ann, 'ArrowRight');
+      await drawn(ann, ['- Dairy', '   Milk', '   Butter']);
+      await ann.evaluate(() => location.reload());
+      await drawn(ann, ['- Dairy', '   Milk', '   Butter']);
+      await ann.evaluate(() => document.querySelector('#outline').focus());
+      await press(ann, 'ArrowDown', ' ');
+      await ann.until(() => document.querySelectorAll('#outline .done').length === 1);
+      await ann.evaluate(click, '#hide');
+      await drawn(ann, ['- Dairy', '   Butter']);
+      await ann.evaluate(() => document.querySelector('#outline').focus());
+      await press(ann, 'Backspace');
+      await drawn(ann, ['+ Travel', '+ Shopping', `+ ${hostile}`]);
+      assert.equal(await ann.evaluate(current), 'Shopping');
+      await ann.evaluate(click, '#hide');
+    });
+
+    await context.test('pages survive kill -9 with their folds', async () => {
+      await toggle(ann, 'Shopping');
+      await drawn(ann, ['+ Travel', '- Shopping', ' - Dairy', '    Milk', '    Butter', `+ ${hostile}`]);
+      const before = await shown(bo);
+      for (let round = 1; round <= 2; round += 1) {
+        await server.kill();
+        await ann.until(() => document.querySelector('#state').dataset.state !== 'live');
+        await ann.evaluate((title) => { document.querySelector('#title').value = title; }, `away ${round}`);
+        await ann.evaluate(() => document.querySelector('#add').requestSubmit());
+        await server.start();
+        for (const page of [ann, bo]) await page.until(isLive);
+        await ann.until((title) => document.querySelector('#outline').textContent.includes(title), `away ${round}`);
+      }
+      await drawn(ann, ['+ Travel', '- Shopping', ' - Dairy', '    Milk', '    Butter', '  away 2', '  away 1', `+ ${hostile}`]);
+      const rows = await until(async () => {
+        const now = await shown(bo);
+        return now.length === before.length + 2 && now;
+      });
+      assert.deepEqual(rows.filter((row) => !row.includes('away')), before);
+    });
+
+    await context.test('a long outline scrolls to its end, and back, with few rows on the page', async () => {
+      const many = Array.from({ length: 3000 }, (_, index) => `${index % 3 ? '\t' : ''}item ${index}\n`).join('');
+      await server.nestc(['import', '-'], many);
+      await ann.evaluate(click, '#unfold');
+      const total = () => Number(document.querySelector('#outline').getAttribute('aria-rowcount'));
+      await ann.until(() => Number(document.querySelector('#outline').getAttribute('aria-rowcount')) > 3000);
+      await ann.evaluate(() => document.querySelector('#outline').focus());
+      await press(ann, 'End');
+      await ann.until(() => document.querySelector('#outline').textContent.includes('item 2999'));
+      await press(ann, 'End');
+      assert.equal(await ann.evaluate(current), 'item 2999');
+      assert.ok(await ann.evaluate(() => document.querySelectorAll('#outline [role=row]').length) <= 150);
+      // In the middle: what others write above shifts nothing.
+      await ann.evaluate(() => { document.querySelector('#outline').scrollTop *= 0.5; });
+      const top = () => {
+        const outline = document.querySelector('#outline');
+        const { top: edge, left } = outline.getBoundingClientRect();
+        return document.elementFromPoint(left + 30, edge + 40)?.closest('[role=row]')?.textContent ?? null;
+      };
+      await until(async () => await ann.evaluate(top) !== null);
+      await ann.evaluate(() => new Promise((resolve) => { setTimeout(resolve, 300); }));
+      const [seen, count] = [await ann.evaluate(top), await ann.evaluate(total)];
+      await server.nestc(['add', 'above', '--first']);
+      await until(async () => await ann.evaluate(total) === count + 1);
+      await ann.evaluate(() => new Promise((resolve) => { setTimeout(resolve, 100); }));
+      assert.equal(await ann.evaluate(top), seen);
+      await ann.evaluate(() => document.querySelector('#outline').focus());
+      await press(ann, 'Home');
+      await ann.until(() => document.querySelector('#outline').textContent.includes('above'));
+      await press(ann, 'Home');
+      assert.equal(await ann.evaluate(current), 'above');
+      await picture(ann, 'outline-long');
+    });
+
+    await context.test('the pages fit, have names for everything, and broke no rule', async () => {
+      for (const page of [ann, bo]) {
+        assert.equal(await page.evaluate(() => window.isHacked ?? false), false);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no horizontal scrolling');
+        const { nodes } = await page.send('Accessibility.getFullAXTree');
+        const kinds = ['button', 'textbox', 'checkbox', 'link', 'treegrid', 'row'];
+        const named = nodes.filter(({ ignored, role }) => !ignored && kinds.includes(role?.value));
+        assert.ok(named.some(({ role }) => role.value === 'row'));
+        assert.deepEqual(named.filter(({ name }) => !name?.value).map(({ role }) => role.value), []);
+        assert.deepEqual(page.faults.filter((fault) => !fault.startsWith('WebSocket connection to')), []);
+      }
+    });
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+});
