@@ -25,6 +25,8 @@ export class Tree {
   #asked = null;
   /** The index of the current row in the whole. */
   #place = 0;
+  /** The index of the row that is the current one as soon as it is here; null: none is waited for. */
+  #wanted = null;
 
   constructor(element, actions) {
     this.element = element;
@@ -110,7 +112,9 @@ export class Tree {
 
   /** If the current row has gone, another one is: what it was folded into, or the row after it, or the one before. */
   #choose(old, gone) {
-    const { rows } = this.#state;
+    const { rows, start } = this.#state;
+    const wanted = this.#wanted === null ? null : rows[this.#wanted - start];
+    if (wanted) [this.#current, this.#wanted] = [wanted.id, null];
     const isThere = (row) => this.#state.indexOf(row) >= 0;
     if (old && gone.has(this.#current)) {
       const index = old.indexOf(this.#current);
@@ -213,9 +217,12 @@ export class Tree {
 
   #go(place) {
     const { start, rows, total } = this.#state;
-    this.#place = Math.max(0, Math.min(place, total - 1));
-    this.#current = rows[this.#place - start]?.id ?? this.#current;
+    const at = Math.max(0, Math.min(place, total - 1));
+    const row = rows[at - start];
+    if (row) this.#current = row.id;
     this.#mark();
+    this.#place = at;
+    this.#wanted = row ? null : at;
     this.#reveal();
   }
 
@@ -254,6 +261,7 @@ export class Tree {
     const id = Number(target.closest('.row')?.dataset.id);
     const row = this.#state?.rows[this.#state.indexOf(id)];
     if (!row) return;
+    this.#wanted = null;
     this.current = row.id;
     if (target.closest('.fold') && row.hasChildren) this.actions.setExpanded(row, !row.isExpanded);
     else if (detail === 2) this.actions.zoom(row.id);
