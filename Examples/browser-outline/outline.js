@@ -1,4 +1,4 @@
-// An outline that everybody folds for themselves and edits together: what is below object 1, or below the object that
+// An outline that each page folds for itself, and all edit together: what is below object 1, or below the object that
 // the address names (#7).
 
 import { NestError, connect } from '../../Clients/js/index.js';

@@ -193,7 +193,8 @@ export class Tree {
     const first = Math.floor(element.scrollTop / this.#height);
     const count = Math.ceil(element.clientHeight / this.#height);
     const end = state.start + state.rows.length;
-    const isMissing = (first < state.start + EDGE && state.start > 0) || (first + count > end - EDGE && end < state.total);
+    const isMissing = (first < state.start + EDGE && state.start > 0)
+      || (first + count > end - EDGE && end < state.total);
     if (!isMissing) {
       this.#asked = null;
       return;

@@ -38,7 +38,8 @@ function windowed(window, request) {
 /**
  * The live result of an outline: rows in preorder, each with its `depth`, its number of `children` and `isExpanded`.
  * Iterate it, or call `subscribe`, as a list. What its user does returns when the server has it: true; or false if
- * later calls have replaced all of it, or the outline was closed. If the server refuses, it rejects and nothing changes.
+ * later calls have replaced all of it, or the outline was closed. If the server refuses, it rejects, and nothing
+ * changes.
  */
 export class OutlineResults extends Results {
   #nest;

@@ -1,5 +1,5 @@
-// Pages follow an outline that each folds for itself, while a server is killed and starts again. Their rows are those of
-// naive recursion over what nestc exports. NEST_PICTURES: a directory for pictures of the pages.
+// Pages follow an outline that each folds for itself, while a server is killed and starts again. NEST_PICTURES: a
+// directory for pictures of the pages.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// A random outline through a proxy that breaks its connections, and a server that is killed. At quiet points its rows are
-// those of naive recursion over the whole tree, with the fold states that the test remembers by itself, and every diff
-// has led to them with the server's digest. NEST_SEED and NEST_STEPS repeat and extend a run.
+// A random outline through a proxy that breaks its connections, and a server that is killed. At quiet points its rows
+// are those of naive recursion over the whole tree, with the fold states that the test remembers by itself, and every
+// diff has led to them with the server's digest. NEST_SEED and NEST_STEPS repeat and extend a run.
 
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
