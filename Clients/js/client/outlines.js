@@ -77,7 +77,7 @@ export class OutlineResults extends Results {
     const all = typeof objects === 'object' && objects?.[Symbol.iterator] ? [...objects] : [objects];
     const states = new Map(all.map((object) => [objectID(object), isExpanded]));
     if (states.size === 0) return true;
-    return this.ask(Promise.resolve(states), (m, found, call) => this.#list.fold(m, found, call));
+    return this.ask(this.#inOrder(Promise.resolve(states)), (m, found, call) => this.#list.fold(m, found, call));
   }
 
   /** Unfolds everything. States that were set before no longer count. */
@@ -135,24 +135,26 @@ export class OutlineResults extends Results {
       names.push(['outline', 'outline']);
     } else if (except !== undefined) invalid('except needs expand: the state that the others have');
     if (names.length === 0) return true;
-    return this.ask(this.#edit(request, names), (m, edit, call) => this.#list.changeTo(m, edit, call));
+    return this.ask(this.#inOrder(this.#edit(request, names)), (m, edit, call) => this.#list.changeTo(m, edit, call));
+  }
+
+  /** What a change consists of. @param {OutlineRequest} request @param {[string, string][]} names */
+  async #edit(request, names) {
+    const { wire } = await this.#nest.resolve(request);
+    const pick = (/** @type {any} */ from, /** @type {0 | 1} */ at) =>
+      Object.fromEntries(names.map((pair) => [pair[at], from[pair[at]]]));
+    return { fields: pick(request, 0), wire: pick(wire, 1) };
   }
 
   /**
-   * In the order of the calls, although the predicate of one may have to be parsed.
-   * @param {OutlineRequest} request
-   * @param {[string, string][]} names
+   * Resolves in the order of the calls, although the predicate of one may have to be parsed.
+   * @param {Promise<any>} made
    */
-  #edit(request, names) {
+  #inOrder(made) {
     const before = this.#before;
-    const made = this.#nest.resolve(request).then(async ({ wire }) => {
-      await before;
-      const pick = (/** @type {any} */ from, /** @type {0 | 1} */ at) =>
-        Object.fromEntries(names.map((pair) => [pair[at], from[pair[at]]]));
-      return { fields: pick(request, 0), wire: pick(wire, 1) };
-    });
-    this.#before = made.then(() => {}, () => {});
-    return made;
+    const result = Promise.allSettled([made, before]).then(() => made);
+    this.#before = result.then(() => {}, () => {});
+    return result;
   }
 
   // MARK: For the library

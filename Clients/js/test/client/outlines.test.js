@@ -166,6 +166,38 @@ test('zoom, scroll and change ask for one difference each, in the order of the c
   assert.deepEqual(outline.request.predicates, []);
 });
 
+test('a fold does not overtake the changes before it, whose predicate is being parsed', async () => {
+  const { page, nest, items } = await world();
+  const outline = await nest.outline(titled(items));
+  await begin(page);
+  const calls = [outline.setExpanded(4, true), outline.change({ where: 'done == NO' }), outline.expandAll(),
+    outline.setExpanded(3, false)];
+  const first = await page.next('setExpanded');
+  assert.deepEqual(first.fields.states, [{ object: 4, isExpanded: true }]);
+  page.reply('done', {}, first.id);
+  await turn();
+  const parse = await page.next('parsePredicate');
+  assert.deepEqual(page.sent, []);
+  page.reply('predicate', { predicate: Uint8Array.of(1, 0) }, parse.id);
+  const expansions = [];
+  for (let left = 2; left > 0; left -= 1) {
+    await turn();
+    const next = page.sent.findIndex(({ name }) => name === 'resubscribe');
+    if (next < 0) break;
+    const { id, fields: { request } } = page.sent.splice(next, 1)[0];
+    expansions.push(request.outline.expansion);
+    const view = VIEW + 1 + id;
+    page.reply('subscribed', { view, first: 'difference', revision: 5, reason: '', projection: [1, 65534, 65535] }, id);
+    differ(page, FIRST, FIRST, view);
+  }
+  assert.equal(expansions.at(-1), 'all');
+  const last = await page.next('setExpanded');
+  assert.deepEqual(last.fields.states, [{ object: 3, isExpanded: false }]);
+  page.reply('done', {}, last.id);
+  assert.deepEqual(await Promise.all(calls), [true, true, true, true]);
+  assert.deepEqual(outline.except, [3]);
+});
+
 test('everything unfolds and folds in one step, with exceptions', async () => {
   const { page, nest, items } = await world();
   const outline = await nest.outline(titled(items), { except: [4] });

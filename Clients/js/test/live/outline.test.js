@@ -204,7 +204,8 @@ class Run {
     const { rows, position } = windowOf(all, window);
     const simple = state.rows.map(({ id, title, depth, children, isExpanded: open }) =>
       ({ id, values: [title, open ? children : -1 - children, depth] }));
-    assert.deepEqual(simple, rows);
+    const why = JSON.stringify({ request: request.predicates, window, ...usual, exceptions: [...usual.exceptions] });
+    assert.deepEqual(simple, rows, `${why}, the client has ${this.outline.except}\n${JSON.stringify({ simple, rows })}`);
     assert.deepEqual([state.total, state.start], [position.total, position.start.row]);
     this.count('compared');
     return undefined;
