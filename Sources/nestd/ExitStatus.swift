@@ -9,6 +9,7 @@ extension ServerError {
         case .store(let error): error.exitStatus
         case .addressInUse: 69
         case .cannotListen: 69
+        case .listenerLost: 71
         case .webRoot: 78
         case .engine(let error): error.isDamage ? 65 : 74
         case .log(let failure): failure.exitStatus

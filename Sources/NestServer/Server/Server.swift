@@ -39,6 +39,8 @@ package final class Server: Service {
         var reopening: ReplicaReopening?
         /// The log of the cluster contradicts itself.
         var damage: LogFailure?
+        /// No client can connect any more.
+        var lostListener: ServerError?
         /// Hears of a request to stop before the store is open.
         var node: ReplicaNode?
         /// The newest limits, for the next opening.
@@ -201,6 +203,12 @@ package final class Server: Service {
     ) -> Listening {
         let timers = ServerTimers(io, server, self.healthMonitor(opened, server))
         self.running.withLockedValue { $0 = Running(listeners: listeners, io: io, server: server, timers: timers) }
+        for listener in listeners {
+            listener.watch { loss in
+                self.ending.withLockedValue { $0.lostListener = loss }
+                self.endRequested.yield()
+            }
+        }
         guard let address = listeners[0].address else { preconditionFailure("a bound listener has an address") }
         let webAddress = listeners.count > 1 ? listeners[1].address : nil
         let listening = Listening(
@@ -325,6 +333,7 @@ package final class Server: Service {
         self.logger.info("server.stopped")
         if let failure { throw .engine(failure) }
         if let closing { throw .closing(closing) }
+        if let loss = self.ending.withLockedValue({ $0.lostListener }) { throw loss }
     }
 
     /// Begins to end all connections, within `patience`.

@@ -7,6 +7,8 @@ package enum ServerError: Error, Sendable, CustomStringConvertible {
     /// `option`: the one that specifies the port.
     case addressInUse(host: String, port: Int, option: String)
     case cannotListen(host: String, port: Int, reason: String)
+    /// The system closed the socket on which the server listened.
+    case listenerLost(host: String, port: Int)
     /// The directory of the web port's files cannot be read.
     case webRoot(String, reason: String)
     /// The store failed while the server ran, so that the server may acknowledge nothing more.
@@ -26,6 +28,9 @@ package enum ServerError: Error, Sendable, CustomStringConvertible {
             "cannot read the directory \(path) of --web-root: \(reason)"
         case .cannotListen(let host, let port, let reason):
             "cannot listen on \(host), port \(port): \(reason)"
+        case .listenerLost(let host, let port):
+            "stopped, because the system closed the listening socket of \(host), port \(port); accept.failed in the log "
+                + "says why"
         case .engine(let error):
             "stopped, because the store failed: \(error)"
         case .log(let failure):

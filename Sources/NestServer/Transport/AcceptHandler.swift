@@ -17,8 +17,8 @@ final class AcceptHandler: ChannelDuplexHandler {
     private let metrics: ServerMetrics
     private let logger: Logger
     private var isPaused = false
-    /// When the handler last logged that it cannot accept.
-    private var loggedAt: NIODeadline?
+    /// When the handler last logged each event.
+    private var loggedAt: [String: NIODeadline] = [:]
 
     init(limiter: ConnectionLimiter, metrics: ServerMetrics, logger: Logger) {
         self.limiter = limiter
@@ -49,21 +49,23 @@ final class AcceptHandler: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode) else {
+            // The connection is gone, or the system closes the listener; the server then ends.
+            self.log("accept.failed", error)
             return context.fireErrorCaught(error)
         }
-        self.noteFailure(error)
-        self.pause(context: context, for: .milliseconds(Int64(Limits.acceptPauseMilliseconds)))
-    }
-
-    private func noteFailure(_ error: IOError) {
         var counts = ServerMetrics.Counts()
         counts.acceptPauses = 1
         self.metrics.add(counts)
+        self.log("accept.paused", error)
+        self.pause(context: context, for: .milliseconds(Int64(Limits.acceptPauseMilliseconds)))
+    }
+
+    /// Logs an event, but not more often than every ten seconds.
+    private func log(_ event: String, _ error: any Error) {
         let now = NIODeadline.now()
-        if self.loggedAt.map({ now - $0 > .seconds(10) }) ?? true {
-            self.loggedAt = now
-            self.logger.warning("accept.paused", metadata: ["reason": "\(LogText.reason(error))"])
-        }
+        guard self.loggedAt[event].map({ now - $0 > .seconds(10) }) ?? true else { return }
+        self.loggedAt[event] = now
+        self.logger.warning("\(event)", metadata: ["reason": "\(LogText.reason(error))"])
     }
 
     /// Ignores new connections for a while.

@@ -1,4 +1,5 @@
 import Glibc
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NestModel
@@ -7,6 +8,8 @@ import NestProtocol
 /// The listening socket. With TLS, a TLS handler comes first in the pipeline of each connection.
 struct Listener: Sendable {
     private let channel: any Channel
+    private let place: Place
+    private let isClosing = NIOLockedValueBox(false)
 
     /// The bound address, with the port that the system chose if 0 was configured.
     var address: SocketAddress? { self.channel.localAddress }
@@ -40,7 +43,7 @@ struct Listener: Sendable {
 
     private struct Place {
         let host: String
-        let port: Int
+        var port: Int
         /// The option that specifies it.
         let option: String
     }
@@ -81,7 +84,9 @@ struct Listener: Sendable {
         }
         do {
             let channel = try await bootstrap.bind(host: place.host, port: place.port).get()
-            return Listener(channel: channel)
+            var bound = place
+            bound.port = channel.localAddress?.port ?? place.port
+            return Listener(channel: channel, place: bound)
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw .addressInUse(host: place.host, port: place.port, option: place.option)
         } catch {
@@ -92,7 +97,16 @@ struct Listener: Sendable {
         }
     }
 
+    /// Calls `onLoss` once if the system closes the socket: then no client can connect any more.
+    func watch(_ onLoss: @escaping @Sendable (ServerError) -> Void) {
+        self.channel.closeFuture.whenComplete { [isClosing, place] _ in
+            guard !isClosing.withLockedValue({ $0 }) else { return }
+            onLoss(.listenerLost(host: place.host, port: place.port))
+        }
+    }
+
     func close() async {
+        self.isClosing.withLockedValue { $0 = true }
         // This fails only if the listener is closed already.
         try? await self.channel.close().get()
     }
