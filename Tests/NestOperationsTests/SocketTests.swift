@@ -1,5 +1,5 @@
 import Testing
 
 /// Tests that listen on sockets. `make test-unit` leaves them out.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 enum SocketTests {}

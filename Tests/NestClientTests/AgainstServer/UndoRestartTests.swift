@@ -15,7 +15,7 @@ extension SocketTests {
         /// To replay a failure, put its seed in the range.
         @Test func theUndoStateIsTheSameAfterARestart() async throws {
             for seed in 0..<12 as Range<UInt64> {
-                let directory = TemporaryDirectory()
+                let directory = TemporaryDirectory(inMemory: true)
                 var writer = UndoWriter(seed: seed)
                 var held: UndoWriter.Held?
                 for round in 0..<4 {

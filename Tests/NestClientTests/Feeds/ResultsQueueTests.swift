@@ -4,7 +4,7 @@ import Testing
 
 @testable import NestClient
 
-@Suite(.timeLimit(.minutes(5))) struct ResultsQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct ResultsQueueTests {
     private static func queue(verifiesDigest: Bool = false) -> ResultsQueue {
         ResultsQueue(Fixtures.request, verifiesDigest: verifiesDigest, onTaken: { _ in }, onMismatch: { _ in })
     }

@@ -2,5 +2,5 @@ import Testing
 
 /// Tests with blocking sockets or with the engine's own thread. They run serially, because each blocks a thread that
 /// other tests could use. `make test-unit` leaves them out.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 enum SocketTests {}
