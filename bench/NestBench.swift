@@ -20,6 +20,7 @@ struct NestBench: AsyncParsableCommand {
               nestbench undo --sizes 1000 1000000 --shapes chain
               nestbench subtree --items 100000
               nestbench results size memory
+              nestbench outline depth --sizes 1000 100000
               nestbench web --subscribers 1000
               nestbench resume --subscribers 2000
               nestbench scaling subscribers depth --quick
@@ -30,8 +31,8 @@ struct NestBench: AsyncParsableCommand {
             """,
         subcommands: [
             CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self,
-            SubtreeCommand.self, FirstCommand.self, ResultsCommand.self, ResumeCommand.self, ScalingCommand.self,
-            WebCommand.self, AttackCommand.self, ClusterCommand.self,
+            SubtreeCommand.self, FirstCommand.self, ResultsCommand.self, OutlineCommand.self, ResumeCommand.self,
+            ScalingCommand.self, WebCommand.self, AttackCommand.self, ClusterCommand.self,
             AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self, ServeAnswers.self,
         ]
     )
@@ -63,9 +64,9 @@ struct AllCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
 
     func run() async throws {
-        for name in ["echo", "commit", "fanout", "order", "undo", "subtree", "first", "results", "resume"] {
+        for name in ["echo", "commit", "fanout", "order", "undo", "subtree", "first", "results", "outline", "resume"] {
             var arguments = [name, "--rounds", "\(self.options.rounds)", "--directory", self.options.directory]
-            if let server = self.options.server, !["results", "resume"].contains(name) {
+            if let server = self.options.server, !["results", "outline", "resume"].contains(name) {
                 arguments += ["--server", server]
             }
             if self.options.json { arguments.append("--json") }

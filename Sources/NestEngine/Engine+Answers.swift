@@ -63,7 +63,7 @@ extension Engine {
             try queries.outlines.resubscribe(connection, requestID, view, to: fetch, now: now, &effects)
             return nil
         case .setExpanded(let view, let states):
-            try queries.outlines.setExpanded(connection, requestID, view, states, &effects)
+            try queries.outlines.setExpanded(connection, requestID, view, states, now: now, &effects)
             return nil
         case .resubscribe(let view, let fetch):
             try queries.requests.resubscribe(connection, requestID, view, to: fetch, now: now, &effects)

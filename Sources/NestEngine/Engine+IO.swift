@@ -22,6 +22,9 @@ extension Engine {
         self.queries.reads.effectCount + self.tokens.changeCount + (self.replica?.eventCount ?? 0)
     }
 
+    /// The work for outlines so far. For tests and measurements.
+    package var outlineWork: OutlineWork { self.queries.outlines.work }
+
     /// Whether there is work left that no input will start: the engine needs another turn.
     package var hasBacklog: Bool {
         let hasWrites = !self.turns.isEmpty && !(self.replica?.delaysWrites ?? false)

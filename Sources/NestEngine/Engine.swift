@@ -137,6 +137,7 @@ package final class Engine {
             self.admitWaiting(now: now, &effects)
             self.queries.reads.refreshLagging(&effects)
             self.queries.outlines.refreshStale(&effects)
+            self.health.fail(self.queries.outlines.takeFailure())
             self.reportAppended(&effects)
             let hasResultBacklog = self.hasResultBacklog
             self.readScopes()
@@ -241,7 +242,11 @@ package final class Engine {
     private func commit(_ all: [WriteRequest], now: Int64, _ effects: inout [EngineEffect]) -> Int {
         let base = self.store.head
         let live = self.queries.live
-        let bulk = BulkConcern(live.registry, self.store.layout)
+        let bulk = BulkConcern(
+            live.registry,
+            self.store.layout,
+            outlineTables: self.queries.outlines.tables
+        )
         let places = PlaceResolver(store: self.store, live: live)
         var commit = Commit(
             store: self.store,

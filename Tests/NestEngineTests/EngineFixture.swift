@@ -39,11 +39,13 @@ final class EngineFixture {
         turnStepsMax: Int = Limits.turnStepsMax,
         evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
         answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax,
-        outlineRowsMax: Int = Limits.outlineRowsMax
+        outlineRowsMax: Int = Limits.outlineRowsMax,
+        dependencyChangesMax: Int = Limits.dependencyChangesMax
     ) throws {
         self.model = model
         self.limits = EngineLimits(
             differenceRowsMin: differenceRowsMin,
+            dependencyChangesMax: dependencyChangesMax,
             windowWorkMax: windowWorkMax,
             admissionWorkMax: admissionWorkMax,
             backgroundReadRowsMin: backgroundReadRowsMin,

@@ -14,10 +14,19 @@ final class BulkConcern {
     private var count = 0
     private var entries: [ObjectIdentifier: ResultRegistry.Entry] = [:]
     private var tables: Set<EntityNumber> = []
+    /// The tables on which outlines depend.
+    private let outlineTables: Set<EntityNumber>
+    /// The blocks that are read again for outlines only.
+    private var outlineBlockCount = 0
+    private static let outlineBlocksMax = 16
+    /// Those of these tables with changes in blocks that are not read again.
+    private(set) var unlistedTables: Set<EntityNumber> = []
 
-    init(_ results: ResultRegistry, _ layout: ModelLayout) {
+    /// `outlineTables`: the tables on which outlines depend.
+    init(_ results: ResultRegistry, _ layout: ModelLayout, outlineTables: Set<EntityNumber>) {
         self.results = results
         self.layout = layout
+        self.outlineTables = outlineTables
     }
 
     /// Whether more objects were streamed than can be followed.
@@ -25,14 +34,26 @@ final class BulkConcern {
 
     /// Notes a streamed object. Returns whether its block must be read again.
     func note(_ object: ChangedRow) -> Bool {
-        guard let table = self.layout[object.entity]?.number, self.results.isConcerned(object, table) else {
-            return false
-        }
+        guard let table = self.layout[object.entity]?.number else { return false }
+        guard self.results.isConcerned(object, table) else { return self.noteForOutlines(table) }
+        if self.isOverrun { _ = self.noteForOutlines(table) }
         self.count += 1
         self.tables.insert(table)
         self.results.forEachRouted(object, table) { self.entries[ObjectIdentifier($0)] = $0 }
         self.results.forEachHolder(object.id, table) { self.entries[ObjectIdentifier($0)] = $0 }
         return !self.isOverrun
+    }
+
+    /// Notes an object that concerns no result. Returns whether its block must be read again. Large writes are not
+    /// followed one by one: results would have to read their blocks too.
+    private func noteForOutlines(_ table: EntityNumber) -> Bool {
+        guard self.outlineTables.contains(table) else { return false }
+        if self.outlineBlockCount < Self.outlineBlocksMax, !self.isOverrun {
+            self.outlineBlockCount += 1
+            return true
+        }
+        self.unlistedTables.insert(table)
+        return false
     }
 
     /// The results that the streamed objects may affect.

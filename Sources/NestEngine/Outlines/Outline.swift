@@ -22,7 +22,10 @@ final class Outline {
 
     let id: UInt32
     let connection: ConnectionID
+    /// Only the fold states change.
     var source: OutlineSource
+    let filterPaths: [CompiledPath]
+    let columnPaths: [CompiledPath]
     var projection: [PropertyNumber]
     var columns: [Column]
     /// The window; around an object, its anchor is that of `rows`.
@@ -36,7 +39,11 @@ final class Outline {
     /// The rows of the last state that was sent, and its position.
     var sent: [SentRow] = []
     var sentPosition: WindowPosition?
-    private(set) var sentIDs: Set<ObjectID> = []
+    /// The indexes of these rows.
+    private(set) var sentIndexes: [ObjectID: Int] = [:]
+    private var sentBytes = 0
+    /// The memory that is counted for the outline.
+    var countedBytes = 0
     /// The revision of the last state that was sent: the next diff begins there.
     var lastChange: Revision
     /// The head when it began to lag; `nil`: the connection has everything.
@@ -50,16 +57,17 @@ final class Outline {
         self.id = id
         self.connection = connection
         self.source = plan.source
+        self.filterPaths = plan.source.filterPaths
+        self.columnPaths = plan.source.columnPaths
         self.projection = plan.projection
         self.columns = plan.columns
         self.window = plan.window
         self.lastChange = head
     }
 
-    /// The estimated memory.
+    /// The estimated memory. O(1).
     var byteCount: Int {
-        let values = self.sent.reduce(0) { $0 + $1.values.reduce(48) { $0 + 16 + $1.byteCount } }
-        return self.rows.tree.byteCount + values + 32 * self.source.folds.exceptions.count
+        self.rows.tree.byteCount + self.sentBytes + 32 * self.source.folds.exceptions.count
             + self.source.children.byteCount
     }
 
@@ -107,16 +115,60 @@ final class Outline {
     }
 
     /// Notes objects of its table that have changed.
-    func note(_ changes: OutlineChanges) {
-        for id in changes.before.keys where self.sentIDs.contains(id) { self.changed.insert(id) }
+    func note(_ changes: OutlineChanges) { self.changed.formUnion(changes.changed(among: self.sentIndexes)) }
+
+    /// Notes objects whose columns may have other values.
+    func note(_ ids: Set<ObjectID>) {
+        if ids.count < self.sent.count {
+            for id in ids where self.sentIndexes[id] != nil { self.changed.insert(id) }
+        } else {
+            for row in self.sent where ids.contains(row.id) { self.changed.insert(row.id) }
+        }
     }
 
+    /// Whether rows that were sent may have other values now.
+    var hasChanged: Bool { self.isAllChanged || !self.changed.isEmpty }
+
     func isChanged(_ id: ObjectID) -> Bool { self.isAllChanged || self.changed.contains(id) }
+
+    /// Returns the values of a row that the connection has, if they are those of the object.
+    func sentValues(_ id: ObjectID) -> [AttributeValue]? {
+        guard !self.isChanged(id), let index = self.sentIndexes[id] else { return nil }
+        return self.sent[index].values
+    }
+
+    /// Whether the window may show something else than was sent, other than its position. O(rows of the window) at
+    /// most, and reads nothing.
+    func mayShowOther(_ outcome: OutlineUpdate.Outcome) -> Bool {
+        if self.hasChanged { return true }
+        if outcome.counted.contains(where: { self.sentIndexes[$0] != nil }) { return true }
+        return outcome.hasMoved && !self.showsSent
+    }
+
+    /// Whether the window has the same rows as were sent, at the same depths.
+    private var showsSent: Bool {
+        let range = self.range
+        guard range.count == self.sent.count, self.position.anchor == self.sentPosition?.anchor else { return false }
+        let depth = self.columns.firstIndex(of: .depth)
+        let children = self.columns.firstIndex(of: .childCount)
+        var index = 0
+        var isSame = true
+        self.rows.tree.forEach(in: range) { entry in
+            defer { index += 1 }
+            guard isSame else { return }
+            let row = self.sent[index]
+            isSame =
+                row.id == entry.id && (depth.map { row.values[$0] == .integer(Int64(entry.depth)) } ?? true)
+                && (children.map { row.values[$0] == OutlineWindow.children(entry) } ?? true)
+        }
+        return isSame
+    }
 
     /// Notes that the connection has these rows now.
     func noteSent(_ rows: [SentRow], _ position: WindowPosition, at revision: Revision) {
         self.sent = rows
-        self.sentIDs = Set(rows.map(\.id))
+        self.sentIndexes = Dictionary(uniqueKeysWithValues: zip(rows.map(\.id), rows.indices))
+        self.sentBytes = rows.reduce(0) { $0 + $1.values.reduce(72) { $0 + 16 + $1.byteCount } }
         self.sentPosition = position
         self.lastChange = revision
         self.laggingSince = nil

@@ -15,6 +15,8 @@ struct OutlineReader {
     private(set) var roomLeft: Int
     /// Called after some objects: throws when the read takes too long.
     var check: () throws(StoreError) -> Void = {}
+    /// Called with the bytes that the rows have grown by, after some rows.
+    var grow: (_ bytes: Int) throws(StoreError) -> Void = { _ in }
 
     private var pages: ChildReader?
 
@@ -57,8 +59,9 @@ struct OutlineReader {
     mutating func childCount(of id: ObjectID) throws(StoreError) -> Int {
         try self.spend(1)
         guard !self.source.admitsAll else {
-            let count = try self.objects.count(referringTo: id, self.source.table, self.source.slot)
-            // Counting is much cheaper than reading.
+            // Counting is much cheaper than reading. A count that reaches the limit spends the rest of the budget.
+            let limit = self.budget > .max / Self.countedPerObject ? Int.max : self.budget * Self.countedPerObject
+            let count = try self.objects.count(referringTo: id, self.source.table, self.source.slot, limit: limit)
             try self.spend(count / Self.countedPerObject)
             return count
         }
@@ -66,6 +69,10 @@ struct OutlineReader {
     }
 
     private static let countedPerObject = 16
+
+    private static let rowsBetweenGrowth = 4_096
+    /// The memory that a row takes while it is held.
+    private static let rowBytes = 40
 
     private mutating func preorder(
         _ first: [Child],
@@ -99,7 +106,11 @@ struct OutlineReader {
                 entry.childCount = try self.childCount(of: child.id)
             }
             rows.append(entry)
+            if rows.count.isMultiple(of: Self.rowsBetweenGrowth) {
+                try self.grow(Self.rowsBetweenGrowth * Self.rowBytes)
+            }
         }
+        try self.grow(rows.count % Self.rowsBetweenGrowth * Self.rowBytes)
         return rows
     }
 
@@ -117,6 +128,7 @@ struct OutlineReader {
                     let isExpanded = folds.isExpanded != folds.exceptions.contains(child.id)
                     children.append(Child(id: child.id, isExpanded: isExpanded))
                 }
+                if page.count == Self.pageRows { try self.grow(page.count * MemoryLayout<Child>.stride) }
                 position = page.count == Self.pageRows ? page.last?.position : nil
             } while position != nil
             return children
@@ -133,6 +145,7 @@ struct OutlineReader {
             found.append((position, Child(id: child, isExpanded: source.folds.isExpanded(child, row))))
         }
         self.budget = left
+        try self.grow(found.count * MemoryLayout<Child>.stride)
         found.sort { ($0.position, $0.child.id) < ($1.position, $1.child.id) }
         return found.map(\.child)
     }
@@ -149,7 +162,8 @@ struct OutlineReader {
 
     private static let pageRows = 256
 
-    private mutating func spend(_ count: Int) throws(StoreError) {
+    /// Counts objects that are examined. Throws if they are too many.
+    mutating func spend(_ count: Int) throws(StoreError) {
         self.budget -= count
         guard self.budget > 0 else { throw StoreError.postponed(.resultTooExpensive) }
         try self.check()

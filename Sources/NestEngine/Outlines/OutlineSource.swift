@@ -27,8 +27,19 @@ struct OutlineSource: Sendable {
     /// The paths to other objects that the columns read.
     var columnPaths: [CompiledPath] { self.children.related.map(\.watched) }
 
+    /// The tables of other objects that the filter and the columns read.
+    var watchedTables: Set<EntityNumber> { Self.tables(of: self.filterPaths + self.columnPaths) }
+
+    static func tables(of paths: [CompiledPath]) -> Set<EntityNumber> {
+        Set(paths.flatMap { [$0.table] + $0.steps.map(\.table) })
+    }
+
     /// Whether an object is shown if its parent is shown and unfolded.
-    func admits(_ id: ObjectID, _ row: ObjectRow, _ related: RelatedState) throws(StoreError) -> Bool {
+    func admits<Objects: RelatedObjects>(
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ related: Objects
+    ) throws(Objects.Failure) -> Bool {
         guard self.children.hasKind(row.entity) else { return false }
         guard let filter = self.children.filter else { return true }
         return try filter.admits(id, row, related)
@@ -64,8 +75,23 @@ struct OutlineFolds: Hashable, Sendable {
         return row?.values[slot] == .boolean(true)
     }
 
-    /// Sets the state of an object. `row`: the object; `nil` if it does not exist.
+    /// Sets the state of an object. `row`: the object; `nil` if it does not exist or is not visible.
     mutating func set(_ id: ObjectID, _ isExpanded: Bool, _ row: ObjectRow?) {
         if self.usual(row) == isExpanded { self.exceptions.remove(id) } else { self.exceptions.insert(id) }
+    }
+
+    /// Gives objects the other state; doing it twice changes nothing.
+    mutating func toggle(_ ids: [ObjectID]) {
+        for id in ids where self.exceptions.remove(id) == nil { self.exceptions.insert(id) }
+    }
+
+    /// Throws if there are too many exceptions.
+    func check() throws(StoreError) {
+        guard self.exceptions.count <= Limits.outlineExceptionsMax else {
+            throw .refused(
+                .limitExceeded,
+                "an outline may have \(Limits.outlineExceptionsMax) objects whose fold state differs from its expansion"
+            )
+        }
     }
 }

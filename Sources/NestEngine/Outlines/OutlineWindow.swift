@@ -26,15 +26,18 @@ struct OutlineWindow {
             if var values = known(entry.id) {
                 for (index, column) in columns.enumerated() {
                     switch column {
-                    case .depth: values[index] = .integer(Int64(entry.depth))
-                    case .childCount: values[index] = Self.children(entry)
+                    case .depth: Self.set(.integer(Int64(entry.depth)), &values, index)
+                    case .childCount: Self.set(Self.children(entry), &values, index)
                     case .slot, .related: break
                     }
                 }
                 return Outline.SentRow(id: entry.id, values: values)
             }
             guard let row = try self.store.row(source.table, entry.id) else {
-                preconditionFailure("the row \(entry.id) of an outline is in the store")
+                // Only after a commit whose changes could not be followed.
+                throw StoreError.refused(
+                    NestError(.internalError, "the outline has not followed a commit: subscribe again")
+                )
             }
             let values = try columns.map { (column) throws(StoreError) -> AttributeValue in
                 switch column {
@@ -50,14 +53,19 @@ struct OutlineWindow {
         }
     }
 
-    private static func children(_ entry: FlatTree.Entry) -> AttributeValue {
+    /// Copies the values of a row only if one differs.
+    private static func set(_ value: AttributeValue, _ values: inout [AttributeValue], _ index: Int) {
+        if values[index] != value { values[index] = value }
+    }
+
+    static func children(_ entry: FlatTree.Entry) -> AttributeValue {
         .integer(Int64(entry.isExpanded ? entry.childCount : -1 - entry.childCount))
     }
 
     /// Returns the difference between the rows that a connection has and those that it is to have. `rows`: the outline
     /// of the latter.
     func difference(
-        from old: [Outline.SentRow],
+        from old: Outline,
         to new: [Outline.SentRow],
         of rows: OutlineTree,
         _ outline: Outline,
@@ -72,7 +80,8 @@ struct OutlineWindow {
             digest: rows.tree.digest(of: range).value
         )
         diff.window = Outline.position(range, outline.window, rows)
-        let oldIndexes = Dictionary(uniqueKeysWithValues: zip(old.map(\.id), old.indices))
+        let oldIndexes = old.sentIndexes
+        let old = old.sent
         var isKept = [Bool](repeating: false, count: old.count)
         var kept: [(old: Int, new: Int)] = []
         for (index, row) in new.enumerated() {

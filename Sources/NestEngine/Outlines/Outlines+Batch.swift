@@ -6,73 +6,205 @@ import NestStore
 /// Brings the outlines to the state after a batch, and sends the differences.
 extension Outlines {
     /// `base`: the head before the batch.
-    func push(_ changes: [ChangeSet], base: Revision, _ effects: inout [EngineEffect]) throws(StoreError) {
-        guard self.count > 0 || !self.pending.isEmpty else { return }
-        for reading in self.pending.values { reading.note(changes, max: self.changesMax) }
-        guard self.count > 0 else { return }
-        let outlines = self.sorted
-        let batch = try OutlineBatch(changes, outlines.map(\.source), self.store, changesMax: self.changesMax)
-        for outline in outlines where self[outline.id] === outline {
-            guard !outline.isStale else {
-                if let changes = batch?.changes(outline.source) { outline.note(changes) }
-                continue
-            }
-            do throws(StoreError) {
-                if let batch {
-                    try self.push(outline, batch, base: base, &effects)
-                } else {
-                    try self.readAgain(outline, base: base, &effects)
-                }
-            } catch {
-                guard !error.isFatal else { throw error }
-                self.end(outline, error.nestError, &effects)
-            }
-        }
-    }
-
-    private func push(
-        _ outline: Outline,
-        _ batch: OutlineBatch,
+    func push(
+        _ changes: [ChangeSet],
+        _ bulk: BulkConcern,
         base: Revision,
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
-        if batch.changesColumns(outline.source) { outline.isAllChanged = true }
-        let changes = batch.changes(outline.source)
-        if let changes {
-            outline.note(changes)
-            do {
-                let isKnown = try self.update(outline, changes)
-                if !isKnown { return try self.readAgain(outline, base: base, &effects) }
-            } catch StoreError.postponed(.resultTooExpensive) {
-                return try self.readAgain(outline, base: base, &effects)
+        guard self.count > 0 || !self.pending.isEmpty else { return }
+        let concerned: [(outline: Outline, concern: Concern)]
+        let batch: OutlineBatch
+        do {
+            batch = try self.batch(changes, bulk)
+            concerned = try self.concerned(batch)
+        } catch {
+            self.lose()
+            throw error
+        }
+        var budget = OutlineBudget(objects: Self.readsPerBatch * self.examinedMax, changes: self.changesMax)
+        for (outline, concern) in concerned where self[outline.id] === outline {
+            self.work.followed += 1
+            do throws(StoreError) {
+                if try self.follow(outline, batch, concern, base: base, &budget, &effects) { continue }
+                try self.readAgain(outline, base: base, &budget, &effects)
+            } catch {
+                guard !error.isFatal else {
+                    self.lose()
+                    throw error
+                }
+                self.end(outline, error.nestError, &effects)
             }
         }
-        guard changes != nil || outline.isAllChanged else { return }
-        guard outline.laggingSince == nil else { return }
-        let cost = (changes?.count ?? 0) + outline.range.count / Self.rowsPerWork
+        self.live.measureIfOverfull()
+        self.shed(&effects)
+    }
+
+    /// All outlines of a batch may together examine this many times what one may.
+    private static let readsPerBatch = 8
+    /// The blocks of bulk writes that are read again, as live results have chosen.
+    private static let blocksMax = 64
+
+    /// Collects the changes of a batch, also for the reads that run.
+    private func batch(_ changes: [ChangeSet], _ bulk: BulkConcern) throws(StoreError) -> OutlineBatch {
+        let readsBlocks =
+            !bulk.isOverrun && changes.reduce(0) { $0 + $1.concernedBlocks.count } <= Self.blocksMax
+        var lost = bulk.unlistedTables
+        if !readsBlocks {
+            for entity in changes.lazy.flatMap(\.streamedEntities) {
+                if let table = self.store.layout[entity]?.number { lost.insert(table) }
+            }
+        }
+        lost.formIntersection(self.tables)
+        var batch = OutlineBatch(self.store, lost: lost, objectsMax: self.changesMax)
+        var objects: [OutlineBatch.Object] = []
+        for changes in changes {
+            try self.store.forEachChangedObject(changes, withBlocks: readsBlocks) { object in
+                guard let table = self.store.layout[object.entity]?.number else { return }
+                let (hasRows, isWatched) = (self.interest.hasRows(table), self.interest.watches(table))
+                guard hasRows || isWatched else { return }
+                batch.note(object, table, hasRows: hasRows, isWatched: isWatched)
+                if !self.pending.isEmpty { objects.append((changes.revision, object, table)) }
+            }
+        }
+        for reading in self.pending.values {
+            reading.note(objects, lost: lost, head: self.store.head, max: self.changesMax)
+        }
+        try batch.finish(self.interest.filterPaths, columns: self.interest.columnPaths, max: self.examinedMax)
+        return batch
+    }
+
+    // MARK: Concerned outlines
+
+    /// What a batch means for an outline.
+    enum Concern {
+        /// The values of its columns may have changed, and nothing else.
+        case columns
+        /// Changed objects are among its rows, or may be.
+        case rows(OutlineChanges)
+        /// Its changes are not known one by one.
+        case lost
+    }
+
+    /// Returns the outlines that a batch concerns, in the order of their ids. Any other costs a few look-ups.
+    private func concerned(_ batch: OutlineBatch) throws(StoreError) -> [(outline: Outline, concern: Concern)] {
+        var concerned: [(outline: Outline, concern: Concern)] = []
+        for (table, outlines) in self.byTable {
+            let changes = batch.tables[table]
+            guard changes != nil || !batch.lost.isEmpty || batch.related.count > 0 else { continue }
+            for outline in outlines.values where !outline.isStale {
+                if let concern = try self.concern(outline, batch, changes) { concerned.append((outline, concern)) }
+            }
+        }
+        return concerned.sorted { $0.outline.id < $1.outline.id }
+    }
+
+    private func concern(
+        _ outline: Outline,
+        _ batch: OutlineBatch,
+        _ changes: OutlineChanges?
+    ) throws(StoreError) -> Concern? {
+        let source = outline.source
+        if batch.isLost(source.table, outline.filterPaths) { return .lost }
+        if !outline.columnPaths.isEmpty {
+            if let changed = batch.changed(outline.columnPaths) {
+                for ids in changed { outline.note(ids) }
+            } else {
+                outline.isAllChanged = true
+            }
+        }
+        if let changes {
+            // What the connection has is not what the rows are.
+            if outline.laggingSince != nil { outline.note(changes) }
+            let reached = try changes.reached(source.slot, outline.filterPaths)
+            if reached.contains(source.root) || outline.rows.tree.knowsAny(of: reached) { return .rows(changes) }
+            if changes.hasMovedOut, self.isConfined(outline) { return .rows(changes) }
+        }
+        return outline.hasChanged && outline.laggingSince == nil ? .columns : nil
+    }
+
+    private func isConfined(_ outline: Outline) -> Bool {
+        guard let scope = self.connections[outline.connection]?.scope else { return false }
+        return scope != .everything
+    }
+
+    // MARK: Following
+
+    /// Follows the changes of a batch, and sends the difference. Returns `false` if the rows must be read anew.
+    private func follow(
+        _ outline: Outline,
+        _ batch: OutlineBatch,
+        _ concern: Concern,
+        base: Revision,
+        _ budget: inout OutlineBudget,
+        _ effects: inout [EngineEffect]
+    ) throws(StoreError) -> Bool {
+        var outcome = OutlineUpdate.Outcome()
+        var cost = 1
+        switch concern {
+        case .lost: return false
+        case .columns: break
+        case .rows(let changes):
+            outline.note(changes)
+            let count = changes.count
+            guard let found = try self.update(outline, batch, changes, &budget) else { return false }
+            outcome = found
+            cost += min(count, outline.range.count)
+            self.noteSize(of: outline)
+        }
+        guard outline.laggingSince == nil else { return true }
+        guard outline.mayShowOther(outcome) else {
+            if outline.position != outline.sentPosition { self.noteMoved(outline) }
+            return true
+        }
+        // All values are read again if it is not known which have changed.
+        cost += outline.isAllChanged ? outline.range.count : outline.range.count / Self.rowsPerWork
         guard self.lagging.takeWork(changeCount: cost) else {
             self.fallBehind(outline, base: base)
-            return
+            return true
         }
         try self.sendDifference(outline, from: outline.lastChange, &effects)
+        return true
     }
 
     /// The rows of a window that are compared for one unit of the work limit of a batch.
     private static let rowsPerWork = 16
 
-    /// Updates the rows of an outline. Returns `false` if they must be read anew.
-    private func update(_ outline: Outline, _ changes: OutlineChanges) throws(StoreError) -> Bool {
-        guard let scope = self.connections[outline.connection]?.scope else { return true }
+    /// Updates the rows of an outline. Returns `nil` if they must be read anew.
+    private func update(
+        _ outline: Outline,
+        _ batch: OutlineBatch,
+        _ changes: OutlineChanges,
+        _ budget: inout OutlineBudget
+    ) throws(StoreError) -> OutlineUpdate.Outcome? {
+        guard let connection = self.connections[outline.connection] else { return OutlineUpdate.Outcome() }
+        let source = outline.source
         let hadRoot = outline.hasRoot
-        outline.hasRoot = try self.hasRoot(outline.source, scope)
-        guard hadRoot, outline.hasRoot else {
-            if hadRoot { outline.rows.reset([]) }
-            return hadRoot || !outline.hasRoot
+        if changes.contains(source.root) || changes.hasMovedOut && connection.scope != .everything {
+            outline.hasRoot = try self.hasRoot(source, connection.scope)
         }
-        let room = outline.source.rowsMax - outline.rows.count
-        let reader = self.reader(outline.source, room: room + changes.count)
-        try OutlineUpdate.apply(changes, to: &outline.rows, outline.source, reader)
-        return true
+        guard hadRoot, outline.hasRoot else {
+            if outline.hasRoot { return nil }
+            if hadRoot { outline.rows.reset([]) }
+            return OutlineUpdate.Outcome(hasMoved: hadRoot)
+        }
+        let ids = try changes.ids(of: source, outline.filterPaths, in: outline.rows.tree)
+        guard !ids.isEmpty else { return OutlineUpdate.Outcome() }
+        budget.changes -= ids.count
+        guard budget.changes >= 0 else { return nil }
+        let objects = min(budget.objects, self.examinedMax)
+        let reader = OutlineReader(source, self.store.objects, self.live.related, budget: objects)
+        do throws(StoreError) {
+            let reads = changes.readCount
+            let outcome = try OutlineUpdate.apply(changes, ids, batch.related, to: &outline.rows, source, reader)
+            budget.objects -= outcome.examined
+            self.work.examined += outcome.examined + changes.readCount - reads
+            return outcome
+        } catch .postponed(.resultTooExpensive) {
+            budget.objects -= objects
+            self.work.examined += objects
+            return nil
+        }
     }
 
     /// Lets a connection lag behind an outline until its turn.
@@ -82,70 +214,53 @@ extension Outlines {
         self.lagging.append(outline.connection, outline.id)
     }
 
+    // MARK: Reading anew
+
     /// Reads the rows of an outline anew: at once if they are few, otherwise in the background, while the connection
     /// lags.
-    private func readAgain(_ outline: Outline, base: Revision, _ effects: inout [EngineEffect]) throws(StoreError) {
+    private func readAgain(
+        _ outline: Outline,
+        base: Revision,
+        _ budget: inout OutlineBudget,
+        _ effects: inout [EngineEffect]
+    ) throws(StoreError) {
         guard let connection = self.connections[outline.connection] else { return }
+        self.work.readAgain += 1
         outline.isAllChanged = true
-        do {
-            let (rows, hasRoot) = try self.read(outline.source, connection.scope)
+        let objects = min(budget.objects, self.examinedMax)
+        do throws(StoreError) {
+            // As many rows as it had would be too many.
+            guard objects > 0, outline.rows.count < objects else { throw .postponed(.resultTooExpensive) }
+            let (rows, hasRoot, examined) = try self.read(outline.source, connection.scope, budget: objects)
+            budget.objects -= examined
             outline.hasRoot = hasRoot
             outline.rows.replace(with: rows)
-            guard outline.laggingSince == nil else { return }
-            try self.sendDifference(outline, from: outline.lastChange, &effects)
-        } catch StoreError.postponed(.resultTooExpensive) {
-            outline.isStale = true
-            if outline.laggingSince == nil { outline.laggingSince = base }
-            connection.laggingViews.insert(outline.id)
-            self.stale.append(outline.id)
+            self.noteSize(of: outline)
+        } catch .postponed(.resultTooExpensive) {
+            if outline.rows.count < objects { budget.objects -= objects }
+            self.noteStale(outline, base: base)
+            return
         }
-    }
-}
-
-/// The changes of a batch, by table, as far as outlines follow them.
-struct OutlineBatch {
-    private var tables: [EntityNumber: OutlineChanges] = [:]
-    private var related = DependencyChanges()
-
-    /// Returns `nil` if the changes are too many to be followed one by one, or are not listed.
-    init?(
-        _ changes: [ChangeSet],
-        _ sources: [OutlineSource],
-        _ store: Store,
-        changesMax: Int
-    ) throws(StoreError) {
-        guard changes.allSatisfy({ $0.blockCount == 0 }) else { return nil }
-        let own = Set(sources.map(\.table))
-        let filterPaths = Set(sources.flatMap(\.filterPaths))
-        let watched = Set((filterPaths + sources.flatMap(\.columnPaths)).flatMap { [$0.table] + $0.steps.map(\.table) })
-        var count = 0
-        for object in changes.lazy.flatMap(\.changedRows) {
-            guard let table = store.layout[object.entity]?.number else { continue }
-            if own.contains(table) {
-                if self.tables[table] == nil { self.tables[table] = OutlineChanges(table, store) }
-                self.tables[table]?.note(object)
-                count += 1
-            }
-            if watched.contains(table) {
-                self.related.note(object, table)
-                count += 1
-            }
-            guard count <= changesMax else { return nil }
+        guard outline.laggingSince == nil else { return }
+        guard self.lagging.takeWork(changeCount: 1 + outline.range.count) else {
+            return self.fallBehind(outline, base: base)
         }
-        for path in filterPaths {
-            let roots = try self.related.roots(of: path, store.objects)
-            guard !roots.isEmpty else { continue }
-            if self.tables[path.table] == nil { self.tables[path.table] = OutlineChanges(path.table, store) }
-            self.tables[path.table]?.note(affected: roots)
-        }
+        try self.sendDifference(outline, from: outline.lastChange, &effects)
     }
 
-    func changes(_ source: OutlineSource) -> OutlineChanges? { self.tables[source.table] }
+    /// Lets a connection lag behind an outline until its rows have been read in the background.
+    private func noteStale(_ outline: Outline, base: Revision) {
+        guard !outline.isStale else { return }
+        outline.isStale = true
+        outline.isAllChanged = true
+        if outline.laggingSince == nil { outline.laggingSince = base }
+        self.connections[outline.connection]?.laggingViews.insert(outline.id)
+        self.stale.append(outline.id)
+    }
 
-    /// Whether objects have changed that the columns of an outline may read.
-    func changesColumns(_ source: OutlineSource) -> Bool {
-        source.columnPaths.contains { path in
-            !self.related[path.table].isEmpty || path.steps.contains { !self.related[$0.table].isEmpty }
-        }
+    /// Notes that a batch was committed that no outline has followed.
+    func lose() {
+        for outline in self.sorted { self.noteStale(outline, base: self.store.head) }
+        for reading in self.pending.values { reading.lose() }
     }
 }

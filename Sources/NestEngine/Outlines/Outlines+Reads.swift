@@ -7,14 +7,19 @@ import NestStore
 /// Reads of outlines that are too large to be read between two commits. Another thread performs them, at a revision of
 /// its own; then the changes since are applied.
 extension Outlines {
-    /// The maximum number of reads of one outline while it changes too much.
+    /// The maximum number of reads for one request while the outline changes too much.
     private static let attemptsMax = 8
     /// The maximum number of outlines that are read anew at the same time.
     private static let refreshesMax = 1
 
-    func begin(_ reading: OutlineReading, _ effects: inout [EngineEffect]) {
-        if reading.attempts == 1 { self.connections[reading.connection]?.backgroundReadCount += 1 }
-        let read = self.reads.begin(outline: reading.source, &effects)
+    /// A connection waits for the reads of its requests, and not for outlines that are read anew. `scope`: of a
+    /// request with fold states that the read applies.
+    func begin(_ reading: OutlineReading, scope: AuthorisationScope = .everything, _ effects: inout [EngineEffect]) {
+        if reading.attempts == 1 {
+            self.interest.add(reading.source)
+            if !reading.isRefresh { self.connections[reading.connection]?.backgroundReadCount += 1 }
+        }
+        let read = self.reads.begin(outline: reading.source, reading.states, scope, &effects)
         self.pending[read] = reading
     }
 
@@ -40,7 +45,10 @@ extension Outlines {
         _ effects: inout [EngineEffect]
     ) -> Bool {
         guard let reading = self.pending.removeValue(forKey: id) else { return false }
-        guard let connection = self.connections[reading.connection] else { return true }
+        guard let connection = self.connections[reading.connection] else {
+            self.interest.remove(reading.source)
+            return true
+        }
         let effectCount = effects.count
         do throws(StoreError) {
             let read: BackgroundRead.Rows
@@ -48,18 +56,24 @@ extension Outlines {
             case .success(let rows): read = rows
             case .failure(let refusal): throw StoreError.refused(refusal)
             }
+            if let folds = read.outlineFolds {
+                try folds.check()
+                reading.take(folds)
+            }
             guard let (rows, hasRoot) = try self.rows(reading, read, connection) else {
-                guard reading.attempts < Self.attemptsMax else { throw Self.busy }
+                guard reading.isRefresh || reading.attempts < Self.attemptsMax else { throw Self.busy }
                 reading.restart(after: self.store.head)
-                self.begin(reading, &effects)
+                self.begin(reading, scope: connection.scope, &effects)
                 return true
             }
             try self.serve(reading.waiter, reading.source, rows, hasRoot, connection, now: now, &effects)
         } catch {
             effects.removeSubrange(effectCount...)
-            self.refuse(reading, error.nestError, connection, &effects)
+            self.note(error)
+            self.refuse(reading, error, connection, &effects)
         }
-        self.reads.endWait(connection)
+        self.interest.remove(reading.source)
+        if !reading.isRefresh { self.reads.endWait(connection) }
         return true
     }
 
@@ -78,15 +92,17 @@ extension Outlines {
         var rows = OutlineTree()
         let source = reading.source
         guard try self.hasRoot(source, connection.scope) else { return (rows, false) }
-        guard let changes = reading.changes(after: read.revision), read.hasOutlineRoot else { return nil }
+        guard var batch = try reading.changes(after: read.revision, self.store, max: self.changesMax),
+            read.hasOutlineRoot
+        else { return nil }
         rows.reset(read.outline)
-        guard let batch = try OutlineBatch(changes, [source], self.store, changesMax: self.changesMax) else {
-            return nil
-        }
-        guard let changed = batch.changes(source) else { return (rows, true) }
+        try batch.finish(source.filterPaths, max: self.examinedMax)
+        guard !batch.isLost(source.table, source.filterPaths) else { return nil }
+        guard let changes = batch.tables[source.table] else { return (rows, true) }
         do {
-            try OutlineUpdate.apply(changed, to: &rows, source, self.reader(source))
-            self.admission.work += changed.count
+            let ids = try changes.ids(of: source, source.filterPaths, in: rows.tree)
+            _ = try OutlineUpdate.apply(changes, ids, batch.related, to: &rows, source, self.reader(source))
+            self.admission.work += ids.count
             return (rows, true)
         } catch StoreError.postponed(.resultTooExpensive) {
             return nil
@@ -107,7 +123,19 @@ extension Outlines {
             try self.answer(plan, rows, connection, requestID, &effects)
         case .subscribe(let plan, let requestID, let oldID?, let reason):
             let old = self.outline(oldID, of: connection.id)
-            try self.replace(old, oldID, plan, rows, hasRoot, connection, requestID, reason, &effects)
+            let isGone = old == nil && reason.isEmpty
+            try self.replace(
+                old,
+                oldID,
+                plan,
+                rows,
+                hasRoot,
+                connection,
+                requestID,
+                isGone ? Self.hasEnded : reason,
+                now: now,
+                &effects
+            )
         case .subscribe(let plan, let requestID, nil, let reason):
             try self.requireRoom(connection)
             let mayBeGone = !reason.isEmpty
@@ -116,6 +144,7 @@ extension Outlines {
             guard let outline = self.outline(view, of: connection.id) else {
                 throw .refused(.notFound, "the connection has no subscription to view \(view)")
             }
+            if rows.count > outline.rows.count { try self.live.requireRoom(now: now) }
             outline.source.folds = source.folds
             self.renew(outline, rows, hasRoot)
             try self.answerFolds(outline, connection, requestID, &effects)
@@ -131,6 +160,7 @@ extension Outlines {
     private func renew(_ outline: Outline, _ rows: OutlineTree, _ hasRoot: Bool) {
         outline.rows.replace(with: rows)
         outline.hasRoot = hasRoot
+        self.noteSize(of: outline)
         guard outline.isStale else { return }
         outline.isStale = false
         outline.isAllChanged = true
@@ -139,21 +169,15 @@ extension Outlines {
 
     private func refuse(
         _ reading: OutlineReading,
-        _ error: NestError,
+        _ error: StoreError,
         _ connection: EngineConnection,
         _ effects: inout [EngineEffect]
     ) {
         switch reading.waiter {
         case .fetch(_, let requestID), .subscribe(_, let requestID, _, _), .setExpanded(_, let requestID):
-            self.replies.send(.failure(error), connection.id, requestID, &effects)
+            self.replies.send(.failure(error.nestError), connection.id, requestID, &effects)
         case .refresh(let view):
-            if let outline = self.outline(view, of: connection.id) { self.end(outline, error, &effects) }
+            if let outline = self.outline(view, of: connection.id) { self.end(outline, error.nestError, &effects) }
         }
-    }
-}
-
-extension OutlineReading {
-    fileprivate var isRefresh: Bool {
-        if case .refresh = self.waiter { true } else { false }
     }
 }

@@ -19,7 +19,7 @@ extension Outlines {
         plan.source.rowsMax = self.rowsMax
         if plan.keepsFolds {
             guard let folds else {
-                throw .refused(.invalid, "only RESUBSCRIBE of an outline can keep its fold states: name an expansion")
+                throw Self.keepsNothing
             }
             plan.source.folds = folds
         }
@@ -42,7 +42,7 @@ extension Outlines {
         try self.live.requireRoom(now: now)
         let reason = resume == nil ? "" : Self.notKept
         do {
-            let (rows, hasRoot) = try self.read(plan.source, connection.scope)
+            let (rows, hasRoot, _) = try self.read(plan.source, connection.scope)
             try self.begin(plan, rows, hasRoot, connection, requestID, reason, mayBeGone: resume != nil, &effects)
         } catch StoreError.postponed(.resultTooExpensive) {
             let waiter = OutlineReading.Waiter.subscribe(plan, requestID: requestID, insteadOf: nil, reason: reason)
@@ -50,6 +50,11 @@ extension Outlines {
         }
     }
 
+    static let keepsNothing = StoreError.refused(
+        .invalid,
+        "only RESUBSCRIBE of an outline can keep its fold states: name an expansion"
+    )
+    static let hasEnded = "the outline that it replaces has ended"
     static let notKept = "the changes of an outline are not kept"
     static let otherKind = "another kind of result"
 
@@ -108,14 +113,36 @@ extension Outlines {
         let plan = try self.plan(request, connection, folds: old?.source.folds)
         if let old, !old.isStale, old.source.isSame(as: plan.source) {
             // Only the window or the values differ.
-            return try self.replace(old, viewID, plan, old.rows, old.hasRoot, connection, requestID, "", &effects)
+            return try self.replace(
+                old,
+                viewID,
+                plan,
+                old.rows,
+                old.hasRoot,
+                connection,
+                requestID,
+                "",
+                now: now,
+                &effects
+            )
         }
         if old == nil { try self.requireRoom(connection) }
         try self.live.requireRoom(now: now)
         let reason = old == nil ? Self.otherKind : ""
         do {
-            let (rows, hasRoot) = try self.read(plan.source, connection.scope)
-            try self.replace(old, viewID, plan, rows, hasRoot, connection, requestID, reason, &effects)
+            let (rows, hasRoot, _) = try self.read(plan.source, connection.scope)
+            try self.replace(
+                old,
+                viewID,
+                plan,
+                rows,
+                hasRoot,
+                connection,
+                requestID,
+                reason,
+                now: now,
+                &effects
+            )
         } catch StoreError.postponed(.resultTooExpensive) {
             let waiter = OutlineReading.Waiter.subscribe(plan, requestID: requestID, insteadOf: viewID, reason: reason)
             self.begin(OutlineReading(plan.source, waiter, connection.id, after: self.store.head), &effects)
@@ -132,6 +159,7 @@ extension Outlines {
         _ connection: EngineConnection,
         _ requestID: UInt32,
         _ reason: String,
+        now: Int64,
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
         guard let old, old.projection == plan.projection, old.columns == plan.columns,
@@ -139,7 +167,7 @@ extension Outlines {
         else {
             let reason = reason.isEmpty ? "other columns" : reason
             try self.begin(plan, rows, hasRoot, connection, requestID, reason, &effects)
-            return try self.endReplaced(oldID, connection)
+            return try self.endReplaced(oldID, connection, now: now)
         }
         var rows = rows
         rows.setAnchor(nil)
@@ -147,17 +175,14 @@ extension Outlines {
             guard rows.tree.contains(id) else { throw View.notARow(id) }
             rows.setAnchor(id)
         }
-        let known = Dictionary(uniqueKeysWithValues: old.sent.map { ($0.id, $0.values) })
         let range = Outline.range(plan.window, rows)
         self.admission.work += range.count / 8
-        let shown = try self.window.rows(range, of: rows, plan.source, plan.columns) { id in
-            old.isChanged(id) ? nil : known[id]
-        }
+        let shown = try self.window.rows(range, of: rows, plan.source, plan.columns) { old.sentValues($0) }
         let outline = self.insert(plan, rows, hasRoot: hasRoot, for: connection)
         let diff: ResultsDiff
         do {
             diff = try self.window.difference(
-                from: old.sent,
+                from: old,
                 to: shown,
                 of: rows,
                 outline,
@@ -178,15 +203,16 @@ extension Outlines {
             self.accept(outline, .difference, "", requestID, &effects)
             effects.append(.push(EnginePush(view: outline.id, content: .diff(body.bytes)), to: [connection.id]))
             outline.noteSent(shown, outline.position, at: self.store.head)
+            self.noteSize(of: outline)
             if connection.isBlocked { outline.laggingSince = self.store.head }
         }
-        try self.endReplaced(oldID, connection)
+        try self.endReplaced(oldID, connection, now: now)
     }
 
     /// Ends the view that a RESUBSCRIBE replaces, unless its connection has ended it meanwhile.
-    private func endReplaced(_ id: UInt32, _ connection: EngineConnection) throws(StoreError) {
+    private func endReplaced(_ id: UInt32, _ connection: EngineConnection, now: Int64) throws(StoreError) {
         guard !self.end(id, of: connection.id), connection.views.contains(id) else { return }
-        try self.endList?(connection.id, id)
+        try self.endList?(connection.id, id, now)
     }
 
     func fetch(
@@ -199,7 +225,7 @@ extension Outlines {
         try self.store.requireRevision(atLeast)
         let plan = try self.plan(request, connection)
         do {
-            let (rows, _) = try self.read(plan.source, connection.scope)
+            let rows = try self.read(plan.source, connection.scope).rows
             try self.answer(plan, rows, connection, requestID, &effects)
         } catch StoreError.postponed(.resultTooExpensive) {
             let reading = OutlineReading(

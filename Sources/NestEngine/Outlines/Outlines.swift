@@ -29,15 +29,21 @@ final class Outlines {
     let rowsMax: Int
     private let ids: ViewIDs
     private var all: [UInt32: Outline] = [:]
+    private(set) var byTable: [EntityNumber: [UInt32: Outline]] = [:]
+    /// What the outlines depend on, and those that are being read.
+    var interest = OutlineInterest()
+    var work = OutlineWork()
+    /// An error of the store that no request was answered with.
+    private(set) var failure: StoreError?
     /// Outlines whose position may differ from the one that their connection knows.
     private var movedIDs: Set<UInt32> = []
     /// Ends the subscription of a connection to a view that is no outline.
-    var endList: ((ConnectionID, UInt32) throws(StoreError) -> Void)?
+    var endList: ((ConnectionID, UInt32, _ now: Int64) throws(StoreError) -> Void)?
     /// Reads that run in the background, by their ids.
     var pending: [UInt64: OutlineReading] = [:]
     /// Outlines that could not be followed, in the order in which they are read anew.
     var stale: Deque<UInt32> = []
-    /// The bytes of all outlines as of the last batch that changed them, at least.
+    /// The bytes of all outlines.
     private(set) var byteCount = 0
 
     init(
@@ -74,6 +80,8 @@ final class Outlines {
     subscript(id: UInt32) -> Outline? { self.all[id] }
 
     var count: Int { self.all.count }
+    /// The tables on which outlines depend.
+    var tables: Set<EntityNumber> { self.count > 0 || !self.pending.isEmpty ? self.interest.tables : [] }
     var rowCount: Int { self.all.values.reduce(0) { $0 + $1.rows.count } }
     /// The outlines in the order of their ids, in which they are served.
     var sorted: [Outline] { self.all.values.sorted { $0.id < $1.id } }
@@ -105,7 +113,9 @@ final class Outlines {
         outline.hasRoot = hasRoot
         if connection.isBlocked { outline.laggingSince = self.store.head }
         self.all[outline.id] = outline
-        self.noteGrowth(of: outline.byteCount)
+        self.byTable[plan.source.table, default: [:]][outline.id] = outline
+        self.interest.add(plan.source)
+        self.noteSize(of: outline)
         connection.views.insert(outline.id)
         return outline
     }
@@ -122,7 +132,11 @@ final class Outlines {
     }
 
     private func remove(_ id: UInt32) {
-        self.all[id] = nil
+        guard let outline = self.all.removeValue(forKey: id) else { return }
+        self.byTable[outline.source.table]?[id] = nil
+        self.interest.remove(outline.source)
+        self.byteCount -= outline.countedBytes
+        self.live.noteGrowth(-outline.countedBytes)
         self.movedIDs.remove(id)
         self.ids.release(id)
     }
@@ -149,8 +163,8 @@ final class Outlines {
     // MARK: Rows
 
     /// Returns a reader of rows at the head. It postpones a read that would delay commits.
-    func reader(_ source: OutlineSource, room: Int? = nil) -> OutlineReader {
-        OutlineReader(source, self.store.objects, self.live.related, budget: self.examinedMax, room: room)
+    func reader(_ source: OutlineSource, budget: Int? = nil, room: Int? = nil) -> OutlineReader {
+        OutlineReader(source, self.store.objects, self.live.related, budget: budget ?? self.examinedMax, room: room)
     }
 
     /// Whether the object above an outline exists and the connection may see it.
@@ -160,17 +174,22 @@ final class Outlines {
         return try confinement.contains(source.root)
     }
 
-    /// Reads all rows of an outline. Postpones a large read.
-    func read(_ source: OutlineSource, _ scope: AuthorisationScope) throws(StoreError) -> (
-        rows: OutlineTree, hasRoot: Bool
-    ) {
+    /// Reads all rows of an outline. Postpones a large read. Returns the number of objects examined, too.
+    func read(
+        _ source: OutlineSource,
+        _ scope: AuthorisationScope,
+        budget: Int? = nil
+    ) throws(StoreError) -> (rows: OutlineTree, hasRoot: Bool, examined: Int) {
         var rows = OutlineTree()
-        guard try self.hasRoot(source, scope) else { return (rows, false) }
-        var reader = self.reader(source)
+        guard try self.hasRoot(source, scope) else { return (rows, false, 1) }
+        var reader = self.reader(source, budget: budget)
         let before = reader.budget
+        defer {
+            self.admission.work += before - reader.budget
+            self.work.examined += before - reader.budget
+        }
         rows.reset(try reader.rows(below: source.root, depth: 0).rows)
-        self.admission.work += before - reader.budget
-        return (rows, true)
+        return (rows, true, before - reader.budget)
     }
 
     // MARK: Blocked connections
@@ -194,7 +213,8 @@ final class Outlines {
         }
         outline.laggingSince = nil
         do {
-            // The connection may know its state as that of `base`, if no commit has followed.
+            // PROGRESS may have raised the revision of the client's state to `base`, so that it fits no diff that ends
+            // there, except one of this revision alone: SET_EXPANDED caused it, and no commit has followed.
             let from = base == self.store.head ? base : outline.lastChange
             let start = effects.count
             if try self.sendDifference(outline, from: from, &effects) == .difference {
@@ -205,9 +225,20 @@ final class Outlines {
                 effects += push
             }
         } catch {
+            self.note(error)
             self.end(outline, error.nestError, &effects)
         }
         return true
+    }
+
+    // MARK: Faults
+
+    /// Notes an error that makes the store unusable, though no request waits.
+    func note(_ error: StoreError) { if error.isFatal, self.failure == nil { self.failure = error } }
+
+    func takeFailure() -> StoreError? {
+        defer { self.failure = nil }
+        return self.failure
     }
 
     // MARK: Pushes
@@ -228,9 +259,10 @@ final class Outlines {
         _ effects: inout [EngineEffect]
     ) throws(StoreError) -> Sent {
         guard let scope = self.connections[outline.connection]?.scope else { return .nothing }
+        self.work.compared += 1
         let rows = try self.rows(of: outline)
         let diff = try self.window.difference(
-            from: outline.sent,
+            from: outline,
             to: rows,
             of: outline.rows,
             outline,
@@ -257,15 +289,19 @@ final class Outlines {
         self.counters.diffs += 1
         effects.append(.push(EnginePush(view: outline.id, content: .diff(body.bytes)), to: [outline.connection]))
         outline.noteSent(rows, position, at: self.store.head)
+        self.noteSize(of: outline)
         return .difference
     }
 
     /// Returns the rows of a window, with the values that the connection has already if their objects are unchanged.
     func rows(of outline: Outline) throws(StoreError) -> [Outline.SentRow] {
-        let known = Dictionary(uniqueKeysWithValues: outline.sent.map { ($0.id, $0.values) })
         self.admission.work += outline.range.count / 8
+        var readCount = 0
+        defer { self.work.valuesRead += readCount }
         return try self.window.rows(outline.range, of: outline.rows, outline.source, outline.columns) { id in
-            outline.isChanged(id) ? nil : known[id]
+            let known = outline.sentValues(id)
+            if known == nil { readCount += 1 }
+            return known
         }
     }
 
@@ -281,6 +317,7 @@ final class Outlines {
         effects.append(.push(push, to: [outline.connection]))
         let isLagging = self.connections[outline.connection]?.isBlocked == true
         outline.noteSent(rows, header.window, at: self.store.head)
+        self.noteSize(of: outline)
         if isLagging { outline.laggingSince = self.store.head }
         guard let connection = self.connections[outline.connection] else { return }
         self.admission.charge(bodies.reduce(64) { $0 + $1.bytes.count }, to: connection, &effects)
@@ -307,25 +344,27 @@ final class Outlines {
 
     // MARK: Memory
 
-    func measure() -> Int {
-        self.byteCount = self.all.values.reduce(0) { $0 + $1.byteCount }
-        return self.byteCount
+    /// Notes that an outline has another size, so that what needs more memory is refused when it is used up.
+    func noteSize(of outline: Outline) {
+        guard self.all[outline.id] === outline else { return }
+        let growth = outline.byteCount - outline.countedBytes
+        outline.countedBytes += growth
+        self.byteCount += growth
+        self.live.noteGrowth(growth)
     }
-
-    /// Notes that an outline was added or has grown, so that the next one is refused when memory is used up.
-    func noteGrowth(of bytes: Int) { self.live.noteGrowth(bytes) }
 
     /// While the live results and the outlines exceed their memory limit: ends the largest outlines, as long as each
     /// takes more than any live result.
     func shed(_ effects: inout [EngineEffect]) {
-        while self.live.isOverfull, let largest {
-            guard self.live.registry.all.allSatisfy({ $0.byteCount <= largest.byteCount }) else { return }
+        guard self.live.isOverfull, self.count > 0 else { return }
+        let largestResult = self.live.registry.all.lazy.map(\.byteCount).max() ?? 0
+        for outline in self.all.values.sorted(by: { ($1.byteCount, $0.id) < ($0.byteCount, $1.id) }) {
+            guard self.live.isOverfull, outline.byteCount >= largestResult else { return }
             let error = NestError(
                 .busy,
                 "the memory for live results is used up, and this outline is the largest: fold some of it"
             )
-            self.end(largest, error, &effects)
-            self.live.measure()
+            self.end(outline, error, &effects)
         }
     }
 

@@ -21,6 +21,9 @@ package struct BackgroundRead: Sendable {
     private(set) var isOnlyState = false
     /// The outline whose rows are read; `nil`: a result is read.
     private(set) var outline: OutlineSource?
+    /// Fold states of an outline to apply first, and who sets them.
+    private var states: [ObjectID: Bool] = [:]
+    private var scope = AuthorisationScope.everything
 
     /// `slots`: the slots of each row that are sent.
     init(
@@ -46,9 +49,11 @@ package struct BackgroundRead: Sendable {
     }
 
     /// Creates a read of the rows of an outline without their values.
-    init(id: UInt64, outline: OutlineSource) {
+    init(id: UInt64, outline: OutlineSource, _ states: [ObjectID: Bool], _ scope: AuthorisationScope) {
         self.init(id: id, rowsOf: outline.children)
         self.outline = outline
+        self.states = states
+        self.scope = scope
     }
 
     /// The outcome of a read.
@@ -66,6 +71,8 @@ package struct BackgroundRead: Sendable {
         /// The rows of an outline, and whether the object above them exists.
         private(set) var outline: [FlatTree.Entry] = []
         private(set) var hasOutlineRoot = false
+        /// The fold states after those that the read has applied; `nil`: it had none to apply.
+        fileprivate(set) var outlineFolds: OutlineFolds?
         /// The memory that the rows take while they are held.
         package let share: AnswerShare
 
@@ -160,17 +167,23 @@ extension BackgroundRead {
         _ watch: ReadDeadline
     ) throws(StoreError) -> Rows {
         var rows = Rows(only: LiveState(self.source, ResultRows()), revision, share)
+        var outline = outline
+        if !self.states.isEmpty {
+            let confinement = try self.scope.confinement(objects)
+            for (id, isExpanded) in self.states {
+                try watch.check()
+                let row = try Outlines.visible(outline.table, id, objects, confinement)
+                outline.folds.set(id, isExpanded, row)
+            }
+            rows.outlineFolds = outline.folds
+        }
         guard try objects.row(outline.table, outline.root) != nil else { return rows }
         var reader = OutlineReader(outline, objects, related, budget: .max)
         reader.check = { () throws(StoreError) in try watch.check() }
-        let read = try reader.rows(below: outline.root, depth: 0).rows
-        try share.grow(by: Self.outlineRowBytes * read.count)
-        rows.take(outline: read)
+        reader.grow = { (bytes) throws(StoreError) in try share.grow(by: bytes) }
+        rows.take(outline: try reader.rows(below: outline.root, depth: 0).rows)
         return rows
     }
-
-    /// The memory that one row takes while it is held.
-    private static let outlineRowBytes = 40
 }
 
 extension BackgroundRead.Rows {

@@ -100,8 +100,14 @@ final class BackgroundReads {
     }
 
     /// Begins a read of an outline, whose outcome its owner takes. Returns the id of the read.
-    func begin(outline: OutlineSource, _ effects: inout [EngineEffect]) -> UInt64 {
-        let read = BackgroundRead(id: self.nextID(), outline: outline)
+    /// `states`: fold states to apply first, as far as `scope` sees their objects.
+    func begin(
+        outline: OutlineSource,
+        _ states: [ObjectID: Bool],
+        _ scope: AuthorisationScope,
+        _ effects: inout [EngineEffect]
+    ) -> UInt64 {
+        let read = BackgroundRead(id: self.nextID(), outline: outline, states, scope)
         self.effectCount += 1
         effects.append(.read(read))
         return read.id

@@ -12,7 +12,9 @@ struct Explanations {
 
     func explain(_ request: ObjectFetchRequest, _ scope: AuthorisationScope) throws(StoreError) -> Explanation {
         // Refuses unknown entities, and sources that do not exist.
-        let source = try RequestResolver(self.store, self.scopes, scope).resolve(request, mayBeGone: false).source
+        let resolved = try RequestResolver(self.store, self.scopes, scope).resolve(request, mayBeGone: false)
+        if resolved.outline?.keepsFolds == true { throw Outlines.keepsNothing }
+        let source = resolved.source
         guard let entity = self.store.layout.model.entity(request.entity),
             let layout = self.store.layout[request.entity]
         else { preconditionFailure("a resolved request names an entity of the model") }
@@ -23,7 +25,9 @@ struct Explanations {
             }
             explainer.relationship = owner.layout.relationshipName(requested.relationship)
         }
-        let (routing, route) = explainer.routing(source)
+        // Each outline follows all changes of its table, and has no live result.
+        let isOutline = resolved.outline != nil
+        let (routing, route) = isOutline ? (.table, layout.name) : explainer.routing(source)
         let (reading, candidates) = explainer.reading(source)
         return Explanation(
             revision: self.store.head,
@@ -35,7 +39,7 @@ struct Explanations {
             paths: explainer.paths(request),
             subtrees: explainer.subtrees(source) { self.live.related.memberCount($0) },
             isInJournal: !source.isComputed,
-            live: self.live[ResultKey(source: source, scope: scope)].map(Self.live)
+            live: isOutline ? nil : self.live[ResultKey(source: source, scope: scope)].map(Self.live)
         )
     }
 

@@ -285,7 +285,11 @@ struct AppliedPush {
 
     init(_ engine: Engine) {
         self.base = engine.store.head
-        self.bulk = BulkConcern(engine.queries.live.registry, engine.store.layout)
+        self.bulk = BulkConcern(
+            engine.queries.live.registry,
+            engine.store.layout,
+            outlineTables: engine.queries.outlines.tables
+        )
     }
 
     var isEmpty: Bool { self.changes.isEmpty && self.settled == nil && self.forwarded.isEmpty }

@@ -31,10 +31,19 @@ struct DependencyChanges {
     /// is the same before and after the batch, and the way back from it to the row is unchanged. O(rows found and
     /// objects in between).
     func roots(of path: CompiledPath, _ store: ObjectReader) throws(StoreError) -> Set<ObjectID> {
+        try self.roots(of: path, store, max: .max) ?? []
+    }
+
+    /// Returns the same rows; `nil` if there are more than `max`, or as many objects in between. O(`max`).
+    func roots(of path: CompiledPath, _ store: ObjectReader, max: Int) throws(StoreError) -> Set<ObjectID>? {
         var found: Set<ObjectID> = []
         for depth in stride(from: path.steps.count, through: 0, by: -1) {
-            if depth < path.steps.count, !found.isEmpty { found = try Self.stepBack(found, path, depth, store) }
+            if depth < path.steps.count, !found.isEmpty {
+                guard let back = try Self.stepBack(found, path, depth, store, max: max) else { return nil }
+                found = back
+            }
             found.formUnion(self.changed(path, depth))
+            guard found.count <= max else { return nil }
         }
         return found
     }
@@ -72,12 +81,18 @@ struct DependencyChanges {
         _ ids: Set<ObjectID>,
         _ path: CompiledPath,
         _ depth: Int,
-        _ store: ObjectReader
-    ) throws(StoreError) -> Set<ObjectID> {
+        _ store: ObjectReader,
+        max: Int
+    ) throws(StoreError) -> Set<ObjectID>? {
         var found: Set<ObjectID> = []
         for id in ids {
             switch path.steps[depth] {
             case .toOne(let slot, _):
+                if max < .max {
+                    let room = max - found.count
+                    let count = try store.count(referringTo: id, path.table(after: depth), slot, limit: room + 1)
+                    guard count <= room else { return nil }
+                }
                 found.formUnion(try store.ids(referringTo: id, path.table(after: depth), slot))
             case .toMany(let slot, let table):
                 if let owner = try store.row(table, id)?.values[slot].referenceValue { found.insert(owner) }

@@ -165,8 +165,11 @@ final class LiveResults {
     /// Whether the live results and the outlines take more memory than they may.
     var isOverfull: Bool { self.byteCount > self.limits.liveResultBytesMax }
 
+    /// Measures again if the memory seems to be used up.
+    func measureIfOverfull() { if self.isOverfull { self.measure() } }
+
     func measure() {
-        let other = self.related.byteCount + (self.outlines?.measure() ?? 0)
+        let other = self.related.byteCount + (self.outlines?.byteCount ?? 0)
         self.byteCount = self.registry.all.reduce(other) { $0 + $1.byteCount }
     }
 

@@ -68,9 +68,8 @@ final class LiveQueries {
             viewIDs,
             counters
         )
-        outlines.endList = { (id, view) throws(StoreError) in
-            // No clock: the time since which a result is unused counts from the next tick.
-            try subscriptions.unsubscribe(id, view, now: 0)
+        outlines.endList = { (id, view, now) throws(StoreError) in
+            try subscriptions.unsubscribe(id, view, now: now)
         }
         subscriptions.outlines = outlines
         live.outlines = outlines
@@ -156,8 +155,13 @@ final class LiveQueries {
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
-        try self.batchPushes.push(changes, bulk, base: base, now: now, &effects)
-        try self.outlines.push(changes, base: base, &effects)
+        do {
+            try self.batchPushes.push(changes, bulk, base: base, now: now, &effects)
+        } catch {
+            self.outlines.lose()
+            throw error
+        }
+        try self.outlines.push(changes, bulk, base: base, &effects)
     }
 
     /// Brings lagging subscriptions to the head, up to the work limit of a turn.

@@ -38,7 +38,8 @@ struct SubscriptionRequests {
         let resolved = try resolver.resolve(request, mayBeGone: isReturning)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         var viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
-        try self.subscriptions.requireRoom(connection)
+        // An outline that it replaces makes room.
+        if outline == nil { try self.subscriptions.requireRoom(connection) }
         func readInBackground() throws(StoreError) {
             var waiter = PendingRead.Waiter.subscribe(resume: resume, atLeast: atLeast, reason: "")
             if let outline { waiter = .resubscribe(from: outline, reason: Outlines.otherKind) }

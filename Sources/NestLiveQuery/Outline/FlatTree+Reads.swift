@@ -47,11 +47,27 @@ extension FlatTree {
     /// each row of depth 0. O(log n).
     package func parentIndex(ofRowAt index: Int) -> Int? {
         let (leaf, row, _) = self.place(ofRowAt: index)
-        let own = leaf.rows[row].depth
-        if let before = leaf.rows[..<row].lastIndex(where: { $0.depth < own }) { return index - row + before }
-        var relative = Int(own)
+        return self.lastRow(in: leaf, before: row, at: index - row, below: Int(leaf.rows[row].depth))
+    }
+
+    /// Returns the index of the row of a depth whose sub-tree contains the row at an index: of a row above it, or its
+    /// own. Precondition: the row is at least as deep. O(log n).
+    package func index(ofDepth depth: Int, above index: Int) -> Int {
+        let (leaf, row, leastDepth) = self.place(ofRowAt: index)
+        let limit = depth + 1 - leastDepth
+        guard let found = self.lastRow(in: leaf, before: row + 1, at: index - row, below: limit) else {
+            preconditionFailure("row \(index) is less deep than \(depth)")
+        }
+        return found
+    }
+
+    /// Returns the index of the last row whose depth is below `limit`, among the first rows of a leaf and the rows
+    /// before it. `position`: the index of the leaf's first row. `limit` is relative to the leaf's least depth.
+    private func lastRow(in leaf: FlatNode, before end: Int, at position: Int, below limit: Int) -> Int? {
+        if let before = leaf.rows[..<end].lastIndex(where: { Int($0.depth) < limit }) { return position + before }
+        var relative = limit
         var node = leaf
-        var position = index - row
+        var position = position
         while let parent = node.parent {
             self.visit()
             relative += node.depth

@@ -107,6 +107,15 @@ package final class FlatTree {
         self.leaves[id].map { self.root(above: $0) === self.root } ?? false
     }
 
+    /// Returns whether the tree or a piece has a row. O(1).
+    package func knows(_ id: ObjectID) -> Bool { self.leaves[id] != nil }
+
+    /// Returns whether the tree or a piece has any of these rows. O(the smaller number of ids).
+    package func knowsAny(of ids: Set<ObjectID>) -> Bool {
+        ids.count <= self.leaves.count
+            ? ids.contains { self.leaves[$0] != nil } : self.leaves.keys.contains { ids.contains($0) }
+    }
+
     /// Returns what a row is in, the tree or a piece; `nil` if the tree does not know the id. O(log n).
     package func part(of id: ObjectID) -> ObjectIdentifier? {
         self.leaves[id].map { ObjectIdentifier(self.root(above: $0)) }

@@ -107,6 +107,8 @@ package struct ChangeSet: Sendable {
     package var blockCount: Int
     /// The blocks with objects that the writer's `isConcerned` selected; see `Store.forEachChangedObject`.
     package var concernedBlocks: [Int] = []
+    /// The entities of the objects in the blocks.
+    package var streamedEntities: Set<EntityNumber> = []
     package var repositions: [Reposition]
     package var insertedCount: Int
     package var updatedCount: Int

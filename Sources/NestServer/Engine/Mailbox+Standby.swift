@@ -159,7 +159,7 @@ struct StandbyClaims: Sendable {
         case .request(let id, _, let request):
             if request.isWrite, !isRunning { self.barred.insert(id) }
             switch request {
-            case .subscribe, .resubscribe, .unsubscribe:
+            case .subscribe, .resubscribe, .unsubscribe, .setExpanded:
                 self.subscribing.insert(id)
                 return false
             case .fetch where self.subscribing.contains(id):

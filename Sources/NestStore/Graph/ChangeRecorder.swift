@@ -18,6 +18,8 @@ final class ChangeRecorder {
     private let group: WriteGroup
     private var isBlockConcerned = false
     private var concernedBlocks: [Int] = []
+    private var streamedEntities: Set<EntityNumber> = []
+    private var lastStreamed: EntityNumber?
 
     private var changed: [ChangedRow] = []
     /// The index of each object in `changed`. Empty while there are few objects, which are searched linearly.
@@ -157,6 +159,10 @@ final class ChangeRecorder {
             let kind = self.block.write(change: object, layout: entityLayout)
         else { return }
         if !self.isBlockConcerned { self.isBlockConcerned = self.group.isConcerned(object) }
+        if self.lastStreamed != object.entity {
+            self.lastStreamed = object.entity
+            self.streamedEntities.insert(object.entity)
+        }
         self.streamedCounted.note(object)
         if kind == .insert {
             self.streamedInserts += 1
@@ -352,6 +358,7 @@ final class ChangeRecorder {
         try self.flushBlock()
         set.blockCount = self.blockCount
         set.concernedBlocks = self.concernedBlocks
+        set.streamedEntities = self.streamedEntities
         if !self.repositionOrder.isEmpty {
             set.repositions += self.repositionOrder.compactMap { self.repositions[$0] }
                 .filter { $0.oldPosition != $0.newPosition }

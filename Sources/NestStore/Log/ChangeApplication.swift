@@ -57,6 +57,7 @@ struct ChangeApplication {
             for change in changes {
                 let object = try self.apply(change)
                 if !isConcerned { isConcerned = self.isConcerned(object) }
+                self.set.streamedEntities.insert(object.entity)
             }
             if isConcerned { self.set.concernedBlocks.append(number) }
             self.set.blockCount += 1
@@ -79,6 +80,7 @@ struct ChangeApplication {
             }
         }
         let last = end < self.starts.count ? self.starts[end] : self.set.changedRows.count
+        for object in self.set.changedRows[first..<last] { self.set.streamedEntities.insert(object.entity) }
         self.set.changedRows.removeSubrange(first..<last)
         self.set.blockCount = end
     }

@@ -36,6 +36,16 @@ package final class ObjectReader {
         try self.table(table).count(ofOwner: id, slot: slot)
     }
 
+    /// Returns the same number, or `limit` if there are more. O(`limit`).
+    package func count(
+        referringTo id: ObjectID,
+        _ table: EntityNumber,
+        _ slot: Int,
+        limit: Int
+    ) throws(StoreError) -> Int {
+        try self.table(table).count(ofOwner: id, slot: slot, limit: limit)
+    }
+
     /// Returns the first row of a table of pairs whose slots refer to these objects.
     package func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws(StoreError) -> ObjectRow? {
         let table = self.table(join)

@@ -124,6 +124,10 @@ struct EntitySQL {
 
     func countOwned(_ slot: Int) -> String { "SELECT count(*) FROM \(self.table) WHERE \(self.columns[slot]) = ?1" }
 
+    func countOwnedUpTo(_ slot: Int) -> String {
+        "SELECT count(*) FROM (SELECT 1 FROM \(self.table) WHERE \(self.columns[slot]) = ?1 LIMIT ?2)"
+    }
+
     /// `isFirst`: from the front; otherwise after a position.
     func page(_ slot: Int, _ projection: [Int], isFirst: Bool) -> String {
         let order = self.order(slot)

@@ -36,6 +36,9 @@ final class EntityTable {
     private lazy var countOwned = self.layout.slots.indices.map {
         LazyStatement(self.connection, self.sql.countOwned($0))
     }
+    private lazy var countOwnedUpTo = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.countOwnedUpTo($0))
+    }
     /// By slot.
     private lazy var selectReference = self.layout.slots.indices.map {
         LazyStatement(self.connection, self.sql.reference($0))
@@ -346,6 +349,16 @@ final class EntityTable {
         let statement = try self.countOwned[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
+        _ = try statement.step()
+        return Int(statement.integer(0))
+    }
+
+    /// Counts at most `limit` objects.
+    func count(ofOwner owner: ObjectID, slot: Int, limit: Int) throws(StoreError) -> Int {
+        let statement = try self.countOwnedUpTo[slot].get()
+        defer { statement.reset() }
+        statement.bind(1, owner.rawValue)
+        statement.bind(2, Int64(limit))
         _ = try statement.step()
         return Int(statement.integer(0))
     }

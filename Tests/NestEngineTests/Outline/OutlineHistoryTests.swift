@@ -19,6 +19,13 @@ import Testing
         let world = try OutlineWorld(backgroundReadRowsMin: 12, windowWorkMax: 6)
         try OutlineHistory(seed: seed, world: world).run(Seeds.steps(120))
     }
+
+    /// Commits, undos and redos come while rows are read in the background.
+    @Test(arguments: Seeds.range(41..<53))
+    func changesDuringReadsAreFollowed(seed: UInt64) throws {
+        let world = try OutlineWorld(backgroundReadRowsMin: 4)
+        try OutlineHistory(seed: seed, world: world).run(Seeds.steps(60), holdingReads: true)
+    }
 }
 
 private final class OutlineHistory {
@@ -33,13 +40,13 @@ private final class OutlineHistory {
         self.random = SeededRandom(seed: seed)
     }
 
-    func run(_ steps: Int) throws {
+    func run(_ steps: Int, holdingReads: Bool = false) throws {
         for step in 0..<20 {
             try self.write(only: 0)
             if step == 10 { try self.subscribe() }
         }
         for step in 0..<steps {
-            let what = try self.step()
+            let what = try holdingReads && self.random.below(2) == 0 ? self.heldStep() : self.step()
             try self.world.check("seed \(self.seed) step \(step) \(what)")
         }
         if self.world.client.isBlocked { try self.world.perform([self.world.client.drain()]) }
@@ -69,14 +76,31 @@ private final class OutlineHistory {
             return "block or drain"
         case 8:
             let undo = self.random.below(2) == 0
-            let (_, input) = self.world.writer.request(
-                undo ? .undo(key: nil, UndoOptions(), expected: nil) : .redo(key: nil, UndoOptions(), expected: nil)
-            )
-            try self.world.perform([input])
+            try self.world.perform([self.world.undo(undo)])
             return "undo or redo"
         default:
             return try self.write(only: nil)
         }
+    }
+
+    /// Begins a read, commits several batches, and delivers the read.
+    private func heldStep() throws -> String {
+        let world = self.world
+        guard !world.client.isBlocked else { return "nothing" }
+        world.fixture.holdsReads = true
+        var what = "held: "
+        if self.random.below(2) == 0, world.client.subscriptions.count < 8 {
+            try self.subscribe()
+        } else if let request = self.anyRequest() {
+            let items = try world.snapshot().items.keys.sorted()
+            try world.set([(self.any(items), true), (self.any(items), self.random.below(2) == 0)], of: request)
+        }
+        let outcomes = world.fixture.reads.map { EngineInput.read($0.id, $0.run(world.fixture.store.reader)) }
+        world.fixture.reads = []
+        for _ in 0...self.random.below(3) { what += try self.write(only: nil) }
+        try world.perform(outcomes)
+        try world.finishReads()
+        return what
     }
 
     private func any<Element>(_ elements: [Element]) -> Element { elements[self.random.below(elements.count)] }
@@ -96,10 +120,18 @@ private final class OutlineHistory {
         let items = try self.world.snapshot()
         let ids = items.items.keys.sorted()
         var what = ""
-        let inputs = (0...self.random.below(2)).map { _ in
+        let inputs = (0...self.random.below(5)).map { _ in
+            // An undo gives objects their old places back, with their old stamps.
+            if kind == nil, self.random.below(4) == 0 {
+                let undo = self.random.below(3) > 0
+                what += undo ? "undo " : "redo "
+                return self.world.undo(undo)
+            }
             let mutations = (0...self.random.below(4)).map { _ in self.mutation(ids, items, kind) }
             what += "\(mutations) "
-            return self.world.writer.request(.transaction(WriteTransaction(mutations: mutations))).input
+            // Another session's writes are not undone by the same undo.
+            let client = self.random.below(3) == 0 ? self.world.client : self.world.writer
+            return self.world.transaction(mutations, by: client)
         }
         try self.world.perform(inputs)
         return what

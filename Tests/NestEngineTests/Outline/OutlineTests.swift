@@ -200,7 +200,11 @@ import Testing
         try world.perform([world.client.drain()])
         try world.check("drained")
         #expect(world.client.diffs == diffs + 1)
-        // Folded while blocked, without a commit: the difference is of one revision.
+        // The head is above the last difference. Folded while blocked, without a commit: the difference is of one
+        // revision, since PROGRESS may have raised the client's to the head.
+        try world.write([EngineFixture.edit(EngineFixture.root, "not shown")])
+        var spans: [Range<UInt64>] = []
+        world.client.onDiff = { _, diff, _, _ in spans.append(diff.from.rawValue..<diff.to.rawValue) }
         try world.perform([world.client.block()])
         let view = try #require(world.client.subscriptions[all]?.view)
         let states = [ExpandedState(ids[0], isExpanded: false)]
@@ -209,6 +213,14 @@ import Testing
         try world.perform([input])
         try world.perform([world.client.drain()])
         try world.check("folded while blocked")
+        let head = world.fixture.store.head.rawValue
+        #expect(spans == [head..<head])
+        // With a commit, it begins at the last difference.
+        try world.perform([world.client.block()])
+        try world.write([EngineFixture.edit(ids[5], "F")])
+        try world.perform([world.client.drain()])
+        try world.check("edited while blocked")
+        #expect(spans.last == head..<head + 1)
     }
 
     @Test func outlinesAreCheckedAgainstTheModel() throws {
@@ -228,6 +240,11 @@ import Testing
         #expect(try code { $0.source = nil } == .invalid)
         #expect(try code { $0.sort = [.order] } == .invalid)
         #expect(try code { $0.outline?.expansion = .asBefore } == .invalid)
+        var asBefore = try OutlineWorld.request()
+        asBefore.outline?.expansion = .asBefore
+        #expect(try world.fixture.ask(world.client, .explain(asBefore)).error?.code == .invalid)
+        let explained = try world.fixture.ask(world.client, .explain(try OutlineWorld.request())).explanation
+        #expect(explained?.routing == .table && explained?.live == nil)
         #expect(try code { $0.outline?.expansion = .attribute(EngineFixture.title) } == .invalid)
         #expect(try code { $0.outline?.expansion = .attribute(PropertyNumber(99)) } == .unknownProperty)
         #expect(
@@ -262,6 +279,45 @@ import Testing
         #expect(try world.fixture.ask(world.client, .unsubscribe(view: view)).isDone)
         world.client.subscriptions[first] = nil
         #expect(try world.subscribe(try OutlineWorld.request(window: .range(offset: 0, limit: 99))) == nil)
+    }
+
+    /// A list instead of an outline takes its place, also on a connection with all its subscriptions.
+    @Test func aListTakesThePlaceOfAnOutline() throws {
+        let (world, ids) = try self.world()
+        let outline = try OutlineWorld.request()
+        try world.subscribe(outline)
+        for number in 1..<Limits.subscriptionsPerConnectionMax {
+            var list = SimulatedClient.children(of: EngineFixture.root)
+            list.window = .range(offset: 0, limit: number)
+            try world.fixture.perform([world.client.subscribe(list)])
+        }
+        let list = SimulatedClient.children(of: ids[0])
+        #expect(try world.fixture.ask(world.client, .subscribe(list, resume: nil, atLeast: Revision(0))).error != nil)
+        world.client.subscriptions[list] = nil
+        try world.perform([try #require(world.client.change(outline, to: list))])
+        #expect(world.client.subscriptions[list]?.state?.sections.flatMap(\.rows).map(\.id) == [ids[1], ids[4]])
+    }
+
+    /// The number of exceptions must not tell the attribute of an object that the client does not see.
+    @Test func exceptionsDoNotTellWhatIsOutOfScope() throws {
+        let grant = AccessConfinement(
+            root: ObjectID(2),
+            entity: EngineFixture.item,
+            relationship: OutlineWorld.children
+        )
+        let world = try OutlineWorld(scope: .subtree(grant))
+        let ids = try world.insert([("a", under: -1), ("b", under: 0), ("secret", under: -1), ("open", under: -1)])
+        try world.write([OutlineWorld.done(ids[2], true)])
+        let full = (0..<Limits.outlineExceptionsMax).map { ObjectID(1_000_000 + Int64($0)) }
+        let request = try OutlineWorld.request(.attribute(OutlineWorld.done), except: full, of: ids[0])
+        #expect(try world.subscribe(request) == nil)
+        // Unfolded without an exception if its attribute were read, and another exception if not.
+        for id in [ids[2], ids[3]] {
+            #expect(try world.set([(id, true)], of: request)?.error?.code == .limitExceeded)
+            #expect(try world.set([(id, false)], of: request)?.isDone == true)
+        }
+        #expect(try world.set([(ids[1], true)], of: request)?.error?.code == .limitExceeded)
+        #expect(try world.set([(full[0], false), (ids[1], true)], of: request)?.isDone == true)
     }
 
     @Test func anOutlineThatGrowsTooLargeEnds() throws {
@@ -348,6 +404,27 @@ import Testing
         let new = try world.insert([("x", under: -1), ("y", under: -1)])
         #expect(anchor() == new[0])
         try world.check("the first that came")
+    }
+
+    /// Rows that are read anew keep the window at the position of an anchor that is gone.
+    @Test func aWindowKeepsItsPositionWhenRowsAreReadAnew() throws {
+        for examinedMax in [2_000, 10] {
+            let world = try OutlineWorld(backgroundReadRowsMin: examinedMax)
+            let ids = try world.insert((0..<40).map { ("\($0)", under: $0 < 20 ? -1 : 9) })
+            let around = try OutlineWorld.request(window: .around(ids[25], before: 1, after: 1))
+            try world.subscribe(around)
+            func anchor() -> ObjectID? { world.client.subscriptions[around]?.state?.window?.anchor }
+            // Its row and another are folded: the next row that is left follows, whoever reads the rows.
+            try world.set([(ids[9], false), (ids[2], true)], of: around)
+            #expect(anchor() == ids[10])
+            try world.set([(ids[9], true)], of: around)
+            #expect(anchor() == ids[10])
+            // The update of this batch reads more than it may, after it has removed the anchor.
+            let many = (0..<20).map { EngineFixture.insert("\($0)", under: ids[3]) }
+            try world.write([.delete(.object(ids[10]))] + many)
+            #expect(anchor() == ids[11])
+            try world.check("read anew")
+        }
     }
 
     /// A read that is already of an earlier revision when it arrives gets the changes since.

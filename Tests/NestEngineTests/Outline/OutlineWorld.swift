@@ -24,6 +24,8 @@ final class OutlineWorld {
         backgroundReadRowsMin: Int = 2_000,
         windowWorkMax: Int = 10_000,
         rowsMax: Int = Limits.outlineRowsMax,
+        changesMax: Int = Limits.dependencyChangesMax,
+        bytesMax: Int = Limits.liveResultBytesMax,
         scope: AuthorisationScope = .everything
     )
         throws
@@ -32,7 +34,9 @@ final class OutlineWorld {
             isVolatile: true,
             backgroundReadRowsMin: backgroundReadRowsMin,
             windowWorkMax: windowWorkMax,
-            outlineRowsMax: rowsMax
+            liveResultBytesMax: bytesMax,
+            outlineRowsMax: rowsMax,
+            dependencyChangesMax: changesMax
         )
         self.writer = try self.fixture.connect(session: 1)
         self.client = try self.fixture.connect(session: 2, scope: scope)
@@ -58,6 +62,13 @@ final class OutlineWorld {
             window: window,
             outline: FetchOutline(expansion, exceptions: exceptions)
         )
+    }
+
+    /// The work for outlines so far.
+    var work: OutlineWork { self.fixture.engine.outlineWork }
+
+    static func done(_ id: ObjectID, _ isDone: Bool) -> Mutation {
+        .update(.object(id), values: [PropertyAssignment(Self.done, .value(.boolean(isDone)))])
     }
 
     // MARK: What clients do
@@ -103,6 +114,27 @@ final class OutlineWorld {
         try self.fixture.perform(inputs)
         for _ in 0..<32 { try self.fixture.perform([]) }
         try self.fixture.perform([.positionTimer])
+    }
+
+    /// Performs the background reads that wait, and what follows.
+    func finishReads() throws {
+        self.fixture.holdsReads = false
+        while !self.fixture.reads.isEmpty {
+            let read = self.fixture.reads.removeFirst()
+            try self.perform([.read(read.id, read.run(self.fixture.store.reader))])
+        }
+    }
+
+    func undo(_ isUndo: Bool = true, by client: SimulatedClient? = nil) -> EngineInput {
+        let client = client ?? self.writer
+        return client.request(
+            isUndo
+                ? .undo(key: nil, UndoOptions(), expected: nil) : .redo(key: nil, UndoOptions(), expected: nil)
+        ).input
+    }
+
+    func transaction(_ mutations: [Mutation], by client: SimulatedClient? = nil) -> EngineInput {
+        (client ?? self.writer).request(.transaction(WriteTransaction(mutations: mutations))).input
     }
 
     func write(_ mutations: [Mutation]) throws {

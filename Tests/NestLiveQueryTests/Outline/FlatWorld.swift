@@ -173,6 +173,12 @@ extension FlatWorld {
         self.expect(self.tree.entry(of: row.id) == row && self.tree.entry(at: index) == row, "row \(index)")
         self.expect(self.tree.end(ofSubtreeAt: index) == self.end(of: index), "end of the sub-tree at \(index)")
         self.expect(self.tree.parentIndex(ofRowAt: index) == self.parent(of: index), "parent of row \(index)")
+        var above: Int? = index
+        while let row = above {
+            let depth = self.tree.entry(at: row).depth
+            self.expect(self.tree.index(ofDepth: depth, above: index) == row, "row above \(index) of depth \(depth)")
+            above = self.parent(of: row)
+        }
         for (piece, _) in self.pieces { self.expect(!piece.contains(row.id), "\(row.id) is in a piece") }
     }
 

@@ -275,4 +275,15 @@ struct StandbyMailboxTests {
             #expect(done == sent, "seed \(seed)")
         }
     }
+
+    /// A FETCH behind a SET_EXPANDED of its connection is not answered before what that shows.
+    @Test func fetchesStayBehindFoldsOfTheirConnection() throws {
+        let mailbox = SharedMailbox()
+        _ = mailbox.append([Self.write(1, 1)])
+        let batch = try mailbox.turn()
+        let states = [ExpandedState(ObjectID(1), isExpanded: true)]
+        let folds = EngineInput.request(ConnectionID(2), requestID: 2, .setExpanded(view: 7, states))
+        _ = mailbox.append([folds, Self.fetch(2, 3), Self.fetch(3, 4)])
+        #expect(Self.ids(mailbox.claims(turn: batch.turn, isDelivered: true)) == [4])
+    }
 }
