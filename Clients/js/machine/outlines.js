@@ -2,7 +2,8 @@
  * Outlines: lists whose rows fold and unfold. Each has a view of its own. Programs load this module with their first.
  *
  * At most one RESUBSCRIBE or SET_EXPANDED of an outline is under way. Meanwhile changes are merged, so that a scroll
- * does not undo the zoom before it, and fold states wait: none is lost, even with the connection.
+ * does not undo the zoom before it, and fold states wait: none is lost, even with the connection. If merged changes are
+ * refused, each is requested by itself, so that one that is wrong takes no other with it.
  * @module
  */
 
@@ -27,6 +28,7 @@ import { FEATURE_OUTLINES, T } from './types.js';
  * @property {Record<string, any>} wire fields of the request, such as `window`
  * @property {Record<string, any>} fields the same, as the program's request has them
  * @property {any} call null: its caller has given up
+ * @property {boolean} [isAlone] whether it was refused with others, and is now requested by itself
  */
 
 /** The callers of several edits or fold states, as one. */
@@ -65,15 +67,17 @@ export class OutlineList extends List {
     this.folding = null;
     /** @type {FoldCall[]} */
     this.waitingFolds = [];
+    /** Those that come after a change that waits, because it replaces the states before it. @type {FoldCall[]} */
+    this.laterFolds = [];
     /** Where its window was last. @type {any} */
     this.place = null;
   }
 
   get changes() {
-    return [...super.changes, this.folding, ...this.waitingFolds];
+    return [...super.changes, this.folding, ...this.waitingFolds, ...this.laterFolds];
   }
 
-  /** Whether fold states are about to be replaced. */
+  /** Whether a change that waits replaces fold states. */
   get replacesFolds() {
     return this.#edits(this.waiting).some(hasFolds);
   }
@@ -103,25 +107,19 @@ export class OutlineList extends List {
     let outline = AS_BEFORE;
     if (name === 'subscribe') {
       outline = this.folds.outline;
-      this.#foldAgain(m);
+      this.#foldAgain();
     } else if (this.#edits(this.change).some(hasFolds)) outline = spec.wire.outline;
     super.submit(m, name, { ...fields, request: { ...fields.request, outline } }, spec);
   }
 
-  /**
-   * What the new view does not have: states that may not have arrived, and those that a request cannot express. They
-   * are set before the next change, so those that this change replaces are dropped.
-   * @param {Machine} m
-   */
-  #foldAgain(m) {
-    const { folding, folds: { states } } = this;
+  /** What the new view does not have: states that may not have arrived, and those that a request cannot express. */
+  #foldAgain() {
+    const { folding, folds: { states }, waitingFolds } = this;
     /** @type {FoldCall[]} */
     const again = states.size > 0 ? [{ states: new Map(states), call: null, isAgain: true }] : [];
-    const before = [...again, ...(folding?.call.all ?? [])];
+    const all = [...again, ...(folding?.call.all ?? []), ...waitingFolds];
     this.folding = null;
-    if (this.replacesFolds && folding) reply(m, folding, false);
-    const kept = [...(this.replacesFolds ? [] : before), ...this.waitingFolds];
-    this.waitingFolds = kept.filter((one) => !one.isAgain || one === again[0]);
+    this.waitingFolds = all.filter((one) => !one.isAgain || one === again[0]);
   }
 
   // MARK: Answers
@@ -142,21 +140,32 @@ export class OutlineList extends List {
   refused(m, error, request) {
     const { change, spec } = this;
     const window = this.#lastWindow();
-    const isForRows = this.#edits(change).some((edit) => 'window' in edit.wire);
-    if (request !== this.pending || error.code !== 'NOT_FOUND' || !window || isForRows) {
-      return super.refused(m, error, request);
-    }
-    // The object in the middle of its window is gone, or hidden: the window begins where it did.
+    const edits = this.#edits(change);
+    const isForRows = edits.some((edit) => 'window' in edit.wire);
+    const isWithoutMiddle = error.code === 'NOT_FOUND' && window && !isForRows;
+    if (request !== this.pending || (!isWithoutMiddle && edits.length < 2)) return super.refused(m, error, request);
     this.pending = null;
-    const edit = { wire: { window }, fields: { shownWindow: window }, call: null };
-    if (change) {
-      this.change = null;
-      this.#wait([...this.#edits(change), edit, ...this.#edits(this.waiting)]);
-      this.goOn(m);
-    } else {
-      this.spec = changed(spec, [edit]);
-      this.begin(m);
+    // The object in the middle of its window is gone, or hidden: the window begins where it did.
+    const place = { wire: { window }, fields: { shownWindow: window }, call: null };
+    if (!change) {
+      this.spec = changed(spec, [place]);
+      return this.begin(m);
     }
+    this.change = null;
+    if (isWithoutMiddle) {
+      const [{ wire, fields, ...rest }, ...others] = edits;
+      this.#putBack([{ ...rest, wire: { ...wire, ...place.wire }, fields: { ...fields, ...place.fields } }, ...others]);
+    } else this.#putBack(edits.map((edit) => ({ ...edit, isAlone: true })));
+    this.goOn(m);
+  }
+
+  /** Changes that were sent wait again, before those that came after them. @param {Edit[]} edits */
+  #putBack(edits) {
+    if (edits.some(hasFolds)) {
+      this.laterFolds.unshift(...this.waitingFolds);
+      this.waitingFolds = [];
+    }
+    this.#wait([...edits, ...this.#edits(this.waiting)]);
   }
 
   /** The rows that a window around an object has shown last, by their numbers; null if there are none. */
@@ -192,12 +201,19 @@ export class OutlineList extends List {
     const { view } = this;
     // An answer is due: the next message would be made without knowing it.
     if (this.folding) return;
-    if (view?.isReady && !this.pending && this.pauses.size === 0 && this.waitingFolds.length > 0
-      && !this.replacesFolds) {
+    if (view?.isReady && !this.pending && this.pauses.size === 0 && this.waitingFolds.length > 0) {
       return this.#setExpanded(m, view);
     }
-    if (this.waiting) this.#wait(this.#edits(this.waiting));
+    const edits = this.#edits(this.waiting);
+    const next = edits[0]?.isAlone ? edits.slice(0, 1) : edits;
+    // Made anew: the request may have changed since.
+    this.#wait(next);
     super.settle(m);
+    if (this.waiting) return this.#wait(edits);
+    this.#wait(edits.slice(next.length));
+    if (!next.some(hasFolds)) return;
+    this.waitingFolds = this.laterFolds;
+    this.laterFolds = [];
   }
 
   /** @param {Machine} m @param {View} view */
@@ -244,8 +260,8 @@ export class OutlineList extends List {
     const edits = this.#edits(this.waiting);
     for (const one of edits.filter((earlier) => covers(earlier, edit))) reply(m, one, false);
     if (hasFolds(edit)) {
-      for (const one of this.waitingFolds) reply(m, one, false);
-      this.waitingFolds = [];
+      this.waitingFolds.push(...this.laterFolds);
+      this.laterFolds = [];
     }
     this.#wait([...edits.filter((earlier) => !covers(earlier, edit)), edit]);
     this.settle(m);
@@ -268,7 +284,7 @@ export class OutlineList extends List {
       ? new NestError('LIMIT_EXCEEDED', `at most ${most} objects can be folded or unfolded at once`)
       : sizeError(m, states.size * OBJECT_BYTES));
     if (error) return fail(m, { call }, error);
-    this.waitingFolds.push({ states, call });
+    (this.replacesFolds ? this.laterFolds : this.waitingFolds).push({ states, call });
     this.settle(m);
   }
 
@@ -282,14 +298,16 @@ export class OutlineList extends List {
     super.leaveAll(m, error);
     this.folding = null;
     this.waitingFolds = [];
+    this.laterFolds = [];
   }
 
   /** @param {any} call */
   abandon(call) {
     const isOther = (/** @type {{ call: any }} */ one) => one.call !== call;
-    const count = this.waitingFolds.length;
+    const count = this.waitingFolds.length + this.laterFolds.length;
     this.waitingFolds = this.waitingFolds.filter(isOther);
-    if (this.waitingFolds.length < count) return true;
+    this.laterFolds = this.laterFolds.filter(isOther);
+    if (this.waitingFolds.length + this.laterFolds.length < count) return true;
     const edits = this.#edits(this.waiting);
     if (!edits.every(isOther)) {
       this.#wait(edits.filter(isOther));
@@ -305,7 +323,7 @@ export class OutlineList extends List {
     const { change } = this;
     if (change) {
       this.change = null;
-      this.#wait([...this.#edits(change), ...this.#edits(this.waiting)]);
+      this.#putBack(this.#edits(change));
     }
     super.lost(m, reason);
   }

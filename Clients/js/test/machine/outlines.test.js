@@ -152,13 +152,12 @@ test('states of an outline by an attribute are set again, because the client doe
 test('another expansion replaces the fold states before it, not those after it', () => {
   const { world, list, server } = live();
   const under = fold(world, list, [[2, true]]);
-  const lost = fold(world, list, [[3, true]]);
+  const before = fold(world, list, [[3, true]]);
   const all = change(world, list, { outline: { expansion: 'all', exceptions: [] } });
   const after = fold(world, list, [[4, false]]);
-  assert.equal(outcome(world, lost), false);
   server.answerAll();
   assert.equal(titles(list), 'a a0 a1 b b0 b1 c');
-  assert.deepEqual([under, all, after].map((call) => outcome(world, call)), [true, true, true]);
+  assert.deepEqual([under, before, all, after].map((call) => outcome(world, call)), [true, true, true, true]);
   assert.deepEqual(list.folds.outline, { expansion: 'all', exceptions: [4] });
 });
 
@@ -171,7 +170,72 @@ test('an expansion that waits while the connection is lost comes after what was 
   world.reconnect(WELCOME);
   server.answerAll();
   assert.equal(titles(list), 'a a0 a1 b b0 b1 c c0 c1');
-  assert.equal(outcome(world, under), false);
+  assert.equal(outcome(world, under), true);
+});
+
+test('a refused expansion loses no fold state, before it or after it', () => {
+  const { world, list, server } = live();
+  const calls = [fold(world, list, [[2, true]]), fold(world, list, [[3, true]])];
+  const all = change(world, list, { outline: { expansion: 'all', exceptions: [] } });
+  calls.push(fold(world, list, [[4, true], [3, false]]));
+  for (const name of ['setExpanded', 'setExpanded', 'resubscribe']) {
+    server.take();
+    assert.equal(server.held[0].name, name);
+    if (name === 'resubscribe') world.error('LIMIT_EXCEEDED', server.held.shift().id);
+    else server.answer();
+  }
+  server.answerAll();
+  assert.equal(titles(list), 'a a0 a1 b c c0 c1');
+  assert.equal(outcome(world, all), 'LIMIT_EXCEEDED');
+  assert.deepEqual(calls.map((call) => outcome(world, call)), [true, true, true]);
+  assert.deepEqual(list.folds.outline, { expansion: 'none', exceptions: [2, 4] });
+});
+
+test('of merged changes one that is refused takes no other with it', () => {
+  const { world, list, server } = live();
+  server.tree.at(3).title = 'b7';
+  server.commit();
+  fold(world, list, [[2, false]]);
+  const wrong = change(world, list, { window: { anchor: 99, before: 1, after: 1 } });
+  const all = change(world, list, { outline: { expansion: 'all', exceptions: [] } });
+  const after = fold(world, list, [[4, false]]);
+  const filter = change(world, list, { predicate: Uint8Array.of(7, 0) });
+  server.answerAll();
+  assert.equal(titles(list), 'a a0 a1 c');
+  assert.deepEqual([wrong, all, after, filter].map((call) => outcome(world, call)), ['NOT_FOUND', true, true, true]);
+  assert.deepEqual([list.folds.outline, list.waiting], [{ expansion: 'all', exceptions: [4] }, null]);
+});
+
+test('merged changes that were refused, and wait for each other, survive a lost connection in their order', () => {
+  const { world, list, server } = live();
+  fold(world, list, [[2, false]]);
+  const wrong = change(world, list, { source: { object: 99, relationship: 6 } });
+  const all = change(world, list, { outline: { expansion: 'all', exceptions: [] } });
+  fold(world, list, [[4, false]]);
+  server.answer();
+  server.answer();
+  server.take();
+  world.lose();
+  server.lost();
+  world.reconnect(WELCOME);
+  server.answerAll();
+  assert.equal(titles(list), 'a a0 a1 b b0 b1 c');
+  assert.deepEqual([wrong, all].map((call) => outcome(world, call)), ['NOT_FOUND', true]);
+});
+
+test('a filter and an expansion at once keep the place of a window whose middle the filter hides', () => {
+  const { world, list, server } = live({ window: { anchor: 4, before: 1, after: 1 } });
+  server.tree.at(4).title = 'c7';
+  server.commit();
+  fold(world, list, [[2, false]]);
+  const calls = [
+    change(world, list, { predicate: Uint8Array.of(7, 0) }),
+    change(world, list, { outline: { expansion: 'all', exceptions: [] } }),
+  ];
+  server.answerAll();
+  assert.deepEqual(calls.map((call) => outcome(world, call)), [true, true]);
+  assert.deepEqual(list.spec.wire.window, { offset: 1, limit: 3 });
+  assert.equal(titles(list), 'a0 a1 b');
 });
 
 test('a refused fold changes nothing, and the next one is sent', () => {
