@@ -8,7 +8,7 @@ import { NestError } from '../wire/errors.js';
 import { decodeModel } from '../wire/model.js';
 import { specOf } from '../machine/spec.js';
 import { Core } from './core.js';
-import { known, WRITE } from './options.js';
+import { invalid, known, WRITE } from './options.js';
 import { Entity, FetchRequest } from './requests.js';
 import { Results } from './results.js';
 import { joined, Predicates } from './text.js';
@@ -67,7 +67,7 @@ export class Nest extends Core {
    * @returns {Promise<import('../machine/spec.js').Spec>}
    */
   async resolve(request) {
-    if (!(request instanceof FetchRequest)) throw new NestError('INVALID', 'a request is made from entity()');
+    if (!(request instanceof FetchRequest)) invalid('a request is made from entity()');
     const parsed = await Promise.all(request.predicates.map((text) => this.#parse(request, text)));
     const { wire } = request.lowered();
     return specOf({ ...wire, predicate: joined(parsed) }, request.model.hash, request);
@@ -140,7 +140,7 @@ export class Nest extends Core {
    */
   async transaction(name, body, given = {}) {
     const { key, coalescing = null, signal, timeout } = known('transaction', given, ['coalescing', ...WRITE]);
-    if (typeof body !== 'function') throw new NestError('INVALID', 'it is transaction(name, body)');
+    if (typeof body !== 'function') invalid('it is transaction(name, body)');
     const tx = new Transaction();
     const before = this.#loading;
     await body(tx);

@@ -5,20 +5,15 @@
  */
 
 import { Reader, Writer } from '../wire/bytes.js';
-import { NestError } from '../wire/errors.js';
 import { objectID } from '../wire/model.js';
 import { Double, NestDate, UUID } from '../wire/values.js';
+import { invalid } from './options.js';
 
 /** @type {Record<string, string>} */
 const ESCAPES = { '"': '\\"', "'": "\\'", '\\': '\\\\', '\n': '\\n', '\t': '\\t', '\r': '\\r' };
 
 /** Whole texts in quotation marks. */
 const TEXTS = /(["'])(?:\\[^]|(?!\1)[^\\])*\1/g;
-
-/** @param {string} message @returns {never} */
-function refuse(message) {
-  throw new NestError('INVALID', message);
-}
 
 /**
  * Writes a value in a predicate: a text that a user typed cannot become anything else.
@@ -43,7 +38,7 @@ export function quote(value) {
       if (value instanceof Uint8Array) return `data("${btoa(String.fromCharCode(...value))}")`;
       return String(objectID(value));
   }
-  return refuse(`a predicate cannot contain a value of type ${typeof value}: ${String(value)}`);
+  return invalid(`a predicate cannot contain a value of type ${typeof value}: ${String(value)}`);
 }
 
 /**
@@ -54,10 +49,10 @@ export function quote(value) {
  */
 export function predicateText(text, values) {
   const parts = typeof text === 'string' ? [text] : text?.raw;
-  if (parts?.length !== values.length + 1) refuse('a predicate is a text, or a template: where`title == ${value}`');
+  if (parts?.length !== values.length + 1) invalid('a predicate is a text, or a template: where`title == ${value}`');
   // A value inside a text would end that text.
   if (parts.slice(0, -1).some((part) => /["']/.test(part.replace(TEXTS, '')))) {
-    refuse('no quotation marks around a value: where`title == ${value}`');
+    invalid('no quotation marks around a value: where`title == ${value}`');
   }
   return String.raw({ raw: parts }, ...values.map(quote));
 }

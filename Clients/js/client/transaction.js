@@ -5,6 +5,7 @@
 
 import { NestError } from '../wire/errors.js';
 import { isRelationship, objectID, valueFor } from '../wire/model.js';
+import { invalid } from './options.js';
 
 /** @typedef {import('./requests.js').FetchRequest} FetchRequest */
 
@@ -56,7 +57,7 @@ export class Transaction {
   findOrCreate(entity, match, values = {}, place = null) {
     const found = this.assignments(entity, match);
     // Without one of them, another object would be found.
-    if (found.length < Object.keys(match).length) throw new NestError('INVALID', 'a value to find by is undefined');
+    if (found.length < Object.keys(match).length) invalid('a value to find by is undefined');
     return this.result({ findOrCreate: { ...this.inserted(entity, values, place), match: found } });
   }
 
@@ -133,7 +134,7 @@ export class Transaction {
 
   /** @param {any} mutation */
   step(mutation) {
-    if (this.isSent) throw new NestError('INVALID', 'the transaction was sent: await all its steps');
+    if (this.isSent) invalid('the transaction was sent: await all its steps');
     this.mutations.push(mutation);
   }
 
@@ -146,7 +147,7 @@ export class Transaction {
   /** @param {FetchRequest} entity */
   description(entity) {
     const { model, description } = entity ?? {};
-    if (!description) throw new NestError('INVALID', 'a step needs an entity, of nest.entity(name)');
+    if (!description) invalid('a step needs an entity, of nest.entity(name)');
     if (this.model !== null && this.model !== model.hash) {
       throw new NestError('SCHEMA_CHANGED', 'the entities of a transaction are of two models: call entity() again');
     }
@@ -157,7 +158,7 @@ export class Transaction {
   /** @param {any} object @returns {number} an id, or -k for the k-th result */
   reference(object) {
     if (!(object instanceof NewObject)) return objectID(object);
-    if (object.transaction !== this) throw new NestError('INVALID', 'a new object belongs to another transaction');
+    if (object.transaction !== this) invalid('a new object belongs to another transaction');
     return -object.index;
   }
 
@@ -167,7 +168,7 @@ export class Transaction {
     return Object.entries(values).filter(([, value]) => value !== undefined).map(([name, value]) => {
       const property = description.property(name);
       if (property.isToMany) {
-        throw new NestError('INVALID', `${description.name}.${name} leads to many objects: use relate or setRelated`);
+        invalid(`${description.name}.${name} leads to many objects: use relate or setRelated`);
       }
       const isObject = isRelationship(property) && value !== null;
       return isObject
@@ -186,7 +187,7 @@ export class Transaction {
   /** @param {FetchRequest} entity @param {any} place */
   placement(entity, place) {
     const description = this.description(entity);
-    if (place?.of == null) throw new NestError('INVALID', 'a place is { of: owner }');
+    if (place?.of == null) invalid('a place is { of: owner }');
     const owner = this.reference(place.of);
     const relationship = place.as ? description.property(place.as) : this.ownerOf(entity, description);
     return { relationship: relationship.number, owner, place: this.place(place) };
@@ -206,12 +207,12 @@ export class Transaction {
     const found = description.relationships.filter(leadsToOwner);
     if (found.length === 1) return found[0];
     const example = "{ of: owner, as: 'parent' }";
-    throw new NestError('INVALID', `name the relationship of ${description.name} to the owner, as in ${example}`);
+    invalid(`name the relationship of ${description.name} to the owner, as in ${example}`);
   }
 
   /** @param {any} place */
   place({ near, before, after, first, at, last, of, as, ...unknown }) {
-    for (const name of Object.keys(unknown)) throw new NestError('INVALID', `a place has no '${name}'`);
+    for (const name of Object.keys(unknown)) invalid(`a place has no '${name}'`);
     if (near) [before, after] = near[0] == null ? [near[1], undefined] : [undefined, near[0]];
     if (before != null) return { before: this.reference(before) };
     if (after != null) return { after: this.reference(after) };
@@ -222,7 +223,7 @@ export class Transaction {
   /** @param {FetchRequest} entity @param {any} owner @param {string} name */
   related(entity, owner, name) {
     const property = this.description(entity).property(name);
-    if (!property.isToMany) throw new NestError('INVALID', `${name} leads to one object: use update`);
+    if (!property.isToMany) invalid(`${name} leads to one object: use update`);
     return { owner: this.reference(owner), relationship: property.number };
   }
 }
@@ -257,7 +258,7 @@ export class Receipt {
       if (left <= count) return { id: first + left - 1, isFound };
       left -= count;
     }
-    throw new NestError('INVALID', 'the write has no such result');
+    invalid('the write has no such result');
   }
 
   /** @param {NewObject | number} result @returns {number} the id of the object */

@@ -15,6 +15,9 @@ import { assemble } from './views.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 
+/** `at least` for the newest state: the largest number of the wire. */
+const NEWEST = (1n << 62n) - 1n;
+
 /**
  * The body of a read as it is sent to a server: it asks for a state that is not older than what the client has seen.
  * @param {number | 'newest'} asked
@@ -27,7 +30,10 @@ export function atLeastBefore(asked, body) {
   }
   return (m) => {
     const writer = new Writer();
-    writer.varint(atLeast(m, asked));
+    const seen = atLeast(m);
+    // A single server has the newest revision.
+    const newest = m.welcome?.store === null ? seen : NEWEST;
+    writer.varint(asked === 'newest' ? newest : Math.max(asked, seen));
     writer.raw(body);
     return writer.done();
   };

@@ -142,11 +142,6 @@ export class Machine {
     return { close: false, connect: null, send: [], unpack: null, events: [], reads: true, deadline: null };
   }
 
-  /** Whether frames can be sent. */
-  get isConnected() {
-    return this.phase === 'ready' || this.phase === 'leaving';
-  }
-
   /** Why there is no connection: the faults of the last whole round, or of the first attempts. */
   get connectFault() {
     return this.roundFault ?? (this.faults.length > 0 ? this.faults[0].error : null);

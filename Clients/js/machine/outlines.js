@@ -15,7 +15,7 @@ import { sizeError } from './calls.js';
 import { Folds, merged } from './folds.js';
 import { fail, List, reply } from './lists.js';
 import { specOf } from './spec.js';
-import { FEATURE_OUTLINES, T } from './types.js';
+import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 /** @typedef {import('./spec.js').Spec} Spec */
@@ -53,6 +53,7 @@ class Callers {
   }
 }
 
+const FEATURE_OUTLINES = 1 << 8;
 const AS_BEFORE = Object.freeze({ expansion: 'asBefore', exceptions: [] });
 
 /** @param {Record<string, any>} edit @param {Record<string, any>} later whether nothing is left of the edit after it */

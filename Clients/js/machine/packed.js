@@ -6,9 +6,11 @@
 import { compressible } from '../wire/compression.js';
 import { dispatch } from './frames.js';
 import { QUEUE_BYTES_HARD_MAX } from './limits.js';
-import { FEATURE_CHUNKS, FEATURE_FRAMES } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
+
+const FEATURE_CHUNKS = 1 << 3;
+const FEATURE_FRAMES = 1 << 4;
 
 /** The features that the client asks for. @param {Machine} m */
 export const features = (m) => FEATURE_CHUNKS | (m.refusesPacked ? 0 : FEATURE_FRAMES);

@@ -14,9 +14,6 @@ import { T } from './types.js';
 /** The code of a node that lags. */
 export const LATE = 'REVISION_NOT_REACHED';
 
-/** `at least` for the newest state: the largest number of the wire. */
-const NEWEST = (1n << 62n) - 1n;
-
 /**
  * Notes the revision of a message of the server.
  * @param {Machine} m
@@ -29,17 +26,8 @@ export function note(m, revision) {
   if (m.seen?.history !== history || revision > m.seen.revision) m.seen = { history, revision };
 }
 
-/**
- * @param {Machine} m
- * @param {number | 'newest'} asked
- * @returns {number | bigint} the least revision for a read at this server
- */
-export function atLeast(m, asked = 0) {
-  const seen = m.seen && m.seen.history === m.welcome?.historyID ? m.seen.revision : 0;
-  // A single server has the newest revision.
-  if (asked === 'newest') return m.welcome?.store === null ? seen : NEWEST;
-  return Math.max(asked, seen);
-}
+/** The least revision for a read or list at this server. @param {Machine} m @returns {number} */
+export const atLeast = (m) => (m.seen && m.seen.history === m.welcome?.historyID ? m.seen.revision : 0);
 
 /**
  * Handles the error of a list or feed that subscribes again after a pause: at a node that has not reached the revision

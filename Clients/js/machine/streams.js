@@ -46,7 +46,8 @@ function credited(m, { id, body }) {
  */
 export function sendPart(m, call, type, body) {
   const id = m.table.idOf(call);
-  if (id === undefined || !m.isConnected || sizeError(m, body.length)) return false;
+  const isConnected = m.phase === 'ready' || m.phase === 'leaving';
+  if (id === undefined || !isConnected || sizeError(m, body.length)) return false;
   if (type === T.subtreeEnd) {
     const entry = /** @type {import('./table.js').Entry} */ (m.table.inFlight.get(id));
     entry.request = { ...entry.request, isEnded: true };

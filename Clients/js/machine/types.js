@@ -4,6 +4,3 @@ export { types as T } from '../wire/messages.js';
 /** Feature bits that a client wants: transfers, resuming, undo, outlines, authors. Bits 3 and 4 need Zstandard. */
 export const FEATURES = 0x307;
 export const FEATURE_RESUME = 1 << 1;
-export const FEATURE_CHUNKS = 1 << 3;
-export const FEATURE_FRAMES = 1 << 4;
-export const FEATURE_OUTLINES = 1 << 8;

@@ -115,8 +115,6 @@ export const flags = (names, strict = false) => codec((r) => {
   return Object.fromEntries(names.map((name, i) => [name, (bits >> i & 1) === 1]));
 }, (w, from) => w.u8(names.reduce((bits, name, i) => bits | (from[name] ? 1 << i : 0), 0)));
 
-export const bool = codec((r) => r.u8() !== 0, (w, v) => w.u8(v ? 1 : 0));
-
 /** null when the form has its zero: 0, or the empty text. */
 export const orNull = (of, /** @type {any} */ zero = 0) => codec((r) => {
   const read = of.read(r);

@@ -2,11 +2,13 @@
 import { Limits } from './limits-more.js';
 import { malformed } from './bytes.js';
 import {
-  bool, bytes, checked, choice, codec, fields, flags, hex, i64, id128, list, number16, object, optional, orNull, rest,
+  bytes, checked, choice, codec, fields, flags, hex, i64, id128, list, number16, object, optional, orNull, rest,
   string, struct, text, trailing, u64, value, varint, varintAny,
 } from './codec.js';
 import { addMessages, atLeast, confinement, key, placement, roles } from './messages.js';
-import { conflicts, eachWith, nobody, orNothing, policies, rehomes, user, withUsers } from './messages-undo.js';
+import {
+  bool, conflicts, eachWith, nobody, orNothing, policies, rehomes, user, withUsers,
+} from './messages-undo.js';
 import { properties, request } from './request.js';
 
 const empty = struct({});

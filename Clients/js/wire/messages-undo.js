@@ -3,11 +3,12 @@
 import { Limits } from './limits.js';
 import { malformed } from './bytes.js';
 import {
-  bool, choice, codec, flags, list, number16, object, orNull, struct, text, trailing, varint,
+  choice, codec, flags, list, number16, object, orNull, struct, text, trailing, varint,
 } from './codec.js';
 import { addMessages, key, receiptFields } from './messages.js';
 
 const name = text(Limits.nameBytesMax);
+export const bool = codec((r) => r.u8() !== 0, (w, v) => w.u8(v ? 1 : 0));
 export const orNothing = orNull(varint);
 
 /** The label of a user, null if none is known, and whether it is a claim that no server has checked. */

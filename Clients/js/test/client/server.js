@@ -58,7 +58,7 @@ class Call {
 function machine() {
   let current;
   return {
-    isConnected: true,
+    phase: 'ready',
     table: {
       inFlight: new Map([[1, {}]]),
       idOf(call) {

@@ -108,6 +108,21 @@ export function differenceOf(old, now) {
   };
 }
 
+/** Applies runs to the ids before: what an animation would show in the end. */
+export function played(before, after, runs) {
+  const all = new Array(after.length).fill(null);
+  const isLeaving = new Set();
+  for (const { kind, from, to, count } of runs) {
+    for (let index = 0; index < count; index += 1) {
+      if (from !== null) isLeaving.add(from + index);
+      if (kind === 'moved') all[to + index] = before[from + index];
+      if (kind === 'inserted') all[to + index] = after[to + index];
+    }
+  }
+  const stays = before.filter((_, index) => !isLeaving.has(index));
+  return all.map((id) => id ?? stays.shift());
+}
+
 /** A longest increasing part, in quadratic time. */
 function longest(numbers) {
   const best = numbers.map(() => 1);

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { Folds, merged } from '../../machine/folds.js';
 import { OutlineList } from '../../machine/outlines.js';
 import { runsOf } from '../../client/outline-state.js';
-import { digestOf, OutlineServer, PROJECTION, rowsOf, Tree, windowOf } from './outline-server.js';
+import { digestOf, OutlineServer, played, PROJECTION, rowsOf, Tree, windowOf } from './outline-server.js';
 import { numbers, spec, World } from './server.js';
 
 const WELCOME = { features: 0x307 };
@@ -375,21 +375,6 @@ test('runs join the adjacent rows of a sub-tree, and have each row once', () => 
     { kind: 'inserted', from: null, to: 0, count: 2 }, { kind: 'inserted', from: null, to: 9, count: 1 },
   ]);
 });
-
-/** Applies runs to the ids before: what an animation would show in the end. */
-function played(before, after, runs) {
-  const all = new Array(after.length).fill(null);
-  const isLeaving = new Set();
-  for (const { kind, from, to, count } of runs) {
-    for (let index = 0; index < count; index += 1) {
-      if (from !== null) isLeaving.add(from + index);
-      if (kind === 'moved') all[to + index] = before[from + index];
-      if (kind === 'inserted') all[to + index] = after[to + index];
-    }
-  }
-  const stays = before.filter((_, index) => !isLeaving.has(index));
-  return all.map((id) => id ?? stays.shift());
-}
 
 for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
   test(`a random outline is the naive one after every commit, fold, zoom and loss: seed ${seed}`, () => {
