@@ -19,17 +19,39 @@ async function attempt(change) {
   await Promise.resolve().then(change).catch(showFault);
 }
 
+const showState = (status) => {
+  $('state').dataset.state = status;
+  $('state').textContent = { disconnected: 'offline: connecting again' }[status] ?? status;
+};
+
+// The session owns what Undo takes back, also after the page is loaded again.
+const SESSION = 'nest-session';
 const nest = await connect({
   url: `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/nest`, clientName: 'browser-outline',
+  session: sessionStorage.getItem(SESSION) ?? undefined,
+}).catch((error) => {
+  showState('ended');
+  showFault(error);
+  throw error;
 });
+sessionStorage.setItem(SESSION, nest.session);
 const items = await nest.entity('Item');
 
 // Fold states are of this window. They are kept, so that the page looks the same after it is loaded again.
 const FOLDS = 'nest-folds';
 let folds = JSON.parse(sessionStorage.getItem(FOLDS) ?? '{"expand":"none","except":[]}');
 const under = () => Number(location.hash.slice(1)) || ROOT;
+// An address may name an entry that was deleted.
+if (under() !== ROOT) await nest.object(under()).catch(isGone);
 const request = items.children(under()).properties('title', 'done').window(0, ROWS);
 const outline = await nest.outline(request, folds);
+
+/** What one has zoomed into was deleted: shows everything. */
+function isGone(error) {
+  if (error.code !== 'NOT_FOUND') throw error;
+  history.replaceState(null, '', `#${ROOT}`);
+  $('message').textContent = 'That entry was deleted. This is everything.';
+}
 
 const keepFolds = (expand = folds.expand) => {
   folds = { expand, except: outline.except };
@@ -77,10 +99,11 @@ function place(key, state, index) {
 
 const tree = new Tree($('outline'), {
   setExpanded,
-  zoom: (id) => location.assign(`#${id}`),
+  zoom: ({ id }) => location.assign(`#${id}`),
   up: () => path.length > 1 && location.assign(`#${path.at(-2).id}`),
   done: (row) => attempt(() => nest.transaction(`${row.done ? 'reopen' : 'tick off'} “${row.title}”`,
     (tx) => tx.update(items, row, { done: !row.done }))),
+  rename: (row, title) => attempt(() => nest.transaction(`rename “${title}”`, (tx) => tx.update(items, row, { title }))),
   remove: (row) => attempt(() => nest.transaction(`delete “${row.title}”`, (tx) => tx.delete(row))),
   move: (row, key) => {
     const to = place(key, outline.state, outline.state.indexOf(row));
@@ -92,6 +115,23 @@ const tree = new Tree($('outline'), {
     });
   },
   scroll: (window) => attempt(() => outline.scroll({ limit: ROWS, ...window })),
+});
+
+for (const button of document.querySelectorAll('#tools button')) {
+  // A click leaves the focus where it is, so that keys go on.
+  button.addEventListener('mousedown', (event) => event.preventDefault());
+  if (button.dataset.act) button.addEventListener('click', () => tree.act(button.dataset.act));
+}
+
+// Undo takes back what this window did last, and leaves what others have changed since.
+const undo = () => attempt(() => nest.undo());
+$('undo').addEventListener('click', undo);
+addEventListener('keydown', (event) => {
+  const isField = event.target.matches('input:not([type=checkbox])');
+  if (isField || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'z') return;
+  event.preventDefault();
+  if (event.shiftKey) attempt(() => nest.redo());
+  else undo();
 });
 
 $('add').addEventListener('submit', (event) => {
@@ -130,9 +170,19 @@ async function showPath(id) {
   }));
 }
 
+async function zoom(id) {
+  try {
+    await outline.zoom(id);
+  } catch (error) {
+    isGone(error);
+    await outline.zoom(ROOT);
+  }
+}
+
 addEventListener('hashchange', () => attempt(async () => {
   const from = outline.state.under;
-  await outline.zoom(under());
+  if (from === under()) return;
+  await zoom(under());
   // Zooming out ends at the row that one comes from.
   tree.current = path.some(({ id }) => id === under()) ? from : null;
   await showPath(under());
@@ -140,18 +190,37 @@ addEventListener('hashchange', () => attempt(async () => {
 
 // MARK: What the page shows
 
-const words = { live: 'live', connecting: 'connecting', disconnected: 'offline: connecting again', ended: 'ended' };
 function show(change) {
   const { state, status, error } = outline;
-  $('state').dataset.state = status;
-  $('state').textContent = words[status] ?? status;
-  if (error) showFault(error);
+  showState(status);
+  if (error?.code === 'NOT_FOUND' && state.under !== ROOT) {
+    // It was deleted while there was no connection.
+    location.replace(`#${ROOT}`);
+    location.reload();
+  } else if (error) showFault(error);
   const gone = (change?.diff?.deletedRows ?? []).filter(({ reason }) => reason !== 'outOfWindow');
   tree.show(state, change?.runs ?? null, new Set(gone.map(({ id }) => id)));
   $('empty').hidden = state.revision === 0 || state.total > 0;
+  // With what one has zoomed into, everything below it goes.
+  if (gone.length > 0 && state.total === 0 && state.under !== ROOT) attempt(leaveIfGone);
   document.body.dataset.revision = outline.revision;
+}
+
+async function leaveIfGone() {
+  try {
+    await nest.object(outline.state.under);
+  } catch (error) {
+    isGone(error);
+    await zoom(ROOT);
+    await showPath(ROOT);
+  }
 }
 
 outline.subscribe(show);
 show(null);
-attempt(() => showPath(under()));
+showPath(under()).catch(showFault);
+
+(await nest.undoStates()).subscribe(({ undo: entry }) => {
+  $('undo').disabled = !entry;
+  $('undo').textContent = entry ? `Undo: ${entry.name}` : 'Undo';
+});

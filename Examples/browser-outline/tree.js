@@ -12,8 +12,8 @@ const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const EDGE = 30;
 
 /**
- * Shows the states of an outline, and reports what the user does: `setExpanded(row, isExpanded)`, `zoom(id)`, `up()`,
- * `done(row)`, `remove(row)`, `move(row, key)`, and `scroll(window)`, which asks for other rows.
+ * Shows the states of an outline, and reports what the user does: `setExpanded(row, isExpanded)`, `zoom(row)`, `up()`,
+ * `done(row)`, `rename(row, title)`, `remove(row)`, `move(row, key)`, and `scroll(window)`, which asks for other rows.
  */
 export class Tree {
   #current = null;
@@ -71,6 +71,7 @@ export class Tree {
     this.#state = state;
     if (old && state.under !== old.under) this.#asked = null;
 
+    const hasFocus = element.contains(document.activeElement);
     const ids = new Set(state.rows.map(({ id }) => id));
     for (const [id, row] of this.#elements) {
       if (ids.has(id)) continue;
@@ -84,8 +85,10 @@ export class Tree {
       const shown = this.#elements.get(row.id) ?? this.#make(row.id);
       this.#fill(shown, row, state.start + index);
       if (shown === next) next = next.nextElementSibling;
-      else this.rows.insertBefore(shown, next);
+      // Moved, it would lose the focus, which it has while it is renamed.
+      else if (!shown.contains(document.activeElement)) this.rows.insertBefore(shown, next);
     });
+    if (hasFocus && !element.contains(document.activeElement)) element.focus({ preventScroll: true });
     this.#choose(old, gone);
     // What one looks at stays where it is on the screen, whatever others do above it.
     const at = held === null ? -1 : state.indexOf(held);
@@ -104,9 +107,9 @@ export class Tree {
 
   /** The current row, if it is in view; otherwise the first that is. At the top, nothing is held. */
   #heldRow(old, tops) {
+    if (this.element.scrollTop === 0) return null;
     const isInView = (id) => tops.get(id) >= 0 && tops.get(id) < this.element.clientHeight;
     if (isInView(this.#current)) return this.#current;
-    if (this.element.scrollTop === 0) return null;
     return old?.rows.find(({ id }) => isInView(id))?.id ?? null;
   }
 
@@ -156,7 +159,9 @@ export class Tree {
     element.style.transform = `translateY(${place * this.#height}px)`;
     element.style.setProperty('--depth', Math.min(row.depth, 40));
     element.classList.toggle('done', row.done);
-    element.querySelector('.title').textContent = row.title || 'Untitled';
+    const title = element.querySelector('.title');
+    title.textContent = row.title || 'Untitled';
+    title.title = row.title;
   }
 
   /** Rows glide to where they are now; those that come together appear together. */
@@ -214,6 +219,50 @@ export class Tree {
     else if (top > element.scrollTop + last) element.scrollTop = top - last;
   }
 
+  // MARK: The current row
+
+  /**
+   * Does something with the current row, as its key does: `zoom`, `done`, `rename`, `remove`, or the key of an arrow,
+   * which moves it. A row that is out of sight is only brought back.
+   */
+  act(what) {
+    const row = this.#state && this.#row();
+    const middle = (this.#place + 0.5) * this.#height - this.element.scrollTop;
+    if (!row || middle < 0 || middle > this.element.clientHeight) {
+      if (this.#state?.total > 0) this.#go(this.#place);
+    } else if (what === 'rename') this.#rename(row);
+    else if (what.startsWith('Arrow')) this.actions.move(row, what);
+    else this.actions[what](row);
+  }
+
+  /** A field in the place of the title. Enter saves, and so does what takes the focus away; Escape does not. */
+  #rename(row) {
+    const shown = this.#elements.get(row.id);
+    if (shown.classList.contains('editing')) return;
+    const field = make('input', { className: 'edit', value: row.title, ariaLabel: 'Title', enterKeyHint: 'done' });
+    let isOver = false;
+    const end = (saves) => {
+      if (isOver) return;
+      isOver = true;
+      const title = field.value.trim();
+      const hadFocus = document.activeElement === field;
+      shown.classList.remove('editing');
+      field.remove();
+      if (hadFocus) this.element.focus({ preventScroll: true });
+      if (saves && title !== '' && title !== row.title) this.actions.rename(row, title);
+    };
+    field.addEventListener('blur', () => end(true));
+    field.addEventListener('keydown', (event) => {
+      event.stopPropagation();
+      if (event.isComposing || !['Enter', 'Escape'].includes(event.key)) return;
+      event.preventDefault();
+      end(event.key === 'Enter');
+    });
+    shown.classList.add('editing');
+    shown.querySelector('.cell').append(field);
+    field.select();
+  }
+
   // MARK: Keys and clicks
 
   #go(place) {
@@ -246,25 +295,23 @@ export class Tree {
         if (row?.isExpanded && row.hasChildren) this.actions.setExpanded(row, false);
         else if (parent >= 0) this.#go(start + parent);
       },
-      Enter: () => row && this.actions.zoom(row.id),
-      Backspace: () => this.actions.up(),
-      ' ': () => row && this.actions.done(row),
-      Delete: () => row && this.actions.remove(row),
+      Enter: () => this.act('zoom'), F2: () => this.act('rename'), ' ': () => this.act('done'),
+      Delete: () => this.act('remove'), Backspace: () => this.actions.up(),
     };
-    if (altKey && /^Arrow/.test(key)) {
-      if (row) this.actions.move(row, key);
-    } else if (!altKey && Object.hasOwn(keys, key)) keys[key]();
+    if (altKey && /^Arrow/.test(key)) this.act(key);
+    else if (!altKey && Object.hasOwn(keys, key)) keys[key]();
     else return;
     event.preventDefault();
   }
 
   #clicked({ target, detail }) {
+    if (target.closest('input')) return;
     const id = Number(target.closest('.row')?.dataset.id);
     const row = this.#state?.rows[this.#state.indexOf(id)];
     if (!row) return;
     this.#wanted = null;
     this.current = row.id;
     if (target.closest('.fold') && row.hasChildren) this.actions.setExpanded(row, !row.isExpanded);
-    else if (detail === 2) this.actions.zoom(row.id);
+    else if (detail === 2) this.actions.zoom(row);
   }
 }

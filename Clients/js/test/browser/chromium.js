@@ -165,7 +165,7 @@ export class Page {
   async press(key, modifiers = 0) {
     const named = {
       Enter: 13, Escape: 27, Tab: 9, Backspace: 8, End: 35, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39,
-      ArrowDown: 40, Delete: 46, ' ': 32,
+      ArrowDown: 40, Delete: 46, F2: 113, ' ': 32,
     };
     const windowsVirtualKeyCode = named[key] ?? key.toUpperCase().charCodeAt(0);
     const text = { Enter: '\r', ' ': ' ' }[key] ?? (key.length === 1 && modifiers === 0 ? key : undefined);

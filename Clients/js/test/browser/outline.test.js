@@ -35,8 +35,24 @@ const toggle = (page, title) => page.evaluate((name) => {
   rows.find((row) => row.querySelector('.title').textContent === name).querySelector('.fold').click();
 }, title);
 
+const read = (name) => readFileSync(join(root, 'Examples/browser-outline', name), 'utf8');
+
+/** The commands that README.md shows, as words, without comments. */
+const commands = () => /^```sh\n(.*?)^```/ms.exec(read('README.md'))[1].split('\n')
+  .map((line) => line.replace(/#.*/, '').trim().split(/\s+/)).filter(([name]) => name);
+
+/** A file of an outliner, from lines that tabs indent. */
+function opml(text) {
+  const escaped = (title) => title.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  const lines = text.split('\n').filter(Boolean).map((line) => [/^\t*/.exec(line)[0].length, line.trim()]);
+  const body = lines.map(([depth, title], index) => {
+    const next = lines[index + 1]?.[0] ?? 0;
+    return `<outline text="${escaped(title)}">${'</outline>'.repeat(Math.max(0, depth - next + 1))}`;
+  });
+  return `<?xml version="1.0"?><opml version="2.0"><body>${body.join('')}</body></opml>`;
+}
+
 test('the example quotes its own code', () => {
-  const read = (name) => readFileSync(join(root, 'Examples/browser-outline', name), 'utf8');
   const bare = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean).join('\n');
   const blocks = [...read('README.md').matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
   assert.ok(blocks.length > 0);
@@ -44,7 +60,11 @@ test('the example quotes its own code', () => {
 });
 
 test('pages of a live outline', { skip: missing || (program === null && 'chromium is missing') }, async (context) => {
-  const server = await Server.start('--web', 'WEB', '--web-root', root);
+  // As README.md says, but on free ports, in a directory of its own.
+  const [[nestd, ...options], [nestc, verb, file]] = commands();
+  assert.deepEqual([nestd, nestc, options.slice(0, 4)], ['nestd', 'nestc', ['--port', '7000', '--store', 'outline.sqlite']]);
+  const places = { '127.0.0.1:7080': 'WEB', '.': root };
+  const server = await Server.start(...options.slice(4).map((word) => places[word] ?? word));
   const browser = await Chromium.start();
   const picture = async (page, name) => {
     if (!process.env.NEST_PICTURES) return;
@@ -55,7 +75,8 @@ test('pages of a live outline', { skip: missing || (program === null && 'chromiu
   try {
     const text = ['Shopping', '\tDairy', '\t\tMilk', '\t\tButter', '\tBread', 'Travel', '\tTickets',
       '\t\tTrain to Lisbon', '\tHotel', hostile, '\tsafe', ''].join('\n');
-    await server.nestc(['import', '-'], text);
+    writeFileSync(join(server.directory, file), opml(text));
+    await server.nestc([verb, join(server.directory, file)]);
     const address = `http://${server.web}/Examples/browser-outline/`;
     const ann = await browser.open(address);
     // A phone in the dark.
@@ -138,6 +159,63 @@ test('pages of a live outline', { skip: missing || (program === null && 'chromiu
       await ann.evaluate(click, '#hide');
     });
 
+    await context.test('one renames, and takes back what one did; the buttons do what the keys do', async () => {
+      const undoable = (page, name) => page.until((text) =>
+        document.querySelector('#undo').textContent === (text ? `Undo: ${text}` : 'Undo'), name);
+      await ann.evaluate(() => document.querySelector('#outline').focus());
+      await press(ann, 'F2');
+      assert.equal(await ann.evaluate(() => document.activeElement.value), 'Shopping');
+      await ann.type('Groceries');
+      await press(ann, 'Enter');
+      for (const page of [ann, bo]) await page.until(() => document.querySelector('#outline').textContent.includes('Groceries'));
+      assert.equal(await ann.evaluate(hasFocus), true);
+      await undoable(ann, 'rename “Groceries”');
+      await press(ann, 'F2');
+      await ann.type('not kept');
+      await press(ann, 'Escape');
+      assert.deepEqual([await ann.evaluate(current), await ann.evaluate(hasFocus)], ['Groceries', true]);
+      await ann.press('z', 2);
+      for (const page of [ann, bo]) await page.until(() => document.querySelector('#outline').textContent.includes('Shopping'));
+      // On a phone there are no keys.
+      await bo.evaluate(() => [...document.querySelectorAll('#outline .title')].at(-1).click());
+      assert.equal(await bo.evaluate(current), hostile);
+      await bo.evaluate(click, '[data-act=done]');
+      await bo.until(() => [...document.querySelectorAll('#outline [role=row]')].at(-1).classList.contains('done'));
+      await undoable(bo, `tick off “${hostile}”`);
+      await bo.evaluate(click, '#undo');
+      await bo.until(() => ![...document.querySelectorAll('#outline [role=row]')].at(-1).classList.contains('done'));
+      await bo.evaluate(click, '[data-act=rename]');
+      await bo.until(() => document.activeElement.matches('.edit'));
+      // What others do meanwhile takes neither the field nor what one types.
+      await server.nestc(['add', 'meanwhile', '--first']);
+      await bo.until(() => document.querySelector('#outline').textContent.includes('meanwhile'));
+      await bo.type('typed');
+      assert.equal(await bo.evaluate(() => document.querySelector('.edit').value), 'typed');
+      await press(bo, 'Escape');
+      assert.equal(await bo.evaluate(hasFocus), true);
+      const [{ id }] = await server.json(['fetch', '--entity', 'Item', '--where', 'title == "meanwhile"']);
+      await server.nestc(['rm', `${id}`]);
+      for (const page of [ann, bo]) await page.until(() => !document.querySelector('#outline').textContent.includes('meanwhile'));
+    });
+
+    await context.test('what was zoomed into is deleted: the page shows everything, and says why', async () => {
+      await server.nestc(['import', '-'], 'Plans\n\tSummer\n');
+      const [{ id }] = await server.json(['fetch', '--entity', 'Item', '--where', 'title == "Plans"']);
+      const guest = await browser.open(`${address}#${id}`);
+      await drawn(guest, ['  Summer']);
+      await server.nestc(['rm', `${id}`]);
+      const saysWhy = () => document.querySelector('#message').textContent.includes('deleted');
+      await guest.until(saysWhy);
+      await guest.until(() => document.querySelector('#outline').textContent.includes('Shopping'));
+      // An address of old.
+      await guest.go('about:blank');
+      await guest.go(`${address}#${id}`);
+      await guest.until(saysWhy);
+      await guest.until(() => document.querySelector('#outline').textContent.includes('Shopping'));
+      assert.deepEqual(guest.faults, []);
+      await guest.close();
+    });
+
     await context.test('pages survive kill -9 with their folds', async () => {
       await toggle(ann, 'Shopping');
       await drawn(ann, ['+ Travel', '- Shopping', ' - Dairy', '    Milk', '    Butter', `+ ${hostile}`]);
@@ -157,6 +235,21 @@ test('pages of a live outline', { skip: missing || (program === null && 'chromiu
         return now.length === before.length + 2 && now;
       });
       assert.deepEqual(rows.filter((row) => !row.includes('away')), before);
+    });
+
+    await context.test('sixty levels down a phone still shows the titles', async () => {
+      await server.nestc(['import', '-'], Array.from({ length: 60 }, (_, level) => `${'\t'.repeat(level)}deep ${level}\n`).join(''));
+      const phone = await browser.open(address, { width: 360, height: 740, mobile: true });
+      await phone.until(() => document.querySelector('#outline').textContent.includes('deep 0'));
+      await phone.evaluate(click, '#unfold');
+      await phone.until(() => document.querySelector('#outline').textContent.includes('deep 59'));
+      const widths = await phone.evaluate(() => [...document.querySelectorAll('#outline .title')].map((title) =>
+        Math.min(title.getBoundingClientRect().right, innerWidth) - title.getBoundingClientRect().left));
+      assert.ok(Math.min(...widths) > 30, `${widths}`);
+      await picture(phone, 'outline-deep');
+      await phone.close();
+      const [{ id }] = await server.json(['fetch', '--entity', 'Item', '--where', 'title == "deep 0"']);
+      await server.nestc(['rm', `${id}`]);
     });
 
     await context.test('a long outline scrolls to its end, and back, with few rows on the page', async () => {
