@@ -12,6 +12,7 @@ import { Limits } from '../wire/limits-more.js';
  * @property {Map<number, boolean>} states
  * @property {any} call null: nobody waits
  * @property {boolean} [isAgain] whether they are those of the view before
+ * @property {boolean} [isAlone] whether they were refused with others, and are now requested by themselves
  */
 
 export class Folds {
@@ -38,6 +39,16 @@ export class Folds {
     }
   }
 
+  /** The states to set in a new view, as many at a time as a request may have. @returns {FoldCall[]} */
+  get again() {
+    const all = [...this.states];
+    const calls = [];
+    for (let at = 0; at < all.length; at += Limits.outlineExceptionsMax) {
+      calls.push({ states: new Map(all.slice(at, at + Limits.outlineExceptionsMax)), call: null, isAgain: true });
+    }
+    return calls;
+  }
+
   /**
    * The field of the request that subscribes again. If there are too many exceptions, some are those of objects that
    * the server has forgotten, because they were deleted.
@@ -49,7 +60,8 @@ export class Folds {
 }
 
 /**
- * The first of the calls, as many as fit into one request, and the last state of each object.
+ * The first of the calls, as many as fit into one request, and the last state of each object. If it was refused with
+ * others, it is the only one.
  * @param {FoldCall[]} calls at least one
  */
 export function merged(calls) {
@@ -58,7 +70,8 @@ export function merged(calls) {
   let count = 0;
   for (const call of calls) {
     count += call.states.size;
-    if (end > 0 && count > Limits.outlineExceptionsMax) break;
+    const fits = count <= Limits.outlineExceptionsMax && !calls[0].isAlone && !call.isAlone;
+    if (end > 0 && !fits) break;
     for (const [object, isExpanded] of call.states) states.set(object, isExpanded);
     end += 1;
   }

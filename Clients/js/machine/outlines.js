@@ -108,6 +108,8 @@ export class OutlineList extends List {
     let outline = AS_BEFORE;
     if (name === 'subscribe') {
       outline = this.folds.outline;
+      // The server keeps no differences of outlines. If it need not resume, it says that the middle of the window is gone.
+      fields = { ...fields, resume: null };
       this.#foldAgain();
     } else if (this.#edits(this.change).some(hasFolds)) outline = spec.wire.outline;
     super.submit(m, name, { ...fields, request: { ...fields.request, outline } }, spec);
@@ -115,12 +117,10 @@ export class OutlineList extends List {
 
   /** What the new view does not have: states that may not have arrived, and those that a request cannot express. */
   #foldAgain() {
-    const { folding, folds: { states }, waitingFolds } = this;
-    /** @type {FoldCall[]} */
-    const again = states.size > 0 ? [{ states: new Map(states), call: null, isAgain: true }] : [];
-    const all = [...again, ...(folding?.call.all ?? []), ...waitingFolds];
+    const { folding, folds: { again }, waitingFolds } = this;
+    const all = [.../** @type {FoldCall[]} */ (folding?.call.all ?? []), ...waitingFolds];
     this.folding = null;
-    this.waitingFolds = all.filter((one) => !one.isAgain || one === again[0]);
+    this.waitingFolds = [...again, ...all.filter(({ isAgain }) => !isAgain)];
   }
 
   // MARK: Answers
@@ -238,8 +238,15 @@ export class OutlineList extends List {
     // Otherwise they are set again, in another view.
     if (folding !== this.folding) return;
     this.folding = null;
-    if (error) fail(m, folding, error);
-    else {
+    const { all } = folding.call;
+    if (error && all.length > 1) {
+      // One that is wrong takes no other with it.
+      this.waitingFolds.unshift(...all.map((/** @type {FoldCall} */ one) => ({ ...one, isAlone: true })));
+    } else if (error) {
+      fail(m, folding, error);
+      // The server refuses what the view before had.
+      if (all[0].isAgain) for (const object of folding.states.keys()) this.folds.states.delete(object);
+    } else {
       this.folds.set(folding.states);
       reply(m, folding, true);
     }

@@ -354,6 +354,50 @@ test('too many states at once are refused before they are sent', () => {
   assert.deepEqual([merged(calls).taken.length, merged(calls).states.size], [1, 40_000]);
 });
 
+test('of fold states in one message one that is refused takes no other with it', () => {
+  const { world, list, server } = live();
+  const calls = [[[2, false]], [[3, true]], [[4, true]]].map((states) => fold(world, list, states));
+  server.answer();
+  server.take();
+  assert.deepEqual(server.held[0].fields.states.map(({ object }) => object), [3, 4]);
+  world.error('LIMIT_EXCEEDED', server.held.shift().id);
+  server.take();
+  assert.deepEqual(server.held[0].fields.states.map(({ object }) => object), [3]);
+  world.error('LIMIT_EXCEEDED', server.held.shift().id);
+  server.answerAll();
+  assert.deepEqual(calls.map((call) => outcome(world, call)), [true, 'LIMIT_EXCEEDED', true]);
+  assert.deepEqual(list.folds.outline.exceptions, [4]);
+  assert.equal(titles(list), 'a b c c0 c1');
+});
+
+test('after a lost connection the window stays in its place, although its middle is gone', () => {
+  const { world, list, server } = live({ window: { anchor: 4, before: 1, after: 1 } });
+  assert.equal(titles(list), 'b c');
+  world.lose();
+  server.lost();
+  server.tree.delete(4);
+  server.tree.insert(1, 2, 'd');
+  server.tree.insert(1, 3, 'e');
+  world.reconnect(WELCOME);
+  server.answerAll();
+  assert.equal(titles(list), 'b d e');
+  assert.equal(list.view.state.position.start.row, 1);
+});
+
+test('more states than a message may have are set again in several messages', () => {
+  const { world, list, server } = live({ outline: { expansion: { attribute: 3 }, exceptions: [] } });
+  const many = (first) => Array.from({ length: 40_000 }, (_, index) => [first + index, true]);
+  const calls = [many(2), many(50_000)].map((states) => fold(world, list, states));
+  server.answerAll();
+  world.lose();
+  server.lost();
+  world.reconnect(WELCOME);
+  server.answerAll();
+  assert.deepEqual(calls.map((call) => outcome(world, call)), [true, true]);
+  assert.equal(world.closes, 1, 'only by the loss');
+  assert.equal(titles(list), 'a a0 a1 b b0 b1 c c0 c1');
+});
+
 test('exceptions are the objects whose state differs; the newest are kept if there are too many', () => {
   const all = new Folds({ expansion: 'all', exceptions: [7, 5] });
   all.set(new Map([[7, true], [9, false]]));
