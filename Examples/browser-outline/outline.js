@@ -7,6 +7,8 @@ import { Tree } from './tree.js';
 const $ = (id) => document.getElementById(id);
 /** The rows that the page asks for: those that it shows, and as many above and below. */
 const ROWS = 150;
+/** Steps of the path to what is shown. */
+const PATH_MAX = 32;
 const ROOT = 1;
 
 const showFault = (error) => {
@@ -40,10 +42,10 @@ const items = await nest.entity('Item');
 // Fold states are of this window. They are kept, so that the page looks the same after it is loaded again.
 const FOLDS = 'nest-folds';
 let folds = JSON.parse(sessionStorage.getItem(FOLDS) ?? '{"expand":"none","except":[]}');
-const under = () => Number(location.hash.slice(1)) || ROOT;
+const under = () => (/^#\d{1,15}$/.test(location.hash) && Number(location.hash.slice(1))) || ROOT;
 // An address may name an entry that was deleted.
 if (under() !== ROOT) await nest.object(under()).catch(isGone);
-const request = items.children(under()).properties('title', 'done').window(0, ROWS);
+const request = items.children(under()).properties('title', 'done', 'parent').window(0, ROWS);
 const outline = await nest.outline(request, folds);
 
 /** What one has zoomed into was deleted: shows everything. */
@@ -72,29 +74,23 @@ $('fold').addEventListener('click', () => expand('none'));
 $('hide').addEventListener('change', () =>
   attempt(() => outline.change({ where: $('hide').checked ? 'done == NO' : null })));
 
-/** The neighbours of a row in its list, as far as they are shown. */
-function siblings({ rows }, index) {
-  const { depth } = rows[index];
-  let before = index - 1;
-  while (before >= 0 && rows[before].depth > depth) before -= 1;
-  const after = rows.slice(index + 1).find((row) => row.depth <= depth);
-  return {
-    before: rows[before]?.depth === depth ? rows[before] : null, after: after?.depth === depth ? after : null,
-  };
+/** The neighbours of a row in its list. They may be far outside of the rows that are here, so they are asked for. */
+async function siblings({ id, parent }) {
+  let near = items.of(parent, 'children').properties('title').around(id, 1, 1);
+  if ($('hide').checked) near = near.where('done == NO');
+  const { rows } = await nest.fetch(near);
+  const index = rows.findIndex((row) => row.id === id);
+  return { before: rows[index - 1], after: rows[index + 1] };
 }
 
 /** Where a row goes with Alt and an arrow: among its siblings, into the one before it, or behind its parent. */
-function place(key, state, index) {
-  const { before, after } = siblings(state, index);
-  const parent = state.rows[state.parentIndex(index)];
-  const of = parent ?? state.under;
+async function place(key, row) {
+  const { depth, parent: of } = row;
+  if (key === 'ArrowLeft') return depth > 0 ? { of: (await nest.object(of)).values.parent, after: of } : null;
+  const { before, after } = await siblings(row);
   if (key === 'ArrowUp' && before) return { of, before };
   if (key === 'ArrowDown' && after) return { of, after };
-  if (key === 'ArrowRight' && before) return { of: before };
-  if (key === 'ArrowLeft' && parent) {
-    return { of: state.rows[state.parentIndex(state.indexOf(parent))] ?? state.under, after: parent };
-  }
-  return null;
+  return key === 'ArrowRight' && before ? { of: before } : null;
 }
 
 const tree = new Tree($('outline'), {
@@ -105,16 +101,16 @@ const tree = new Tree($('outline'), {
     (tx) => tx.update(items, row, { done: !row.done }))),
   rename: (row, title) => attempt(() => nest.transaction(`rename “${title}”`, (tx) => tx.update(items, row, { title }))),
   remove: (row) => attempt(() => nest.transaction(`delete “${row.title}”`, (tx) => tx.delete(row))),
-  move: (row, key) => {
-    const to = place(key, outline.state, outline.state.indexOf(row));
+  move: (row, key) => attempt(async () => {
+    const to = await place(key, row);
     if (!to) return;
-    attempt(async () => {
-      // So it stays in view.
-      if (key === 'ArrowRight') await setExpanded(to.of, true);
-      await nest.transaction(`move “${row.title}”`, (tx) => tx.move(items, row, to));
-    });
-  },
-  scroll: (window) => attempt(() => outline.scroll({ limit: ROWS, ...window })),
+    // So it stays in view.
+    if (key === 'ArrowRight') await setExpanded(to.of, true);
+    await nest.transaction(`move “${row.title}”`, (tx) => tx.move(items, row, to));
+  }),
+  // Nobody has asked for it: a refusal is no message, and the tree asks again.
+  scroll: ({ around, middle }) => outline.scroll(around ? { around, before: ROWS / 2, after: ROWS / 2 - 1 }
+    : { offset: Math.max(0, middle - ROWS / 2), limit: ROWS }),
 });
 
 for (const button of document.querySelectorAll('#tools button')) {
@@ -140,11 +136,18 @@ $('add').addEventListener('submit', (event) => {
   if (title === '') return;
   $('title').value = '';
   const { state } = outline;
-  const index = state.indexOf(tree.current);
+  const row = state.rows[state.indexOf(tree.current)];
   // Behind the current row, as its sibling.
-  const where = index < 0 ? { of: state.under }
-    : { of: state.rows[state.parentIndex(index)] ?? state.under, after: state.rows[index] };
-  attempt(() => nest.transaction(`add “${title}”`, (tx) => tx.insert(items, { title }, where)));
+  const where = row ? { of: row.parent, after: row } : { of: state.under };
+  attempt(async () => {
+    try {
+      await nest.transaction(`add “${title}”`, (tx) => tx.insert(items, { title }, where));
+    } catch (error) {
+      // What one has typed is not lost.
+      $('title').value ||= title;
+      throw error;
+    }
+  });
 });
 
 // MARK: Zoom
@@ -154,11 +157,20 @@ let path = [];
 
 async function showPath(id) {
   const found = [];
-  for (let at = id; at;) {
-    const { values } = await nest.object(at);
-    found.unshift({ id: at, title: at === ROOT ? 'Home' : values.title });
-    at = values.parent?.id;
+  let at = id;
+  while (at && found.length < PATH_MAX) {
+    // A token may not reach what is above.
+    const object = await nest.object(at).catch((error) => {
+      if (found.length === 0) throw error;
+      return null;
+    });
+    if (!object) break;
+    found.unshift({ id: at, title: at === ROOT ? 'Home' : object.values.title });
+    at = object.values.parent?.id;
   }
+  // Meanwhile one may have gone elsewhere.
+  if (id !== under()) return;
+  if (at && found.length === PATH_MAX) found.unshift({ id: ROOT, title: 'Home' }, { id: at, title: '…' });
   path = found;
   $('path').replaceChildren(...path.map(({ id: each, title }, index) => {
     const step = document.createElement('li');
@@ -182,9 +194,13 @@ async function zoom(id) {
 addEventListener('hashchange', () => attempt(async () => {
   const from = outline.state.under;
   if (from === under()) return;
-  await zoom(under());
-  // Zooming out ends at the row that one comes from.
-  tree.current = path.some(({ id }) => id === under()) ? from : null;
+  const isOut = path.some(({ id }) => id === under());
+  if (isOut) {
+    // It ends at the row that one comes from.
+    tree.arriving = from;
+    const window = { around: from, before: ROWS / 2, after: ROWS / 2 - 1 };
+    await outline.change({ under: under(), window }).catch(() => zoom(under()));
+  } else await zoom(under());
   await showPath(under());
 }));
 
@@ -199,7 +215,7 @@ function show(change) {
     location.reload();
   } else if (error) showFault(error);
   const gone = (change?.diff?.deletedRows ?? []).filter(({ reason }) => reason !== 'outOfWindow');
-  tree.show(state, change?.runs ?? null, new Set(gone.map(({ id }) => id)));
+  tree.show(state, change?.runs ?? null, change?.type === 'snapshot' ? null : new Set(gone.map(({ id }) => id)));
   $('empty').hidden = state.revision === 0 || state.total > 0;
   // With what one has zoomed into, everything below it goes.
   if (gone.length > 0 && state.total === 0 && state.under !== ROOT) attempt(leaveIfGone);

@@ -25,8 +25,10 @@ export class Tree {
   #asked = null;
   /** The index of the current row in the whole. */
   #place = 0;
-  /** The index of the row that is the current one as soon as it is here; null: none is waited for. */
+  /** The row that is the current one as soon as it is here: its index, or `{ id }`; null: none is waited for. */
   #wanted = null;
+  /** The id of the row that is the current one when the outline is below another object. */
+  arriving = null;
 
   constructor(element, actions) {
     this.element = element;
@@ -47,7 +49,7 @@ export class Tree {
 
   set current(id) {
     this.#current = id;
-    if (this.#state) this.#choose(null);
+    if (this.#state) this.#choose(null, null);
   }
 
   #row() {
@@ -58,7 +60,7 @@ export class Tree {
 
   /**
    * Shows a state. `runs`: what a difference has changed; null: the rows are others. `gone`: the ids of rows that are
-   * not in the outline any more; a row that is scrolled away is.
+   * not in the outline any more; a row that is scrolled away is. null: that is not known.
    */
   show(state, runs, gone) {
     const old = this.#state;
@@ -69,7 +71,12 @@ export class Tree {
     const tops = new Map(old?.rows.map(({ id }, index) => [id, (old.start + index) * height - scroll]));
     const held = this.#heldRow(old, tops);
     this.#state = state;
-    if (old && state.under !== old.under) this.#asked = null;
+    const isElsewhere = old && state.under !== old.under;
+    if (isElsewhere || gone === null) this.#asked = null;
+    if (isElsewhere) {
+      this.#current = state.indexOf(this.arriving) >= 0 ? this.arriving : null;
+      this.#wanted = this.arriving = null;
+    }
 
     const hasFocus = element.contains(document.activeElement);
     const ids = new Set(state.rows.map(({ id }) => id));
@@ -89,10 +96,11 @@ export class Tree {
       else if (!shown.contains(document.activeElement)) this.rows.insertBefore(shown, next);
     });
     if (hasFocus && !element.contains(document.activeElement)) element.focus({ preventScroll: true });
-    this.#choose(old, gone);
+    const hasArrived = this.#choose(isElsewhere ? null : old, gone);
     // What one looks at stays where it is on the screen, whatever others do above it.
     const at = held === null ? -1 : state.indexOf(held);
-    if (old && state.under !== old.under) element.scrollTop = 0;
+    if (isElsewhere) element.scrollTop = this.#place * height - element.clientHeight / 3;
+    else if (hasArrived) this.#reveal();
     else if (at >= 0) element.scrollTop = (state.start + at) * height - tops.get(held);
     if (runs && !calm.matches) this.#animate(runs, tops);
     this.#scrolled();
@@ -113,13 +121,21 @@ export class Tree {
     return old?.rows.find(({ id }) => isInView(id))?.id ?? null;
   }
 
-  /** If the current row has gone, another one is: what it was folded into, or the row after it, or the one before. */
+  /**
+   * If the current row has gone, another one is: what it was folded into, or the row after it, or the one before.
+   * Returns whether a row that was waited for is here.
+   */
   #choose(old, gone) {
-    const { rows, start } = this.#state;
-    const wanted = this.#wanted === null ? null : rows[this.#wanted - start];
-    if (wanted) [this.#current, this.#wanted] = [wanted.id, null];
+    const { rows, start, total } = this.#state;
     const isThere = (row) => this.#state.indexOf(row) >= 0;
-    if (old && gone.has(this.#current)) {
+    // Others may have deleted the last rows meanwhile.
+    const at = this.#wanted?.id ? this.#state.indexOf(this.#wanted) : Math.min(this.#wanted, total - 1) - start;
+    const wanted = this.#wanted === null ? null : rows[at];
+    if (wanted) [this.#current, this.#wanted] = [wanted.id, null];
+    if (old && !gone && this.#current !== null && !isThere(this.#current)) {
+      // What is in its place, if that is among these rows.
+      this.#current = rows[Math.min(this.#place, total - 1) - start]?.id ?? this.#current;
+    } else if (old && gone?.has(this.#current)) {
       const index = old.indexOf(this.#current);
       let parent = old.parentIndex(index);
       while (parent >= 0 && !isThere(old.rows[parent])) parent = old.parentIndex(parent);
@@ -129,6 +145,7 @@ export class Tree {
     }
     if (this.#current === null && rows.length > 0) this.#current = rows[0].id;
     this.#mark();
+    return Boolean(wanted);
   }
 
   #mark() {
@@ -208,7 +225,12 @@ export class Tree {
     this.#asked = first;
     // Around a row the window follows what is looked at. A jump has no row to follow yet.
     const held = state.rows[first - state.start + Math.floor(count / 2)];
-    this.actions.scroll(held ? { around: held } : { offset: Math.max(0, first - EDGE - count) });
+    this.#ask(held ? { around: held } : { middle: first + Math.floor(count / 2) });
+  }
+
+  #ask(window) {
+    // Refused, because the row has gone or there is no connection: the next change asks again.
+    this.actions.scroll(window).catch(() => { this.#asked = null; });
   }
 
   #reveal() {
@@ -294,6 +316,10 @@ export class Tree {
         const parent = row ? this.#state.parentIndex(rows.indexOf(row)) : -1;
         if (row?.isExpanded && row.hasChildren) this.actions.setExpanded(row, false);
         else if (parent >= 0) this.#go(start + parent);
+        else if (row?.depth > 0) {
+          this.#wanted = { id: row.parent.id };
+          this.#ask({ around: row.parent.id });
+        }
       },
       Enter: () => this.act('zoom'), F2: () => this.act('rename'), ' ': () => this.act('done'),
       Delete: () => this.act('remove'), Backspace: () => this.actions.up(),

@@ -237,6 +237,66 @@ test('pages of a live outline', { skip: missing || (program === null && 'chromiu
       assert.deepEqual(rows.filter((row) => !row.includes('away')), before);
     });
 
+    await context.test('far down in a folder one adds, moves, goes to the parent, zooms in and back', async () => {
+      const lines = Array.from({ length: 400 }, (_, index) => `\tchild ${index}\n`);
+      await server.nestc(['import', '-'], `Folder\n${lines.join('')}`);
+      const guest = await browser.open(address);
+      const has = (title) => guest.until((text) => document.querySelector('#outline').textContent.includes(text), title);
+      const isCurrent = (title) => guest.until((text) => {
+        const row = document.querySelector('#outline [aria-selected=true]');
+        const { top, bottom } = document.querySelector('#outline').getBoundingClientRect();
+        const { top: above, bottom: below } = row?.getBoundingClientRect() ?? {};
+        return row?.querySelector('.title').textContent === text && above >= top - 1 && below <= bottom + 1;
+      }, title);
+      await has('Folder');
+      await guest.evaluate(() => document.querySelector('#outline').focus());
+      await press(guest, 'End');
+      await isCurrent('Folder');
+      await press(guest, 'ArrowRight');
+      await has('child 0');
+      await press(guest, 'End');
+      await isCurrent('child 399');
+      // Its parent is far above the rows that the page has.
+      assert.equal(await guest.evaluate(() => document.querySelector('#outline').textContent.includes('Folder')), false);
+      await guest.evaluate(() => {
+        document.querySelector('#title').value = 'added far down';
+        document.querySelector('#add').requestSubmit();
+      });
+      await has('added far down');
+      await guest.press('ArrowUp', 1);
+      await guest.until(() => /child 399.*child 398.*added/.test(document.querySelector('#outline').textContent));
+      const found = (where) => server.json(['fetch', '--entity', 'Item', '--where', where]);
+      const [folder] = await found('title == "Folder"');
+      assert.equal((await found('parent.title == "Folder"')).length, 401);
+      await press(guest, 'ArrowUp');
+      await isCurrent('child 397');
+      await press(guest, 'Enter');
+      await guest.until(() => document.querySelectorAll('#path a').length === 3);
+      await guest.until(() => document.querySelectorAll('#outline [role=row]').length === 0);
+      await press(guest, 'Backspace');
+      await guest.until(() => document.querySelector('#path [aria-current]').textContent === 'Folder');
+      await isCurrent('child 397');
+      await press(guest, 'Backspace');
+      await isCurrent('Folder');
+      await press(guest, 'End');
+      await isCurrent('added far down');
+      await press(guest, 'ArrowLeft');
+      await isCurrent('Folder');
+      await press(guest, 'End', 'ArrowUp');
+      await isCurrent('child 398');
+      // What is deleted while the page has no connection.
+      await guest.offline(true);
+      await server.restart();
+      await guest.until(() => document.querySelector('#state').dataset.state === 'disconnected');
+      const [{ id }] = await found('title == "child 398"');
+      await server.nestc(['rm', `${id}`]);
+      await guest.offline(false);
+      await isCurrent('added far down');
+      await guest.close();
+      await server.nestc(['rm', `${folder.id}`]);
+      for (const page of [ann, bo]) await page.until(() => !document.querySelector('#outline').textContent.includes('Folder'));
+    });
+
     await context.test('sixty levels down a phone still shows the titles', async () => {
       await server.nestc(['import', '-'], Array.from({ length: 60 }, (_, level) => `${'\t'.repeat(level)}deep ${level}\n`).join(''));
       const phone = await browser.open(address, { width: 360, height: 740, mobile: true });
