@@ -119,7 +119,7 @@ export interface FetchRequest {
   where(predicate: string): FetchRequest;
   where(predicate: TemplateStringsArray, ...values: unknown[]): FetchRequest;
   sorted(...keys: string[]): FetchRequest;
-  /** Attributes, to-one relationships, `@entity`, and paths such as `parent.title` and `children.@count`. */
+  /** Attributes, to-one relationships, `@entity`, and paths: `parent.title`, `children.@count`, `children.@sum.size`. */
   properties(...names: (string | readonly string[])[]): FetchRequest;
   columns(...names: string[]): FetchRequest;
   section(path: string, by?: 'value' | 'firstCharacter' | 'year' | 'month' | 'day'): FetchRequest;

@@ -86,13 +86,25 @@ extension SeededRandom {
         case 0: break
         case 1:
             let lists = here.relationships.filter { $0.isToMany || self.isWrong() }
-            if let list = lists.randomElement(using: &self) { path.leaf = .count(list.number) }
+            if let list = lists.randomElement(using: &self) { path.leaf = self.collected(scene, list) }
         default:
             if let attribute = here.attributes.randomElement(using: &self) {
                 path.leaf = .attribute(self.isWrong() ? PropertyNumber(self.wildNumber()) : attribute.number)
             }
         }
         return path
+    }
+
+    /// Returns a count of a relationship's objects, or a function of one of their attributes.
+    private mutating func collected(
+        _ scene: MeaningScene,
+        _ list: RelationshipDescription
+    ) -> PropertyPath.Leaf {
+        guard self.oneIn(3),
+            let attribute = scene.model.entity(list.destination)?.attributes.randomElement(using: &self)
+        else { return .count(list.number) }
+        let number = self.isWrong() ? PropertyNumber(self.wildNumber()) : attribute.number
+        return .aggregate(self.pick(AggregateFunction.allCases), list.number, number)
     }
 
     /// Returns the attribute at the end of a path.
@@ -197,7 +209,7 @@ extension SeededRandom {
         switch path.leaf {
         case .object:
             pool = (0..<3).map { _ in .reference(self.anyObject(scene)) }
-        case .count:
+        case .count, .aggregate:
             pool = [.integer(0), .integer(1), .integer(2), .double(1), .double(1.5)]
             operators += ordered
         case .attribute:

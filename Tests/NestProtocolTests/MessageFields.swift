@@ -121,13 +121,17 @@ extension JSONValue {
     }
 
     init(_ path: PropertyPath) {
-        let leaf: JSONValue =
-            switch path.leaf {
-            case .object: "object"
-            case .attribute(let property): ["attribute": JSONValue(property)]
-            case .count(let property): ["count": JSONValue(property)]
-            }
-        self = ["steps": JSONValue(properties: path.steps), "leaf": leaf]
+        self = ["steps": JSONValue(properties: path.steps), "leaf": JSONValue(path.leaf)]
+    }
+
+    init(_ leaf: PropertyPath.Leaf) {
+        switch leaf {
+        case .object: self = "object"
+        case .attribute(let property): self = ["attribute": JSONValue(property)]
+        case .count(let property): self = ["count": JSONValue(property)]
+        case .aggregate(let function, let relationship, let attribute):
+            self = ["\(function.name)": JSONValue(relationship), "attribute": JSONValue(attribute)]
+        }
     }
 
     init(_ node: FetchPredicate.Node) {
@@ -137,15 +141,9 @@ extension JSONValue {
         case .and(let count): self = ["and": JSONValue(count: count)]
         case .or(let count): self = ["or": JSONValue(count: count)]
         case .comparison(let comparison):
-            let leaf: JSONValue =
-                switch comparison.path.leaf {
-                case .object: "object"
-                case .attribute(let property): ["attribute": JSONValue(property)]
-                case .count(let property): ["count": JSONValue(property)]
-                }
             self = [
                 "quantifier": JSONValue(count: Int(comparison.quantifier.rawValue)),
-                "steps": JSONValue(properties: comparison.path.steps), "leaf": leaf,
+                "steps": JSONValue(properties: comparison.path.steps), "leaf": JSONValue(comparison.path.leaf),
                 "operator": JSONValue(count: Int(comparison.operator.rawValue)),
                 "folding": JSONValue(count: Int(comparison.folding.rawValue)),
                 "values": JSONValue(list: comparison.values.map { JSONValue($0) }),

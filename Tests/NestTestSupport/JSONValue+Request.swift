@@ -2,13 +2,19 @@ import NestModel
 
 /// The form of requests in the vectors.
 extension JSONValue {
-    /// `leaf`: 0 the object, 1 the attribute `property`, 2 the number of objects of the relationship `property`.
+    /// `leaf`: 0 the object, 1 the attribute `property`, 2 the number of objects of the relationship `property`, 3 the
+    /// `function` of the `attribute` of its objects.
     public init(_ path: PropertyPath) {
         let steps = JSONValue(list: path.steps.map { JSONValue($0) })
         switch path.leaf {
         case .object: self = ["steps": steps, "leaf": 0]
         case .attribute(let property): self = ["steps": steps, "leaf": 1, "property": JSONValue(property)]
         case .count(let property): self = ["steps": steps, "leaf": 2, "property": JSONValue(property)]
+        case .aggregate(let function, let relationship, let attribute):
+            self = [
+                "steps": steps, "leaf": 3, "function": JSONValue(count: Int(function.rawValue)),
+                "property": JSONValue(relationship), "attribute": JSONValue(attribute),
+            ]
         }
     }
 

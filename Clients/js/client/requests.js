@@ -14,6 +14,8 @@ const HIDDEN = 'nest_inverse_';
 /** The name of an object's own entity in `properties`. */
 const ENTITY = '@entity';
 const COUNT = '@count';
+/** The functions of an attribute behind a to-many relationship. The server knows which types they take. */
+const FUNCTIONS = ['@sum', '@min', '@max', '@avg'];
 
 /** @param {string} code @param {string} message @returns {never} */
 function refuse(code, message) {
@@ -21,36 +23,39 @@ function refuse(code, message) {
 }
 
 /**
- * Reads a path, such as `employer.name` or `tags.@count`.
+ * Reads a path, such as `employer.name`, `tags.@count` or `phones.@sum.minutes`.
  * @param {Model} model
  * @param {any} entity where it begins
  * @param {string} text
- * @returns {{ steps: number[], leaf: number, property: number }}
+ * @returns {{ steps: number[], leaf: number, property: number, function?: number, attribute?: number }}
  */
 export function readPath(model, entity, text) {
   const names = String(text).split('.');
-  const isCount = names.at(-1) === COUNT;
+  const called = FUNCTIONS.indexOf(names[names.length - 2]) + 1;
+  const attribute = /** @type {any} */ (called && names.pop());
+  const isCount = called || names.at(-1) === COUNT;
   if (isCount) names.pop();
   const steps = [];
-  let at = entity;
   for (const [index, name] of names.entries()) {
-    const property = at.property(name);
+    const property = entity.property(name);
     const isLast = index === names.length - 1;
     if (isLast && isCount) {
-      if (!property.isToMany) refuse('UNKNOWN_PROPERTY', `${text}: ${name} is not a to-many relationship`);
-      return { steps, leaf: 2, property: property.number };
+      if (!property.isToMany) break;
+      if (!called) return { steps, leaf: 2, property: property.number };
+      const end = model.entity(property.destination).property(attribute);
+      return { steps, leaf: 3, property: property.number, function: called, attribute: end.number };
     }
     if (!isRelationship(property)) {
-      if (!isLast) refuse('UNKNOWN_PROPERTY', `${text}: ${name} is an attribute, so nothing can follow it`);
+      if (!isLast) refuse('UNKNOWN_PROPERTY', `${text}: nothing can follow ${name}`);
       return { steps, leaf: 1, property: property.number };
     }
     if (property.isToMany) {
-      refuse('UNKNOWN_PROPERTY', `${text}: ${name} leads to many objects; count them with ${name}.@count`);
+      refuse('UNKNOWN_PROPERTY', `${text}: ${name} leads to many objects`);
     }
     steps.push(property.number);
-    at = model.entity(property.destination);
+    entity = model.entity(property.destination);
   }
-  if (isCount) refuse('UNKNOWN_PROPERTY', `${text}: @count follows a to-many relationship`);
+  if (isCount) refuse('UNKNOWN_PROPERTY', `${text}: nothing leads to many objects`);
   return { steps, leaf: 0, property: 0 };
 }
 

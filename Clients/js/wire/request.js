@@ -7,15 +7,20 @@ import {
 /** The properties of a projection or transfer. */
 export const properties = list(number16, 1, Limits.projectionMax);
 
-/** A path, `{steps, leaf, property}`. leaf 0: the object at the end, 1: its attribute, 2: a relationship's count. */
-export const path = codec(null, (w, { steps, leaf, property }) => {
-  if (steps.length + (leaf === 2 ? 1 : 0) > Limits.pathStepsMax) {
+/**
+ * A path, `{steps, leaf, property}`. leaf 0: the object at the end, 1: its attribute, 2: a relationship's count, 3: a
+ * function of an attribute behind the relationship, with `function` and `attribute`.
+ */
+export const path = codec(null, (w, { steps, leaf, property, ...end }) => {
+  if (steps.length + +(leaf > 1) > Limits.pathStepsMax) {
     throw new NestError('INVALID', `a path follows more than ${Limits.pathStepsMax} relationships`);
   }
   w.varint(steps.length);
   for (const step of steps) w.varint(step);
   w.u8(leaf);
+  if (leaf > 2) w.u8(end.function);
   if (leaf) w.varint(property);
+  if (leaf > 2) w.varint(end.attribute);
 });
 
 export const sortKey = codec(null, (w, key) => {

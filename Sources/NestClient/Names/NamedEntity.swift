@@ -62,8 +62,8 @@ public struct NamedEntity: Sendable {
     /// `--properties`.
     ///
     /// `sort` is a text like `"name:c,-createdAt"`. If it is empty, the order is that of `section`, or by id.
-    /// `properties` are attributes, to-one relationships, and paths like `user.name` or `phones.@count`. If there are
-    /// none, the rows have all stored properties.
+    /// `properties` are attributes, to-one relationships, and paths like `user.name`, `phones.@count` or
+    /// `phones.@sum.minutes`. If there are none, the rows have all stored properties.
     public func request(
         where predicate: String = "",
         sort: String = "",

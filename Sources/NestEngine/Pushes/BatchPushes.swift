@@ -36,13 +36,21 @@ struct BatchPushes {
             nanosecondsMax: self.limits.evaluationNanosecondsMax,
             objectCount: changes.reduce(0) { $0 + $1.insertedCount + $1.updatedCount + $1.deletedCount }
         )
-        if bulk.isOverrun { for entry in bulk.concerned { evaluation.shed(entry) } }
+        if bulk.isOverrun {
+            for entry in bulk.concerned { evaluation.shed(entry) }
+            self.live.related.forgetCounts()
+        }
         for changes in changes {
             try evaluation.take(changes, registry, self.store, withBlocks: !bulk.isOverrun)
         }
         try evaluation.finish(registry, self.store, self.live.related, base: base)
         for entry in evaluation.abandoned { self.live.remove(entry.key) }
         for entry in evaluation.lagging { self.lag(entry, base: base) }
+        for (entry, error) in evaluation.failed {
+            self.subscriptions.end(entry, error, now: now, &effects)
+            // Requests wait for it: they are refused when it has been read.
+            if self.live[entry.key] === entry { self.lag(entry, base: base) }
+        }
         self.live.noteGrowth(evaluation.affected, now: now) { entry, error in
             self.subscriptions.end(entry, error, now: now, &effects)
         }

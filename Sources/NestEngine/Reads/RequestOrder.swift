@@ -29,12 +29,17 @@ struct RequestOrder {
         guard let compiled = CompiledPath(path.path, of: self.entity, in: self.layout) else {
             preconditionFailure("a resolved path can be compiled")
         }
-        // Without a quantifier the resolver refuses every to-many step, except the one that is counted.
-        guard case .count = path.type else { return .path(compiled) }
-        guard let count = RelatedValue.relationshipCount(compiled) else {
-            preconditionFailure("a count is of a to-many step")
+        // Without a quantifier the resolver refuses every to-many step, except the one that is counted or aggregated.
+        let value: RelatedValue?
+        switch path.path.leaf {
+        case .object, .attribute: return .path(compiled)
+        case .count: value = RelatedValue.relationshipCount(compiled)
+        case .aggregate(let function, _, _):
+            guard let type = path.aggregatedType else { preconditionFailure("an aggregate is of an attribute") }
+            value = RelatedValue.aggregate(function, compiled, type: type)
         }
-        return count
+        guard let value else { preconditionFailure("a count or an aggregate is of a to-many step") }
+        return value
     }
 
     mutating func take(columns: [PropertyPath]) throws(StoreError) {
@@ -73,8 +78,13 @@ struct RequestOrder {
         case .attribute(let type):
             isDate = type == .date
             var mayBeNull = isOptional
-            if case .attribute(let property) = asked.leaf, !isOptional {
+            switch asked.leaf {
+            case .attribute(let property) where !isOptional:
                 mayBeNull = self.entity.attribute(property)?.isOptional ?? true
+            case .aggregate(let function, _, _):
+                mayBeNull = isOptional || function.isOptional
+            default:
+                break
             }
             form = SortTerm.Form(type, isOptional: mayBeNull, isAlone: isAlone)
         }

@@ -44,6 +44,8 @@ struct Evaluation {
     private(set) var lagging: [ResultRegistry.Entry] = []
     /// Results without subscribers that the batch affects and that would cost too much.
     private(set) var abandoned: [ResultRegistry.Entry] = []
+    /// Results that cannot follow the batch, because a sum that they read is beyond the numbers of its type.
+    private(set) var failed: [(entry: ResultRegistry.Entry, error: NestError)] = []
     private var pending: [ObjectIdentifier: PendingResult] = [:]
     /// The dependency changes: changes of objects that results depend on and that are not their rows.
     private var related = DependencyChanges()
@@ -203,7 +205,14 @@ struct Evaluation {
         for pending in all {
             let result = pending.entry.result
             let before = result.tree
-            let (changes, isKnownLarge) = try self.changes(pending, state)
+            let changes: [RowChange]
+            let isKnownLarge: Bool
+            do throws(StoreError) {
+                (changes, isKnownLarge) = try self.changes(pending, state)
+            } catch StoreError.refused(let error) {
+                self.failed.append((pending.entry, error))
+                continue
+            }
             // Also without a net change: the result is of this revision now, as the journal will show.
             result.apply(changes, at: store.head, after: base)
             guard !changes.isEmpty else { continue }

@@ -5,8 +5,8 @@ import NestProtocol
 import NestSchema
 
 /// The state of objects other than their rows that live results read. Objects are read from the store as it is now.
-/// Relationship counts and sub-trees are kept up to date for all results that use them, so that a list of a million
-/// objects is not counted again for each change of one of them.
+/// Relationship counts, aggregates and sub-trees are kept up to date for all results that use them, so that a list of a
+/// million objects is not counted again for each change of one of them.
 final class RelatedState: RelatedObjects {
     private struct Counted {
         var uses = 0
@@ -26,11 +26,13 @@ final class RelatedState: RelatedObjects {
     /// The members that are shared with token scopes; `nil`: every sub-tree is walked, whatever its size.
     private let scopes: TokenScopes?
     private var relationshipCounts: [RelationshipCount: Counted] = [:]
+    private let aggregates: RelatedAggregates
     private var subtrees: [SubtreeKey: Below] = [:]
 
     init(_ objects: ObjectReader, _ scopes: TokenScopes? = nil) {
         self.objects = objects
         self.scopes = scopes
+        self.aggregates = RelatedAggregates(objects, isTransient: scopes == nil)
     }
 
     /// The maximum number of rows that one request may walk through between two commits.
@@ -67,9 +69,7 @@ final class RelatedState: RelatedObjects {
             }
         }
         guard unread.isEmpty else { throw self.postpone(unread) }
-        for count in source.relatedValues.flatMap(\.relationshipCounts) {
-            self.relationshipCounts[count, default: Counted()].uses += 1
-        }
+        self.retainCounts(of: source)
         for (key, members) in new {
             self.subtrees[key] = Below(members: members, isWithin: try self.isWithin(key))
             self.scopes?.retain(key.unlimited)
@@ -90,9 +90,10 @@ final class RelatedState: RelatedObjects {
         self.releaseSubtrees(of: source)
     }
 
-    /// Releases the counts of a source that does not follow changes for a while: without changes they would become
-    /// wrong.
+    /// Releases the counts and aggregates of a source that does not follow changes for a while: without changes they
+    /// would become wrong.
     func releaseCounts(of source: ResultSource) {
+        self.aggregates.release(source)
         for count in source.relatedValues.flatMap(\.relationshipCounts) {
             self.relationshipCounts[count]?.uses -= 1
             if self.relationshipCounts[count]?.uses == 0 { self.relationshipCounts[count] = nil }
@@ -100,6 +101,7 @@ final class RelatedState: RelatedObjects {
     }
 
     func retainCounts(of source: ResultSource) {
+        self.aggregates.retain(source)
         for count in source.relatedValues.flatMap(\.relationshipCounts) {
             self.relationshipCounts[count, default: Counted()].uses += 1
         }
@@ -140,6 +142,10 @@ final class RelatedState: RelatedObjects {
         return count
     }
 
+    func value(_ aggregate: RelatedAggregate, of owner: ObjectID) throws(StoreError) -> AttributeValue {
+        try self.aggregates.value(aggregate, of: owner)
+    }
+
     func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws(StoreError) -> Bool {
         // Every source is retained before it is evaluated: by `LiveResults`, `FetchRequests` and `BackgroundRead`.
         guard let below = self.subtrees[subtree] else { preconditionFailure("the sub-tree is retained") }
@@ -167,9 +173,10 @@ final class RelatedState: RelatedObjects {
     /// The number of objects of all retained sub-trees. An object in several sub-trees is counted several times.
     var subtreeMemberCount: Int { self.subtrees.values.reduce(0) { $0 + $1.members.count } }
     var countedOwnerCount: Int { self.relationshipCounts.values.reduce(0) { $0 + $1.counts.count } }
+    var aggregatedOwnerCount: Int { self.aggregates.ownerCount }
 
     /// The approximate size of the kept state.
-    var byteCount: Int { 24 * self.subtreeMemberCount + 48 * self.countedOwnerCount }
+    var byteCount: Int { 24 * self.subtreeMemberCount + 48 * self.countedOwnerCount + self.aggregates.byteCount }
 
     /// Returns all objects below the root; `nil` if they are not known and there are more of them than the rows that
     /// are left.
@@ -209,9 +216,15 @@ final class RelatedState: RelatedObjects {
 
     // MARK: Changes
 
-    /// Drops all counts and walks the sub-trees again, after more changes than can be followed.
-    func reload() throws(StoreError) {
+    /// Forgets all counts and aggregates, after changes that were not followed one by one.
+    func forgetCounts() {
         for count in self.relationshipCounts.keys { self.relationshipCounts[count]?.counts = [:] }
+        self.aggregates.forget()
+    }
+
+    /// Forgets all counts and walks the sub-trees again, after more changes than can be followed.
+    func reload() throws(StoreError) {
+        self.forgetCounts()
         for key in self.subtrees.keys { self.subtrees[key]?.members.removeAll() }
         for key in self.subtrees.keys {
             var rows = 0
@@ -226,6 +239,7 @@ final class RelatedState: RelatedObjects {
     /// Applies the changes of a batch. Returns the objects that have entered or left each sub-tree.
     func take(_ changes: DependencyChanges) throws(StoreError) -> [SubtreeKey: [ObjectID]] {
         for count in self.relationshipCounts.keys { try self.update(count, changes) }
+        try self.aggregates.take(changes)
         var flipped: [SubtreeKey: [ObjectID]] = [:]
         for key in self.subtrees.keys {
             let ids = key.limit == nil ? try self.update(key, changes) : try self.updateLimited(key, changes)

@@ -34,7 +34,8 @@ extension ByteWriter {
         for value in comparison.values { self.write(value: value) }
     }
 
-    /// Writes the steps, then 0 for the object, 1 and an attribute, or 2 and a relationship to count.
+    /// Writes the steps, then 0 for the object, 1 and an attribute, 2 and a relationship to count, or 3, a function, a
+    /// relationship and an attribute.
     package mutating func write(path: PropertyPath) {
         self.write(properties: path.steps)
         switch path.leaf {
@@ -46,6 +47,11 @@ extension ByteWriter {
         case .count(let property):
             self.write(byte: 2)
             self.write(count: Int(property.rawValue))
+        case .aggregate(let function, let relationship, let attribute):
+            self.write(byte: 3)
+            self.write(byte: function.rawValue)
+            self.write(count: Int(relationship.rawValue))
+            self.write(count: Int(attribute.rawValue))
         }
     }
 }
@@ -101,6 +107,14 @@ extension ByteReader {
             // The counted relationship is a step too.
             guard steps.count < Limits.pathStepsMax else { throw DecodingFailure(.outOfRange, "path") }
             return PropertyPath(steps: steps, leaf: .count(try self.propertyNumber("path relationship")))
+        case 3:
+            guard steps.count < Limits.pathStepsMax else { throw DecodingFailure(.outOfRange, "path") }
+            guard let function = AggregateFunction(rawValue: try self.byte("path function")) else {
+                throw DecodingFailure(.unsupported, "path function")
+            }
+            let relationship = try self.propertyNumber("path relationship")
+            let attribute = try self.propertyNumber("path attribute")
+            return PropertyPath(steps: steps, leaf: .aggregate(function, relationship, attribute))
         default: throw DecodingFailure(.unsupported, "path leaf")
         }
     }

@@ -117,9 +117,17 @@ extension PropertyPath {
             }
             if let fault = resolver.follow(property, name(property)) { return .failure(.init(text: fault)) }
         case .count(let property):
-            if let fault = resolver.follow(property, name(property)) ?? resolver.count("count") {
+            if let fault = resolver.follow(property, name(property)) ?? resolver.collect("count") {
                 return .failure(.init(text: fault))
             }
+        case .aggregate(let function, let property, let attribute):
+            if let fault = resolver.follow(property, name(property)) ?? resolver.collect(function.name) {
+                return .failure(.init(text: fault))
+            }
+            guard resolver.entity.attribute(attribute) != nil else {
+                return .failure(.init(text: "\(resolver.entity.name) has no attribute number \(attribute.rawValue)"))
+            }
+            if let fault = resolver.follow(attribute, name(attribute)) { return .failure(.init(text: fault)) }
         }
         return resolver.finish(quantifier)
     }

@@ -74,6 +74,8 @@ private struct PredicatePrinter {
             names.append(name(property))
             isDecimal = entity.attribute(property)?.type == .decimal
         case .count(let property): names += [name(property), "@count"]
+        // `faults(for:in:)` refuses it.
+        case .aggregate(let function, let property, _): names += [name(property), "@\(function.name)"]
         }
         return (names.joined(separator: "."), isDecimal)
     }

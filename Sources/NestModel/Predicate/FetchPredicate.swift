@@ -6,6 +6,17 @@ public struct PropertyPath: Hashable, Sendable {
         case attribute(PropertyNumber)
         /// `relationship.@count`: the number of objects in a to-many relationship.
         case count(PropertyNumber)
+        /// `relationship.@sum.attribute`: a function of an attribute of the objects in a to-many relationship. Not in
+        /// predicates.
+        case aggregate(AggregateFunction, PropertyNumber, PropertyNumber)
+
+        /// The to-many relationship whose objects are counted or aggregated.
+        package var collection: PropertyNumber? {
+            switch self {
+            case .object, .attribute: nil
+            case .count(let relationship), .aggregate(_, let relationship, _): relationship
+            }
+        }
     }
 
     /// The relationships to follow in turn; at most one is to-many. The leaf may be a count of another to-many

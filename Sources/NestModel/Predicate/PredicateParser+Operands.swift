@@ -25,7 +25,7 @@ extension PredicateParser {
             default: throw self.noProperty(of: resolver.entity)
             }
             if !isCount, let fault = self.functionFault(name, resolver) { throw self.error(fault) }
-            let fault = isCount ? resolver.count(name) : resolver.follow(name)
+            let fault = isCount ? resolver.collect(name) : resolver.follow(name)
             if let fault { throw self.error(fault) }
             self.advance()
         } while self.take(sign: ".")

@@ -18,6 +18,8 @@ package struct ResolvedPath {
     package var type: PathType
     /// The path as it was written.
     package var text: String
+    /// The type of the values that an aggregate function takes; otherwise `nil`.
+    package var aggregatedType: AttributeType?
 }
 
 /// Resolves the names of a path in a model. Its methods return what is wrong, or `nil`.
@@ -43,8 +45,11 @@ package struct PathResolver {
     /// The number of names up to the first to-many relationship, that one included.
     private var namesToMany = 0
     private var leaf: (leaf: PropertyPath.Leaf, type: PathType)?
-    /// The last step if it is to-many: `@count` may follow.
+    /// The last step if it is to-many: `@count` or another function may follow.
     private var lastToMany: PropertyNumber?
+    /// The function whose attribute comes next.
+    private var function: AggregateFunction?
+    private var aggregatedType: AttributeType?
 
     init(_ entity: EntityDescription, _ model: ManagedObjectModel, _ use: Use) {
         self.model = model
@@ -93,7 +98,9 @@ package struct PathResolver {
     /// the same name in a path.
     mutating func follow(_ property: PropertyNumber, _ name: String) -> String? {
         if let fault = self.endFault { return fault }
-        if let attribute = self.entity.attribute(property) {
+        if let function = self.function {
+            return self.aggregate(function, property, name)
+        } else if let attribute = self.entity.attribute(property) {
             self.leaf = (.attribute(attribute.number), .attribute(attribute.type))
             self.lastToMany = nil
         } else if let relationship = self.entity.relationship(property) {
@@ -117,26 +124,72 @@ package struct PathResolver {
         return nil
     }
 
+    /// Ends the path with the attribute of an aggregate function.
+    private mutating func aggregate(
+        _ function: AggregateFunction,
+        _ property: PropertyNumber,
+        _ name: String
+    ) -> String? {
+        let text = "@\(function.name)"
+        guard let attribute = self.entity.attribute(property) else {
+            return "\(name) is a relationship: \(text) is of an attribute of \(self.entity.name)"
+        }
+        guard let type = function.type(of: attribute.type) else {
+            return "\(self.entity.name).\(name) is \(attribute.type): \(text) is for numbers"
+        }
+        guard let relationship = self.lastToMany else { return "the model is inconsistent" }
+        self.leaf = (.aggregate(function, relationship, attribute.number), .attribute(type))
+        self.aggregatedType = attribute.type
+        self.function = nil
+        self.names.append(name)
+        return nil
+    }
+
     /// The error for a step after an attribute or a count.
     private var endFault: String? {
         self.leaf == nil ? nil : "\(self.names.joined(separator: ".")) is not a relationship: nothing can follow it"
     }
 
-    mutating func count(_ name: String) -> String? {
-        guard name == "count", let relationship = self.lastToMany, self.leaf == nil else {
+    /// Takes `@count`, or a function like `@sum` whose attribute comes next.
+    mutating func collect(_ name: String) -> String? {
+        if let fault = self.collectionFault(name) { return fault }
+        guard let relationship = self.lastToMany, self.leaf == nil, self.function == nil else {
             return name == "count"
                 ? "@count counts the objects of a to-many relationship: write it after one"
-                : "there is no @\(name): only @count, the number of objects of a to-many relationship"
+                : "@\(name) is of the objects of a to-many relationship: write it after one, like phones.@\(name).number"
         }
         self.steps.removeLast()
         self.toManyCount -= 1
-        self.leaf = (.count(relationship), .count)
-        self.names.append("@count")
+        self.names.append("@\(name)")
+        if let function = AggregateFunction(name: name) {
+            self.function = function
+        } else {
+            self.leaf = (.count(relationship), .count)
+        }
         return nil
+    }
+
+    private func collectionFault(_ name: String) -> String? {
+        if name == "count" { return nil }
+        let isKnown = AggregateFunction(name: name) != nil
+        switch self.use {
+        case .tested:
+            let what = isKnown ? "predicates have no" : "there is no"
+            return "\(what) @\(name): only @count, the number of objects of a to-many relationship"
+        case .read:
+            if isKnown { return nil }
+            let names = AggregateFunction.allCases.map { "@\($0.name)" }.joined(separator: ", ")
+            return "there is no @\(name): only @count, \(names)"
+        }
     }
 
     func finish(_ quantifier: Comparison.Quantifier) -> Result<ResolvedPath, Fault> {
         let text = self.names.joined(separator: ".")
+        if let function = self.function {
+            return .failure(
+                Fault(text: "@\(function.name) needs an attribute of \(self.entity.name): write it after a point")
+            )
+        }
         if self.toManyCount > 1 {
             return .failure(Fault(text: "\(text) follows more than one to-many relationship; a path may follow one"))
         }
@@ -153,6 +206,7 @@ package struct PathResolver {
             return .failure(Self.one(text))
         }
         let (leaf, type) = self.leaf ?? (.object, .object(self.entity.number))
-        return .success(ResolvedPath(path: PropertyPath(steps: self.steps, leaf: leaf), type: type, text: text))
+        let path = PropertyPath(steps: self.steps, leaf: leaf)
+        return .success(ResolvedPath(path: path, type: type, text: text, aggregatedType: self.aggregatedType))
     }
 }

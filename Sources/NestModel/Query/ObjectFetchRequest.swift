@@ -24,7 +24,8 @@ public struct ObjectFetchRequest: Hashable, Sendable {
     /// Selects objects among those.
     public var predicate: FetchPredicate
     /// Computed values to send with the stored properties: attributes behind to-one relationships (`user.name`), the
-    /// objects these refer to, and counts (`children.@count`). In projections the i-th is `PropertyNumber.computed(i)`.
+    /// objects these refer to, counts (`children.@count`) and functions (`phones.@sum.minutes`). In projections the
+    /// i-th is `PropertyNumber.computed(i)`.
     public var columns: [PropertyPath]
     /// `nil`: one section for all rows.
     public var section: SectionKey?

@@ -2,7 +2,8 @@
 public struct OrderingTerm: Hashable, Sendable {
     public enum Key: Hashable, Sendable {
         /// An attribute of the rows or of objects behind their to-one relationships (`user.name`), or a count
-        /// (`children.@count`). Null sorts below every value; text by its UTF-8 bytes, decimals as numbers.
+        /// (`children.@count`) or function (`phones.@sum.minutes`). Null sorts below every value; text by its UTF-8
+        /// bytes, decimals as numbers.
         case path(PropertyPath)
         /// The order of the source's relationship, or of the relationship of a top-level `parent == X` in the
         /// predicate. Ascending, and the only key: it is total.

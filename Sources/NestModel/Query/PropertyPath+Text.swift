@@ -1,7 +1,7 @@
 /// Property paths as text.
 extension PropertyPath {
-    /// Reads `name`, `user.name` or `children.@count`, with the names of an entity of a model. `column`: where the text
-    /// begins, for errors.
+    /// Reads `name`, `user.name`, `children.@count` or `phones.@sum.minutes`, with the names of an entity of a model.
+    /// `column`: where the text begins, for errors.
     public init(
         _ text: some StringProtocol,
         of entity: EntityDescription,
@@ -28,7 +28,7 @@ extension PropertyPath {
             // A predicate writes `#name` for a property that is named like a keyword.
             let isMarked = name.text.first == "#"
             let text = String(isCount || isMarked ? name.text.dropFirst() : name.text)
-            if let fault = isCount ? resolver.count(text) : resolver.follow(text) {
+            if let fault = isCount ? resolver.collect(text) : resolver.follow(text) {
                 throw PredicateSyntaxError(column: name.column, message: fault)
             }
         }
@@ -50,16 +50,26 @@ extension PropertyPath {
         case .object: if self.steps.isEmpty { names.append("SELF") }
         case .attribute(let property): names.append(entity?.propertyName(property) ?? "#\(property.rawValue)")
         case .count(let property): names += [entity?.propertyName(property) ?? "#\(property.rawValue)", "@count"]
+        case .aggregate(let function, let property, let attribute):
+            names += [entity?.propertyName(property) ?? "#\(property.rawValue)", "@\(function.name)"]
+            entity = (entity?.relationship(property)?.destination).flatMap { model.entity($0) }
+            names.append(entity?.propertyName(attribute) ?? "#\(attribute.rawValue)")
         }
         return names.joined(separator: ".")
     }
 
-    /// Returns the type of the path's last attribute; `nil` for an object or a count, or if the path is invalid.
+    /// Returns the type of the path's last attribute, or of the function of it; `nil` for an object or a count, or if
+    /// the path is invalid.
     public func attributeType(of entity: EntityDescription, in model: ManagedObjectModel) -> AttributeType? {
         var entity: EntityDescription? = entity
         for step in self.steps { entity = (entity?.relationship(step)?.destination).flatMap { model.entity($0) } }
-        guard case .attribute(let property) = self.leaf else { return nil }
-        return entity?.attribute(property)?.type
+        switch self.leaf {
+        case .object, .count: return nil
+        case .attribute(let property): return entity?.attribute(property)?.type
+        case .aggregate(let function, let relationship, let property):
+            let destination = (entity?.relationship(relationship)?.destination).flatMap { model.entity($0) }
+            return destination?.attribute(property).flatMap { function.type(of: $0.type) }
+        }
     }
 }
 

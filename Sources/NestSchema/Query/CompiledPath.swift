@@ -65,7 +65,25 @@ package struct CompiledPath: Hashable, Sendable {
             guard self.follow(property, entity, layout) != nil else { return nil }
             // Each pair counts, whatever object it refers to.
             if case .toOne? = self.steps.last { self.steps.removeLast() }
+        case .aggregate(_, let property, let attribute):
+            guard let end = self.follow(property, entity, layout),
+                let slot = layout[end.number]?.slot(of: attribute)
+            else { return nil }
+            self.leaf = .slot(slot)
         }
+    }
+
+    /// The part of the path that leads to the owner of its first to-many step, and the part from that owner on; `nil`
+    /// if no step is to-many.
+    package var splitAtToMany: (owner: CompiledPath, rest: CompiledPath)? {
+        guard let index = self.steps.firstIndex(where: \.isToMany) else { return nil }
+        var owner = CompiledPath(table: self.table, steps: Array(self.steps[..<index]), leaf: .object)
+        let rest = CompiledPath(table: self.table(after: index), steps: Array(self.steps[index...]), leaf: self.leaf)
+        if case .toOne(let slot, _)? = owner.steps.last {
+            owner.steps.removeLast()
+            owner.leaf = .slot(slot)
+        }
+        return (owner, rest)
     }
 
     private mutating func follow(

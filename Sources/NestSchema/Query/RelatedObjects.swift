@@ -10,6 +10,8 @@ package protocol RelatedObjects {
     func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws(Failure) -> ObjectRow?
     /// Returns the number of an owner's objects that a relationship count counts.
     func count(_ relationshipCount: RelationshipCount, of owner: ObjectID) throws(Failure) -> Int
+    /// Returns the value of an aggregate function of an owner's objects.
+    func value(_ aggregate: RelatedAggregate, of owner: ObjectID) throws(Failure) -> AttributeValue
     func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws(Failure) -> Bool
 }
 
@@ -134,6 +136,8 @@ package enum RelatedValue: Hashable, Sendable {
     case path(CompiledPath)
     /// A relationship count of the object at the end of `owner`.
     case count(owner: CompiledPath, RelationshipCount)
+    /// A function of the objects of a to-many relationship of the object at the end of `owner`.
+    case aggregate(owner: CompiledPath, RelatedAggregate)
 
     /// Returns the count of a path with a to-many step, or `nil` if it has none. A quantifier or a count makes one
     /// value of the objects of a to-many step, so a path has at most two such steps: a quantifier's, then a count's,
@@ -143,13 +147,7 @@ package enum RelatedValue: Hashable, Sendable {
         _ test: CompiledComparison? = nil,
         isNegated: Bool = false
     ) -> RelatedValue? {
-        guard let index = path.steps.firstIndex(where: \.isToMany) else { return nil }
-        var owner = CompiledPath(table: path.table, steps: Array(path.steps[..<index]), leaf: .object)
-        let rest = CompiledPath(table: owner.table(after: index), steps: Array(path.steps[index...]), leaf: path.leaf)
-        if case .toOne(let slot, _)? = owner.steps.last {
-            owner.steps.removeLast()
-            owner.leaf = .slot(slot)
-        }
+        guard let (owner, rest) = path.splitAtToMany else { return nil }
         return .count(owner: owner, RelationshipCount(rest, test, isNegated: isNegated))
     }
 
@@ -164,6 +162,9 @@ package enum RelatedValue: Hashable, Sendable {
         case .count(let owner, let count):
             guard let owner = try owner.value(id, row, related).referenceValue else { return .null }
             return .integer(Int64(try related.count(count, of: owner)))
+        case .aggregate(let owner, let aggregate):
+            guard let owner = try owner.value(id, row, related).referenceValue else { return .null }
+            return try related.value(aggregate, of: owner)
         }
     }
 
@@ -171,13 +172,17 @@ package enum RelatedValue: Hashable, Sendable {
     package var watched: CompiledPath {
         switch self {
         case .path(let path): return path
-        case .count(let owner, let count):
-            var path = owner
-            if case .slot(let slot) = owner.leaf { path.steps.append(.toOne(slot: slot, table: count.path.table)) }
-            path.steps += count.path.steps
-            path.leaf = count.path.leaf
-            return path
+        case .count(let owner, let count): return Self.joined(owner, count.path)
+        case .aggregate(let owner, let aggregate): return Self.joined(owner, aggregate.values.path)
         }
+    }
+
+    private static func joined(_ owner: CompiledPath, _ rest: CompiledPath) -> CompiledPath {
+        var path = owner
+        if case .slot(let slot) = owner.leaf { path.steps.append(.toOne(slot: slot, table: rest.table)) }
+        path.steps += rest.steps
+        path.leaf = rest.leaf
+        return path
     }
 
     /// The relationship count of this value and the one that it compares, if there are such.

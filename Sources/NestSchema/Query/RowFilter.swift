@@ -77,6 +77,8 @@ package final class RowFilter: Hashable, Sendable {
                 preconditionFailure("a count is of a to-many step")
             }
             return .related(count)
+        // `PathResolver` refuses functions in predicates.
+        case (_, .aggregate): preconditionFailure("a predicate without faults")
         case (.one, _):
             switch (path.isOwn, path.leaf) {
             case (true, .object): return .object

@@ -67,7 +67,7 @@ extension Confinement {
                 throw Self.leadsOut(self.name(step))
             }
         }
-        if case .count(let property) = path.leaf, property != self.down { throw Self.leadsOut(self.name(property)) }
+        if let property = path.leaf.collection, property != self.down { throw Self.leadsOut(self.name(property)) }
         if case .attribute(let property) = path.leaf, self.layout.slot(of: property) != nil,
             self.isRelationship(property)
         {

@@ -33,11 +33,32 @@ enum ModelCompletion {
             ..<(prefix.lastIndex { $0 == "," || $0 == "-" }.map(prefix.index(after:)) ?? prefix.startIndex)
         ]
         return await Self.ask(words) { client in
-            try await Self.entities(words, client).flatMap(\.attributes).map { "\(typed)\($0.name)" }
-                + Self.entities(words, client).flatMap(\.relationships).map {
-                    "\(typed)\($0.name)\($0.isToMany ? ".@count" : "")"
-                }
+            let model = try await client.model()
+            return try await Self.entities(words, client).flatMap { entity in
+                entity.attributes.map { "\(typed)\($0.name)" }
+                    + entity.relationships.flatMap { relationship in
+                        Self.paths(relationship, model, isFunction: prefix.contains("@")).map { "\(typed)\($0)" }
+                    }
+            }
         }
+    }
+
+    /// Returns the paths that begin with a relationship. `isFunction`: the user has typed an `@`, so the functions of
+    /// every attribute come too.
+    static func paths(
+        _ relationship: RelationshipDescription,
+        _ model: ManagedObjectModel,
+        isFunction: Bool
+    ) -> [String] {
+        guard relationship.isToMany else { return [relationship.name] }
+        let count = "\(relationship.name).@count"
+        guard isFunction, let destination = model.entity(relationship.destination) else { return [count] }
+        return [count]
+            + AggregateFunction.allCases.flatMap { function in
+                destination.attributes.filter { function.type(of: $0.type) != nil }.map {
+                    "\(relationship.name).@\(function.name).\($0.name)"
+                }
+            }
     }
 
     static let relationships = CompletionKind.custom { words, _, _ in

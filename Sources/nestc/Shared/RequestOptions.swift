@@ -45,7 +45,7 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Sort by these keys, '-' for descending and ':c' to ignore case: name:c,-createdAt,user.name,\
-            children.@count; 'order' is the list's order. (default: the relationship's order, or by id)
+            children.@count and phones.@max.number; 'order' is the list's order. (default: the relationship's order, or by id)
             """,
             valueName: "paths"
         ),
@@ -66,7 +66,7 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only these properties, like name,user.name,children.@count; 'entity' is each object's entity.",
+            "Only these properties, like name,user.name,children.@count,phones.@sum.minutes; 'entity' is each object's entity.",
             valueName: "paths"
         ),
         completion: ModelCompletion.properties

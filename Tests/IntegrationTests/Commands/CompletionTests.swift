@@ -37,6 +37,7 @@ extension ProcessTests {
             ("nestc context use ", ["office"], []), ("nestc fetch --entity ", ["Person", "Tag"], []),
             ("nestc insert Per", ["Person"], ["Tag"]), ("nestc fetch --entity Tag --sort ", ["name"], ["age"]),
             ("nestc fetch --entity Person --properties name,a", ["name,age"], ["name,name"]),
+            ("nestc fetch --entity Company --sort -staff.@a", ["-staff.@avg.age"], ["-staff.@avg.name"]),
             ("nestc relate 1 ", ["staff", "tags"], ["card"]), ("nestc set 1 ", ["founded="], ["age="]),
             ("nestc changes --entity Comp", ["Company"], []),
         ]

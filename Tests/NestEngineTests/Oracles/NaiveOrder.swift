@@ -21,7 +21,7 @@ extension NaiveResults {
     ) -> Bool {
         for (index, descriptor) in request.sort.enumerated() {
             guard case .path(let path) = descriptor.key else { continue }
-            let type = self.attribute(path, request.entity)?.type
+            let type = self.model.entity(request.entity).flatMap { path.attributeType(of: $0, in: self.model) }
             let (x, y) = (keys[a]![index], keys[b]![index])
             if Self.precedes(x, y, type) { return descriptor.isAscending }
             if Self.precedes(y, x, type) { return !descriptor.isAscending }

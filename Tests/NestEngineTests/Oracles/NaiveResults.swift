@@ -104,6 +104,8 @@ final class NaiveResults {
         case .count(let property):
             guard let relationship = self.entity(of: id)?.relationship(property) else { return .null }
             return .integer(Int64(self.related(id, relationship).count))
+        case .aggregate(let function, let relationship, let attribute):
+            return self.aggregate(function, relationship, attribute, of: id)
         }
     }
 

@@ -5,7 +5,7 @@ import NestTestSupport
 extension SeededRandom {
     /// The kinds of a path's leaf.
     enum PathEnd {
-        case attribute, object, count
+        case attribute, object, count, aggregate
     }
 
     /// Returns a path of up to four steps from the objects of an entity. With `toMany` one of the steps is to-many.
@@ -45,6 +45,14 @@ extension SeededRandom {
             let lists = here.relationships.filter(\.isToMany)
             guard path.steps.count < 4, let list = lists.randomElement(using: &self) else { return nil }
             path.leaf = .count(list.number)
+        case .aggregate:
+            let lists = here.relationships.filter(\.isToMany)
+            guard path.steps.count < 4, let list = lists.randomElement(using: &self),
+                let attribute = scene.model.entity(list.destination)?.attributes.randomElement(using: &self)
+            else { return nil }
+            let functions = AggregateFunction.allCases.filter { $0.type(of: attribute.type) != nil }
+            let function = scene.isSmall(attribute) ? self.pick(functions) : self.pick([.minimum, .maximum])
+            path.leaf = .aggregate(function, list.number, attribute.number)
         }
         return path
     }
@@ -109,6 +117,8 @@ extension SeededRandom {
         case .count:
             pool = (0..<4).map { .integer($0) } + [.double(1), .double(1.5)]
             operators += [.less, .lessOrEqual, .greater, .greaterOrEqual, .between]
+        case .aggregate:
+            return nil
         case .attribute:
             guard let attribute = scene.naive.attribute(path, entity.number) else { return nil }
             pool = scene.values(attribute)

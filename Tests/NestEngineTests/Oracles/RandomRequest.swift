@@ -30,7 +30,8 @@ extension SeededRandom {
         }
         if self.oneIn(3) {
             let columns = (0...self.below(3)).compactMap { _ in
-                self.path(scene, of: entity, toMany: false, ends: [.attribute, .attribute, .object, .count])
+                let ends: [PathEnd] = [.attribute, .attribute, .object, .count, .aggregate]
+                return self.path(scene, of: entity, toMany: false, ends: ends)
             }
             request.columns = columns.filter { !($0.steps.isEmpty && $0.leaf == .object) }
         }
@@ -43,10 +44,10 @@ extension SeededRandom {
 
     mutating func addSort(_ scene: Scene, _ entity: EntityDescription, to request: inout ObjectFetchRequest) {
         for _ in 0...self.below(3) {
-            let ends: [PathEnd] = [.attribute, .attribute, .attribute, .count]
+            let ends: [PathEnd] = [.attribute, .attribute, .attribute, .count, .aggregate]
             guard let path = self.path(scene, of: entity, toMany: false, ends: ends) else { continue }
             var descriptor = OrderingTerm(key: .path(path), isAscending: self.oneIn(2))
-            let type = scene.naive.attribute(path, entity.number)?.type
+            let type = path.attributeType(of: entity, in: scene.model)
             if type == .string || type == .uri, self.oneIn(2) {
                 descriptor.folding = TextFolding(rawValue: UInt8(self.below(4)))
             }
@@ -59,7 +60,7 @@ extension SeededRandom {
         }
         guard self.below(3) > 0, let first = request.sort.first, case .path(let path) = first.key else { return }
         let functions: [SectionKey.Function]
-        switch scene.naive.attribute(path, entity.number)?.type {
+        switch path.attributeType(of: entity, in: scene.model) {
         case .string, .uri: functions = [.value, .firstCharacter, .firstCharacter]
         case .date: functions = [.value, .year, .month, .day]
         case .decimal, .data: return
@@ -120,11 +121,16 @@ extension ObjectFetchRequest {
             guard case .path(let path) = descriptor.key else { continue }
             features.append(path.steps.isEmpty ? "own sort" : "related sort")
             if case .count = path.leaf { features.append("sort by count") }
+            if case .aggregate = path.leaf { features.append("sort by aggregate") }
             if !descriptor.folding.isEmpty { features.append("folded sort") }
         }
         if self.sort.count > 1 { features.append("several keys") }
         if let section { features.append("sections by \(section.function)") }
         if !self.columns.isEmpty { features.append("columns") }
+        for case .aggregate(let function, let list, _) in self.columns.map(\.leaf) {
+            let isPaired = naive.model.entities.contains { $0.relationship(list)?.join != nil }
+            features.append("\(function)\(isPaired ? " of pairs" : "")")
+        }
         if let window {
             let kind = window.object == nil ? "range" : "around"
             features.append(kind)

@@ -57,6 +57,18 @@ struct Scene {
         self.pool[attribute.type]!.map(attribute.kept)
     }
 
+    /// Whether the sum of an attribute's values has room in its type, however many there are.
+    func isSmall(_ attribute: AttributeDescription) -> Bool {
+        self.values(attribute).allSatisfy { value in
+            switch value {
+            case .integer(let number): number.magnitude < 1 << 50
+            case .double(let number): number.magnitude < 1e300
+            case .string(let text): text.utf8.count < 13
+            default: true
+            }
+        }
+    }
+
     /// Returns the relationships that form trees of the entity's objects.
     func trees(of entity: EntityDescription) -> [RelationshipDescription] {
         let top = { (number: EntityNumber) in self.model.lineage(of: number).last?.number }

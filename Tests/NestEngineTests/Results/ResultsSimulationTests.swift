@@ -37,7 +37,8 @@ import Testing
             "order of a list",
             "own", "to one", "any", "all", "none", "count", "any of counts", "all of counts", "none of counts",
             "subtree", "folded comparison", "own sort", "related sort",
-            "sort by count", "folded sort", "several keys", "columns", "sections by value",
+            "sort by count", "sort by aggregate", "sum", "minimum", "maximum", "average", "maximum of pairs",
+            "folded sort", "several keys", "columns", "sections by value",
             "sections by firstCharacter",
             "sections by year", "sections by month", "sections by day",
         ]

@@ -48,8 +48,9 @@ import Testing
         Fetch requests (section 9 of protocol.md) of the model in model, whose names and numbers are in entities. cases: \
         names is the request as a program writes it, numbers the same with the numbers of the model, hex its bytes. \
         where, sort, columns and section are texts as nestc reads them; the predicate in numbers is its bytes. leaf: 0 \
-        the object, 1 the attribute property, 2 the number of objects of the relationship property. folding: 1 for [c], \
-        2 for [d], 3 for both. Columns have the numbers 65280 and up in a projection. expansion is none, all, \
+        the object, 1 the attribute property, 2 the number of objects of the relationship property, 3 the function (1 \
+        sum, 2 min, 3 max, 4 avg) of the attribute of its objects. folding: 1 for [c], 2 for [d], 3 for both. \
+        Columns have the numbers 65280 and up in a projection. expansion is none, all, \
         asBefore or an attribute. refused: requests with correct \
         bytes that the server refuses with code, for a store with the objects of predicates.json. malformed: bytes that \
         a server refuses with code, because they are no fetch request.
@@ -164,6 +165,13 @@ import Testing
         Written(name: "section-month", sort: "born", section: "month(born)"),
         Written(name: "section-year", sort: "boss.born", section: "year(boss.born)"),
         Written(name: "section-count", sort: "-team.@count", section: "team.@count"),
+        Written(
+            name: "functions",
+            properties: ["name", "team.@sum.age", "boss.team.@avg.money", "tags.@min.title", "team.@max.born"],
+            columns: ["team.@sum.age", "boss.team.@avg.money", "tags.@min.title", "team.@max.born"]
+        ),
+        Written(name: "sort-function", sort: "-team.@avg.age,phones.@max.number:c"),
+        Written(name: "section-function", sort: "team.@max.born", section: "year(team.@max.born)"),
         Written(name: "window", window: .range(offset: 100, limit: 20)),
         Written(name: "window-of-no-rows", window: .range(offset: 0, limit: 0)),
         Written(name: "window-around", sort: "name", window: .around(ObjectID(5), before: 5, after: 10)),
@@ -209,6 +217,10 @@ import Testing
         func path(_ steps: [String], _ name: String) -> PropertyPath {
             PropertyPath(steps: steps.map(property), leaf: .attribute(property(name)))
         }
+        func function(_ function: AggregateFunction, _ relationship: String, _ name: String) -> PropertyPath {
+            PropertyPath(leaf: .aggregate(function, property(relationship), property(name)))
+        }
+        let average = function(.average, "team", "age")
         func where_(_ symbol: Comparison.Operator, _ values: [AttributeValue], _ path: PropertyPath)
             -> ObjectFetchRequest
         {
@@ -305,6 +317,20 @@ import Testing
             ("section-without-a-sort-key", sorted([], SectionKey(of: property("name")))),
             ("section-of-another-key", sorted([OrderingTerm(property("age"))], SectionKey(of: property("name")))),
             ("section-day-of-a-text", sorted([OrderingTerm(property("name"))], SectionKey(.day, of: property("name")))),
+            (
+                "function-sum-of-a-text",
+                ObjectFetchRequest(entity: person, columns: [function(.sum, "team", "name")])
+            ),
+            (
+                "function-of-to-one",
+                ObjectFetchRequest(entity: person, columns: [function(.maximum, "boss", "age")])
+            ),
+            (
+                "function-of-a-relationship",
+                ObjectFetchRequest(entity: person, columns: [function(.maximum, "team", "boss")])
+            ),
+            ("section-of-an-average", sorted([OrderingTerm(key: .path(average))], SectionKey(.value, of: average))),
+            ("where-function", where_(.greater, [.integer(1)], function(.sum, "team", "age"))),
             ("section-of-a-decimal", sorted([OrderingTerm(property("money"))], SectionKey(of: property("money")))),
             (
                 "where-unknown-property",
@@ -343,7 +369,9 @@ import Testing
         ("source-object-0", "01 01 01020006"), ("two-windows", "01 02 07020001 0803050101"),
         ("window-cut-short", "01 01 070100"), ("nine-sort-keys", "01 01 030109"),
         ("unknown-sort-flag", "01 01 030510000001 01"),
-        ("unknown-leaf", "01 01 0304 01000003"), ("unknown-function", "01 01 060406000101"),
+        ("unknown-leaf", "01 01 0304 01000004"), ("unknown-function", "01 01 060406000101"),
+        ("unknown-path-function", "01 01 0306 010000030511"), ("path-function-0", "01 01 0306 010000030011"),
+        ("path-of-four-steps-and-a-function", "01 01 030b 0100040101010103011102"),
         ("path-of-five-steps", "01 01 0309 010005010101010100"),
         ("predicate-stack-empty", "01 01 04020103"), ("predicate-two-values-left", "01 01 0403020101"),
         ("predicate-and-of-one", "01 01 0404 02010401"), ("predicate-unknown-node", "01 01 04020106"),

@@ -87,6 +87,8 @@ extension SocketTests {
                     try node.request(), try node.request(sort: "keeper.name", properties: ["title"]),
                     try node.request(properties: ["title", "keeper.name"]),
                     try node.request(properties: ["title", "tags.@count"]),
+                    try node.request(properties: ["title", "tags.@max.name"]),
+                    try node.request(sort: "-parent.parent.children.@max.title", properties: ["title"]),
                     try node.request(where: "keeper.name == 'SECRET'", properties: ["title"]),
                     try node.request(where: "ANY tags.name == 'x'", properties: ["title"]),
                     try node.request(where: "keeper == \(grove.person)", properties: ["title"]),
@@ -98,7 +100,7 @@ extension SocketTests {
                 let allowed = try node.request(
                     where: "parent.title == 'root' AND children.@count == 0",
                     sort: "parent.title,title",
-                    properties: ["title", "code", "parent", "children.@count"]
+                    properties: ["title", "code", "parent", "children.@count", "parent.children.@max.title"]
                 )
                 #expect(try await guest.fetch(allowed.request).sections.flatMap(\.rows).map(\.id) == [grove.child])
                 let detail = try await guest.object(grove.root)

@@ -65,7 +65,12 @@ test('requests are immutable, and every change keeps their methods', async () =>
   assert.deepEqual(items.columns('children.@count').lowered().wire.projection, [0, 1, 2, 3, 4, 5, 6, 7, 10, 65280]);
   const sectioned = items.section('title', 'firstCharacter');
   assert.equal(sectioned.sort.length, 1);
-  for (const wrong of ['nothing', 'title.x', 'children', 'parent.@count', 'title:x']) {
+  assert.deepEqual(items.columns('parent.children.@max.title').lowered().wire.columns, [
+    { steps: [10], leaf: 3, function: 3, property: 11, attribute: 1 },
+  ]);
+  const wrongFunctions = ['children.@max', 'parent.@max.title', 'children.@max.nothing',
+    '@max.title', 'children.@max.title.x', 'title.@max.title'];
+  for (const wrong of ['nothing', 'title.x', 'children', 'parent.@count', 'title:x', ...wrongFunctions]) {
     assert.throws(() => items.sorted(wrong), NestError, wrong);
   }
   assert.throws(() => items.window(-1, 5), { code: 'INVALID' });

@@ -7,6 +7,11 @@ export const ofNodes = new Set(['follow', 'logHead', 'record', 'logBehind', 'pee
 
 const pathOf = ({ steps, leaf }) => {
   if (leaf === 'object') return { steps, leaf: 0, property: 0 };
+  const number = ['sum', 'min', 'max', 'avg'].findIndex((name) => name in leaf);
+  if (number >= 0) {
+    const property = Object.entries(leaf).find(([name]) => name !== 'attribute')[1];
+    return { steps, leaf: 3, function: number + 1, property, attribute: leaf.attribute };
+  }
   return 'count' in leaf ? { steps, leaf: 2, property: leaf.count } : { steps, leaf: 1, property: leaf.attribute };
 };
 

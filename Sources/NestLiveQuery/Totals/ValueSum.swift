@@ -1,0 +1,69 @@
+import NestModel
+
+/// The exact sum and the number of the values of a numeric type, null excepted. Adding and removing a value is O(1).
+package struct ValueSum {
+    private enum Sum {
+        case integers(Int128)
+        case decimals(DecimalSum)
+        case doubles(DoubleSum)
+    }
+
+    private var sum: Sum
+    package private(set) var count = 0
+
+    /// Precondition: the type has a sum.
+    package init(of type: AttributeType) {
+        switch type {
+        case .integer, .integer16, .integer32: self.sum = .integers(0)
+        case .decimal: self.sum = .decimals(DecimalSum())
+        case .double, .float: self.sum = .doubles(DoubleSum())
+        case .string, .boolean, .date, .data, .uuid, .uri:
+            // `AggregateFunction.type(of:)` refuses them.
+            preconditionFailure("values of the type \(type) have no sum")
+        }
+    }
+
+    package mutating func add(_ value: AttributeValue) { self.add(value, 1) }
+
+    /// Removes a value that was added.
+    package mutating func remove(_ value: AttributeValue) { self.add(value, -1) }
+
+    private mutating func add(_ value: AttributeValue, _ sign: Int) {
+        switch (self.sum, value) {
+        case (.integers(let sum), .integer(let number)):
+            self.sum = .integers(sum + Int128(sign) * Int128(number))
+        case (.decimals(var sum), .string(let text)):
+            sum.add(text, Int128(sign))
+            self.sum = .decimals(sum)
+        case (.doubles(var sum), .double(let number)):
+            // Leaves the digits with one owner, so that they change in place.
+            self.sum = .integers(0)
+            sum.add(number, Int128(sign))
+            self.sum = .doubles(sum)
+        default:
+            return
+        }
+        self.count += sign
+    }
+
+    /// Returns the sum or the average; `nil` if its type cannot hold it.
+    package func value(_ function: AggregateFunction) -> AttributeValue? {
+        if function == .average, self.count == 0 { return .null }
+        let isAverage = function == .average
+        switch self.sum {
+        case .integers(let sum):
+            guard isAverage else { return Int64(exactly: sum).map { .integer($0) } }
+            return DecimalSum(sum).average(of: self.count).map { .string($0) }
+        case .decimals(let sum):
+            return (isAverage ? sum.average(of: self.count) : sum.text).map { .string($0) }
+        case .doubles(let sum):
+            return sum.value.map { .double((isAverage ? $0 / Double(self.count) : $0) + 0) }
+        }
+    }
+
+    /// The estimated memory, in bytes.
+    package var byteCount: Int {
+        if case .doubles(let sum) = self.sum { return 96 + sum.byteCount }
+        return 96
+    }
+}

@@ -1,0 +1,119 @@
+import NestEngine
+import NestModel
+import NestTestSupport
+import Testing
+
+/// Functions of related objects as columns, with the model `ModelDraft.workshop`.
+@Suite struct AggregateTests {
+    private let model: ManagedObjectModel
+    private let fixture: EngineFixture
+    private let client: SimulatedClient
+
+    init() throws {
+        self.model = try ModelDraft.workshop.compile()
+        self.fixture = try EngineFixture(model: self.model)
+        self.client = try self.fixture.connect(session: 1)
+    }
+
+    private func request(_ columns: String...) throws -> ObjectFetchRequest {
+        let user = try #require(self.model.entity(named: "User"))
+        let paths = try columns.map { try PropertyPath($0, of: user, in: self.model) }
+        let projection = paths.indices.map { PropertyNumber.computed($0) }
+        return ObjectFetchRequest(entity: user.number, projection: projection, columns: paths)
+            .canonical(in: self.model)
+    }
+
+    private func insertUser() throws -> ObjectID {
+        let rank = PropertyAssignment(self.model.number("User", "rank"), .value(.integer(1)))
+        let insertion = Mutation.insert(entity: self.model.number("User"), values: [rank], placements: [])
+        return try #require(try self.fixture.write(self.client, [insertion]).firstInserted)
+    }
+
+    private func size(_ size: Int64) -> PropertyAssignment {
+        PropertyAssignment(self.model.number("Entry", "size"), .value(.integer(size)))
+    }
+
+    private func entry(of user: ObjectID, _ size: Int64) -> Mutation {
+        let owner = PropertyAssignment(self.model.number("Entry", "user"), .reference(.object(user)))
+        return .insert(entity: self.model.number("Entry"), values: [owner, self.size(size)], placements: [])
+    }
+
+    private func values(_ request: ObjectFetchRequest) throws -> [AttributeValue] {
+        try #require(self.client.subscriptions[request]?.state?.sections.first?.rows.first?.values)
+    }
+
+    /// Few values are read again after a change, many are kept in order: the least and greatest follow on both sides.
+    @Test func extremesFollowWhenTheyLeave() throws {
+        let request = try self.request("entries.@min.size", "entries.@max.size", "entries.@sum.size")
+        let user = try self.insertUser()
+        try self.fixture.perform([self.client.subscribe(request)])
+        #expect(try self.values(request) == [.null, .null, .integer(0)])
+        var entries: [(id: ObjectID, size: Int64)] = []
+        for size in Int64(1)...80 {
+            let receipt = try self.fixture.write(self.client, [self.entry(of: user, size * 37 % 83)])
+            entries.append((try #require(receipt.firstInserted), size * 37 % 83))
+        }
+        entries.sort { $0.size < $1.size }
+        while entries.count > 1 {
+            let gone = entries.remove(at: entries.count.isMultiple(of: 2) ? 0 : entries.count - 1)
+            try self.fixture.write(self.client, [.delete(.object(gone.id))])
+            let sum = entries.reduce(0) { $0 + $1.size }
+            let expected = [entries[0].size, entries[entries.count - 1].size, sum].map { AttributeValue.integer($0) }
+            #expect(try self.values(request) == expected)
+        }
+        let last = entries[0].id
+        try self.fixture.write(self.client, [.update(.object(last), values: [self.size(-5)])])
+        #expect(try self.values(request) == [.integer(-5), .integer(-5), .integer(-5)])
+        #expect(self.client.subscriptions[request]?.state?.sections.first?.rows.first?.id == user)
+    }
+
+    /// A sum beyond 64 bits ends the subscriptions that read it and no others; the commit succeeds.
+    @Test func aSumBeyondItsTypeEndsTheSubscription() throws {
+        let sums = try self.request("entries.@sum.size")
+        let others = try self.request("entries.@max.size", "entries.@avg.size")
+        let user = try self.insertUser()
+        try self.fixture.write(self.client, [self.entry(of: user, .max)])
+        try self.fixture.perform([self.client.subscribe(sums), self.client.subscribe(others)])
+        #expect(try self.values(sums) == [.integer(.max)])
+        let receipt = try self.fixture.write(self.client, [self.entry(of: user, 1)])
+        #expect(self.client.ended.map(\.code) == [.valueTooLarge])
+        #expect(self.client.subscriptions[sums] == nil)
+        #expect(try self.values(others) == [.integer(.max), .string("4611686018427387904")])
+        let refusal = try self.fixture.ask(self.client, .fetch(sums, atLeast: Revision(0))).error
+        #expect(refusal?.code == .valueTooLarge && refusal?.object == user)
+        // When it has room again, so has the request.
+        let entry = try #require(receipt.firstInserted)
+        try self.fixture.write(self.client, [.update(.object(entry), values: [self.size(-1)])])
+        try self.fixture.perform([self.client.subscribe(sums)])
+        #expect(try self.values(sums) == [.integer(.max - 1)])
+    }
+
+    @Test func predicatesHaveNoFunctions() throws {
+        let user = try #require(self.model.entity(named: "User"))
+        let path = try PropertyPath("entries.@sum.size", of: user, in: self.model)
+        #expect(path.text(of: user, in: self.model) == "entries.@sum.size")
+        let comparison = Comparison(path: path, operator: .greater, values: [.integer(1)])
+        let request = ObjectFetchRequest(entity: user.number, predicate: FetchPredicate(comparison))
+        let error = try self.fixture.ask(self.client, .fetch(request, atLeast: Revision(0))).error
+        #expect(error?.code == .invalidPredicate)
+    }
+
+    @Test func faultsSayWhatToWrite() throws {
+        let user = try #require(self.model.entity(named: "User"))
+        let faults = [
+            ("entries.@sum", 1, "@sum needs an attribute of Entry: write it after a point"),
+            ("entries.@sum.title", 14, "Entry.title is string: @sum is for numbers"),
+            ("entries.@max.parent", 14, "parent is a relationship: @max is of an attribute of Entry"),
+            ("entries.@max.size.x", 19, "entries.@max.size is not a relationship: nothing can follow it"),
+            ("boss.@max.rank", 6, "@max is of the objects of a to-many relationship"),
+            ("entries.@median.size", 9, "there is no @median: only @count, @sum, @min, @max, @avg"),
+        ]
+        for (text, column, message) in faults {
+            let error = #expect(throws: PredicateSyntaxError.self) {
+                try PropertyPath(text, of: user, in: self.model)
+            }
+            let isFault = error?.column == column && error?.message.hasPrefix(message) == true
+            #expect(isFault, "\(text): \(String(describing: error))")
+        }
+    }
+}
