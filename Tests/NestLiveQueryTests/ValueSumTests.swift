@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test func orderedValuesKnowTheirEnds() {
-        for seed in UInt64(0)..<50 {
+        for seed in UInt64(0)..<6 {
             var random = SeededRandom(seed: seed)
             var kept: [ObjectID: String] = [:]
             var values = OrderedValues(of: .decimal, [])

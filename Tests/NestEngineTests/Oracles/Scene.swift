@@ -69,12 +69,9 @@ struct Scene {
         }
     }
 
-    /// Returns the relationships that form trees of the entity's objects.
+    /// Returns the relationships that form trees of the entity's objects. Those of hidden inverses may form circles.
     func trees(of entity: EntityDescription) -> [RelationshipDescription] {
-        let top = { (number: EntityNumber) in self.model.lineage(of: number).last?.number }
-        return entity.relationships.filter {
-            $0.isToMany && $0.join == nil && top($0.destination) == top(entity.number)
-        }
+        entity.relationships.filter { self.model.hasSubtrees(of: entity, by: $0) }
     }
 
     func entity(of id: ObjectID) -> EntityDescription? { self.naive.entity(of: id) }

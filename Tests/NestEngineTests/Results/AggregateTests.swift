@@ -69,6 +69,7 @@ import Testing
 
     /// A sum beyond 64 bits ends the subscriptions that read it and no others; the commit succeeds.
     @Test func aSumBeyondItsTypeEndsTheSubscription() throws {
+        self.client.expectedEnds = [.valueTooLarge]
         let sums = try self.request("entries.@sum.size")
         let others = try self.request("entries.@max.size", "entries.@avg.size")
         let user = try self.insertUser()
