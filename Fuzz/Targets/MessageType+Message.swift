@@ -43,6 +43,7 @@ extension MessageType {
         case .changeSet: ChangeSetMessage.self
         case .own: Own.self
         case .authors: Authors.self
+        case .resultTotals: ResultTotalsMessage.self
         case .getModel: GetModel.self
         case .model: ModelMessage.self
         case .getStatistics: GetStatistics.self

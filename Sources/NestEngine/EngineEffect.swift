@@ -74,8 +74,9 @@ package enum EngineReply: Sendable {
     case receipt(Receipt)
     case subscribed(view: UInt32, first: FirstState, reason: String, projection: [PropertyNumber])
     case done
-    /// The answer to a fetch: the header, then the bodies of rows frames (none when there are no rows).
-    case snapshot(SnapshotHeader, rows: [SharedBytes])
+    /// The answer to a fetch: the body of its totals if it asks for them, the header, then the bodies of rows frames
+    /// (none when there are no rows).
+    case snapshot(SnapshotHeader, rows: [SharedBytes], totals: [UInt8]? = nil)
     case object(ObjectDetail)
     case statistics([Statistic])
     case group(UInt64)
@@ -93,6 +94,8 @@ package struct EnginePush: Sendable {
         case snapshot(SnapshotHeader, rows: [SharedBytes])
         /// The new position of a window that shows the same rows as before.
         case position(WindowPosition, Revision)
+        /// The body of a RESULT_TOTALS frame for the rows that were sent before.
+        case totals([UInt8])
         /// The body of a CHANGE_SET frame.
         case changeSet(SharedBytes)
         /// The server ends the subscription.
@@ -101,9 +104,12 @@ package struct EnginePush: Sendable {
 
     package var view: UInt32
     package var content: Content
+    /// The body of the RESULT_TOTALS frame before a diff or a snapshot.
+    package var totals: [UInt8]?
 
-    package init(view: UInt32, content: Content) {
+    package init(view: UInt32, content: Content, totals: [UInt8]? = nil) {
         self.view = view
         self.content = content
+        self.totals = totals
     }
 }

@@ -25,6 +25,7 @@ package final class LiveResult {
     package private(set) var log: RowLog
     /// The rows of a computed result; empty otherwise.
     private var memberTable: [ObjectID: Member] = [:]
+    private var totals: ResultTotals?
 
     /// The key of the one section of a result without a section key.
     package static let wholeSection = AttributeValue.string("")
@@ -34,6 +35,7 @@ package final class LiveResult {
         self.source = source
         self.tree = state.tree
         self.memberTable = state.members
+        self.totals = state.totals
         self.revision = revision
         self.log = RowLog(base: revision)
     }
@@ -46,6 +48,7 @@ package final class LiveResult {
     package func reload(_ state: LiveState, revision: Revision) {
         self.tree = state.tree
         self.memberTable = state.members
+        self.totals = state.totals
         self.revision = revision
         self.log = RowLog(base: revision)
     }
@@ -54,13 +57,14 @@ package final class LiveResult {
     /// in a table, and one of a paired result in a table of the registry.
     package var byteCount: Int {
         let each = 128 + self.source.columnCount * 40
-        return 1_024 + self.tree.byteCount + self.log.byteCount + each * self.memberTable.count
+        let totals = self.totals?.byteCount ?? 0
+        return 1_024 + totals + self.tree.byteCount + self.log.byteCount + each * self.memberTable.count
     }
 
     /// The rows of a computed result, in no order.
     package var members: some Collection<ObjectID> { self.memberTable.keys }
 
-    package var state: LiveState { LiveState(tree: self.tree, members: self.memberTable) }
+    package var state: LiveState { LiveState(tree: self.tree, members: self.memberTable, totals: self.totals) }
 
     /// Returns the row of a computed result, or `nil` if it is not one.
     package func member(_ id: ObjectID) -> Member? { self.memberTable[id] }
@@ -70,6 +74,7 @@ package final class LiveResult {
     package func apply(_ changes: [RowChange], at revision: Revision, after: Revision? = nil) {
         // Not caused by a request: each commit arrives once, in order, with the rows as they were before.
         precondition(revision >= self.revision, "revisions only grow: \(self.revision) then \(revision)")
+        self.totals?.beginChanges()
         for change in changes {
             if change.before != change.after {
                 if let before = change.before {
@@ -82,7 +87,9 @@ package final class LiveResult {
                 }
             }
             if self.source.isComputed {
-                self.memberTable[change.id] = change.after.map { Member(key: $0, columns: change.columns) }
+                let member = change.after.map { Member(key: $0, columns: change.columns) }
+                self.totals?.apply(change.id, from: self.memberTable[change.id], to: member)
+                self.memberTable[change.id] = member
             }
         }
         self.log.append(revision, after: after, changes)
@@ -121,10 +128,12 @@ package struct LiveState: @unchecked Sendable {
     package let tree: OrderStatisticTree
     /// The rows of a computed result; empty otherwise.
     package let members: [ObjectID: LiveResult.Member]
+    let totals: ResultTotals?
 
-    init(tree: OrderStatisticTree, members: [ObjectID: LiveResult.Member]) {
+    init(tree: OrderStatisticTree, members: [ObjectID: LiveResult.Member], totals: ResultTotals?) {
         self.tree = tree
         self.members = members
+        self.totals = totals
     }
 
     /// O(n).
@@ -138,6 +147,7 @@ package struct LiveState: @unchecked Sendable {
             }
         }
         self.members = members
+        self.totals = ResultTotals(source, members)
     }
 }
 
@@ -156,4 +166,42 @@ package struct ResultRows {
         self.keys = keys
         self.columns = columns
     }
+}
+
+extension LiveState {
+    /// Returns the totals of a range of rows that is shown: the whole result's, and those of the sections in it.
+    /// `only`: the starts of the sections to return; `nil`: all of them. Empty without totals.
+    package func totals(
+        of range: Range<Int>,
+        only starts: Set<SortKey>? = nil
+    ) throws(ResultTotals.Overflow) -> (whole: [AttributeValue], sections: [TotalsUpdate.Section]) {
+        guard let totals else { return ([], []) }
+        let member = { self.members[$0] }
+        var sections: [TotalsUpdate.Section] = []
+        for (index, start) in self.shown(range, only: starts) {
+            let values = try totals.values(ofSection: start, member)
+            sections.append(TotalsUpdate.Section(index: index, values: values))
+        }
+        return (try totals.values(ofSection: nil, member), sections)
+    }
+
+    /// Returns the sections that a range of rows shows, ascending, each with its index among them.
+    private func shown(_ range: Range<Int>, only starts: Set<SortKey>?) -> [(index: Int, start: SortKey)] {
+        guard let sectioning = self.tree.sectioning, !range.isEmpty else { return [] }
+        func start(_ index: Int) -> SortKey { sectioning.start(of: self.tree.key(at: index).sort) }
+        guard let starts else {
+            return self.tree.sections(of: range).enumerated().map { ($0, start($1.rows.lowerBound)) }
+        }
+        let first = self.tree.sectionIndex(of: start(range.lowerBound))
+        let last = self.tree.sectionIndex(of: start(range.upperBound - 1))
+        return starts.filter { self.tree.hasSection($0) }.compactMap { start in
+            let index = self.tree.sectionIndex(of: start)
+            return index >= first && index <= last ? (index - first, start) : nil
+        }.sorted { $0.index < $1.index }
+    }
+}
+
+extension LiveResult {
+    /// What the last changes have changed in the totals; `nil`: the result has none.
+    package var changedTotals: ResultTotals.Changed? { self.totals?.changed }
 }

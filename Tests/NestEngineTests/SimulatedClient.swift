@@ -49,6 +49,8 @@ final class SimulatedClient {
     private(set) var diffs = 0
     private(set) var moves = 0
     private(set) var sectionChanges = 0
+    /// The number of totals that came without rows.
+    private(set) var totalsUpdates = 0
     /// The last error that answered a request.
     private(set) var refusal: NestError?
     /// The last undo state that the server has pushed.
@@ -274,11 +276,13 @@ final class SimulatedClient {
         let count = self.subscriptions[fetch]!.projection.count
         switch push.content {
         case .diff(let body):
-            let diff = try ByteReader.read(body) { (reader) throws(DecodingFailure) in
+            var diff = try ByteReader.read(body) { (reader) throws(DecodingFailure) in
                 let diff = try reader.diff(valueCount: count, hasWindow: fetch.window != nil)
                 try reader.finish("diff")
                 return diff
             }
+            diff.totals = try self.totals(push.totals, isBeforeRows: true, fetch, what)
+            #expect(diff.totals == nil || diff.totals?.revision == diff.to, "\(what): totals of another revision")
             #expect(!diff.isEmpty || diff.window != nil || diff.from == diff.to, "\(what): an empty diff")
             #expect((diff.window != nil) == (fetch.window != nil), "\(what): a wrong or missing window position")
             self.sectionChanges += diff.deletedSections.count + diff.insertedSections.count
@@ -325,17 +329,27 @@ final class SimulatedClient {
                 )
                 #expect(header.window == whole, "\(what): wrong position without a window")
             }
-            let state = SectionedSnapshot(
+            var state = SectionedSnapshot(
                 revision: header.revision,
                 projection: self.subscriptions[fetch]!.projection,
                 sections: header.sections(of: rows),
                 window: fetch.window == nil ? nil : header.window
             )
+            if let totals = try self.totals(push.totals, isBeforeRows: true, fetch, what) {
+                #expect(totals.revision == state.revision && state.apply(totals), "\(what): wrong totals of a snapshot")
+            }
             #expect(state.digest == header.digest, "\(what): wrong digest of a snapshot")
             self.subscriptions[fetch]!.state = state
             self.subscriptions[fetch]!.isPositionSent = true
         case .position(let position, let revision):
             try self.take(position, revision, for: fetch, what)
+        case .totals(let body):
+            let totals = try #require(try self.totals(body, isBeforeRows: false, fetch, what))
+            var state = try #require(self.subscriptions[fetch]!.state, "\(what): totals before the snapshot")
+            #expect(state.revision <= totals.revision && state.apply(totals), "\(what): totals that do not fit")
+            state.revision = totals.revision
+            self.subscriptions[fetch]!.state = state
+            self.totalsUpdates += 1
         case .changeSet:
             Issue.record("\(what): a change set for a client that follows no changes")
         case .end(let code, let message):
@@ -346,6 +360,21 @@ final class SimulatedClient {
             self.ended.append(NestError(code, message))
             self.subscriptions[fetch] = nil
         }
+    }
+
+    private func totals(
+        _ body: [UInt8]?,
+        isBeforeRows: Bool,
+        _ fetch: ObjectFetchRequest,
+        _ what: String
+    ) throws -> TotalsUpdate? {
+        guard let body else { return nil }
+        let message = try ByteReader.read(body) { (reader) throws(DecodingFailure) in
+            try ResultTotalsMessage(from: &reader)
+        }
+        #expect(message.isBeforeRows == isBeforeRows, "\(what): totals for other rows")
+        #expect(message.totals.values.count == fetch.totals.count, "\(what): \(message.totals) for \(fetch.totals)")
+        return message.totals
     }
 
     /// Checks that each row has at most one structural event and one update, and that each event has an effect.

@@ -173,7 +173,7 @@ final class MeaningClient {
             held.isBlind = false
         case .position(let position, _):
             held.state?.window = position
-        case .changeSet, .end:
+        case .changeSet, .end, .totals:
             break
         }
     }

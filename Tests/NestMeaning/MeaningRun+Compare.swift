@@ -52,7 +52,7 @@ extension MeaningRun {
         }
         for case .reply(_, _, let reply) in effects {
             switch reply {
-            case .snapshot(let header, let bodies):
+            case .snapshot(let header, let bodies, _):
                 let found = try header.state(bodies.map(\.bytes), held.projection)
                 self.compared += 1
                 return try MeaningFailure.unless(

@@ -38,7 +38,7 @@ enum MeaningWire {
             try self.check(Subscribed(view: view, first: first, reason: reason, projection: projection))
         case .done: try self.check(Done())
         case .answer(let message, _): try self.check(message)
-        case .snapshot(let header, _):
+        case .snapshot(let header, _, _):
             try self.check(SnapshotMessage(header))
             for body in header.bodies { try MeaningFailure.unless(body.count <= Limits.frameBytesMax, "a large frame") }
         case .object(let object): try self.check(ObjectMessage(object))
@@ -53,7 +53,7 @@ enum MeaningWire {
         switch push.content {
         case .position(let position, let revision): try self.check(Totals(revision: revision, window: position))
         case .end(let code, let message): try self.check(SubscriptionEnd(code: code, message: message))
-        case .diff, .snapshot, .changeSet: break
+        case .diff, .snapshot, .changeSet, .totals: break
         }
     }
 }

@@ -32,6 +32,7 @@ import Testing
             (Limits.propertiesPerEntityMax, "assignments, and as many placements"),
             (Limits.propertiesPerEntityMax + 3 + Limits.columnsMax, "properties of a projection or a transfer"),
             (Limits.sortKeysMax, "sort keys"), (Limits.columnsMax, "columns;"),
+            (Limits.totalsMax, "totals;"),
             (Limits.predicateNodesMax, "nodes of a predicate"),
             (Limits.entitiesPerModelMax, "entities of SUBSCRIBE_CHANGES"),
             (Limits.requestsInFlightPerConnectionMax, "revisions of OWN"),

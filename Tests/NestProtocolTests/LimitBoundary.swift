@@ -147,6 +147,9 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
             let path = PropertyPath(steps: Array(repeating: property, count: $0), leaf: .object)
             return rows(ObjectFetchRequest(entity: item, columns: [path]))
         },
+        .message("totalsMax", .limitExceeded) {
+            rows(ObjectFetchRequest(entity: item, totals: Array(repeating: .count, count: $0)))
+        },
         .message("outlineExceptionsMax", .limitExceeded) {
             SetExpanded(
                 view: Limits.viewIDMin,

@@ -73,6 +73,7 @@ enum LimitCoverage {
         "scopeRowsPerTurnMax": ["aLargeScopeIsReadInTurnsAndItsRequestsWait"],
         "changePageBytes": ["aSlowFollowerIsServedOnePageAtATime"],
         "outlineWindowRowsMax": ["outlinesAreCheckedAgainstTheModel"],
+        "totalsBytesMax": ["totalsOfTooManySectionsAreRefused"],
         "outlineRowsMax": ["anOutlineThatGrowsTooLargeEnds"],
         "outlinesPerConnectionMax": ["outlinesPerConnectionAreLimited"],
         // Journal and undo

@@ -205,3 +205,18 @@ extension SetExpanded: DescribedMessage {
         ]
     }
 }
+
+extension ResultTotalsMessage: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "revision": .integer(Int64(self.totals.revision.rawValue)),
+            "isBeforeRows": .bool(self.isBeforeRows),
+            "values": JSONValue(list: self.totals.values.map { JSONValue($0) }),
+            "sections": JSONValue(
+                list: self.totals.sections.map {
+                    ["index": JSONValue(count: $0.index), "values": JSONValue(list: $0.values.map { JSONValue($0) })]
+                }
+            ),
+        ]
+    }
+}

@@ -117,6 +117,14 @@ extension JSONValue {
             fields["predicate"] = JSONValue(list: request.predicate.nodes.map { JSONValue($0) })
         }
         if let outline = request.outline { fields["outline"] = JSONValue(outline) }
+        if !request.totals.isEmpty {
+            fields["totals"] = JSONValue(
+                list: request.totals.map { total in
+                    guard case .function(let function, let path) = total else { return ["function": "count"] }
+                    return ["function": .string(function.name), "path": JSONValue(path)]
+                }
+            )
+        }
         self = .object(fields)
     }
 

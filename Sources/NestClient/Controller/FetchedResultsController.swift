@@ -150,7 +150,7 @@ public final class FetchedResultsController {
 
     private func note(_ change: FetchedResultsChange, _ results: ResultsSubscription) {
         switch change {
-        case .diff, .progress, .position: break
+        case .diff, .progress, .position, .totals: break
         case .paused: self.enter(.paused)
         case .snapshot(let reason):
             self.results = results

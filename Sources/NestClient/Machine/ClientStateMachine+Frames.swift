@@ -71,6 +71,7 @@ extension ClientStateMachine {
         case .subscribed: return self.received(try Subscribed(body: frame.body), id: frame.id)
         case .diff: return try self.receivedDiff(frame.body, view: frame.id)
         case .totals: return self.received(try Totals(body: frame.body), view: frame.id)
+        case .resultTotals: return try self.received(try ResultTotalsMessage(body: frame.body), frame)
         case .progress: return self.received(try Progress(body: frame.body))
         case .snapshot: return try self.receivedSnapshot(frame)
         case .snapshotSections, .snapshotRows: return try self.receivedSnapshotPart(frame)
@@ -163,7 +164,7 @@ extension ClientStateMachine {
             return try self.received(message, view: frame.id, hasMore: hasMore)
         }
         guard let entry = self.requests[frame.id] else { return [] }
-        let assembler = SnapshotAssembler(message, projection: entry.request.projection)
+        let assembler = SnapshotAssembler(message, projection: entry.request.projection, totals: entry.totals)
         self.requests[frame.id]?.assembler = assembler
         return hasMore ? [] : self.finish(frame.id, try assembler.reply())
     }

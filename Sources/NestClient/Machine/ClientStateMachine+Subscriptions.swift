@@ -89,6 +89,7 @@ extension ClientStateMachine {
         self.subscriptions[id]?.phase = .subscribing
         let resume = self.welcome?.features.contains(.resume) == true ? subscription.head : nil
         self.subscriptions[id]?.isResuming = resume != nil
+        self.subscriptions[id]?.nextTotals = nil
         let request = self.outlineRequest(id) ?? subscription.request
         let message = Subscribe(request, resume: resume, atLeast: self.atLeast())
         _ = self.requests.submit(OutgoingRequest(owner: .subscription(id), kind: .connection, message))
@@ -207,9 +208,12 @@ extension ClientStateMachine {
             throw .malformed(error)
         }
         self.note(diff.to)
+        let totals = self.subscriptions[id]?.nextTotals
+        self.subscriptions[id]?.nextTotals = nil
         let isAnswer = subscription.awaitsDifference || diff.from == diff.to
         switch self.subscriptions[id]?.take(diff) ?? .notYet {
         case .apply(var diff):
+            if totals?.revision == diff.to { diff.totals = totals }
             diff.ownRevisions = self.ownRevisions(after: diff.from, through: diff.to)
             diff.authors = self.authors.filter { $0.revision > diff.from && $0.revision <= diff.to }
             let element = SubscriptionElement.diff(diff, of: isAnswer ? subscription.request : nil)
@@ -225,7 +229,12 @@ extension ClientStateMachine {
     mutating func received(_ snapshot: SnapshotMessage, view: UInt32, hasMore: Bool) throws(WireError) -> [ClientAction]
     {
         guard let id = self.subscriptionOfView[view], let subscription = self.subscriptions[id] else { return [] }
-        self.subscriptions[id]?.assembler = SnapshotAssembler(snapshot, projection: subscription.projection)
+        self.subscriptions[id]?.assembler = SnapshotAssembler(
+            snapshot,
+            projection: subscription.projection,
+            totals: subscription.nextTotals
+        )
+        self.subscriptions[id]?.nextTotals = nil
         self.subscriptions[id]?.awaitsDifference = false
         var actions: [ClientAction] = []
         if subscription.head != nil {
@@ -276,6 +285,27 @@ extension ClientStateMachine {
         self.note(totals.revision)
         self.subscriptions[id]?.follow(totals.window)
         return [.deliver(.position(totals.window, totals.revision), to: subscription.subscribers, byteCount: 0)]
+    }
+
+    /// Handles totals: of the next diff or snapshot of the view or request, or of the state that the client holds.
+    mutating func received(_ message: ResultTotalsMessage, _ frame: Frame) throws(WireError) -> [ClientAction] {
+        guard frame.id >= Limits.viewIDMin else {
+            self.requests[frame.id]?.totals = message.totals
+            return []
+        }
+        guard let id = self.subscriptionOfView[frame.id], let subscription = self.subscriptions[id] else { return [] }
+        guard message.totals.values.count == subscription.request.totals.count else {
+            throw .malformed(DecodingFailure(.invalidValue, "totals"))
+        }
+        self.note(message.totals.revision)
+        guard !message.isBeforeRows else {
+            self.subscriptions[id]?.nextTotals = message.totals
+            return []
+        }
+        guard let head = subscription.head, head.revision <= message.totals.revision else { return [] }
+        self.subscriptions[id]?.head?.revision = message.totals.revision
+        let bytes = frame.body.readableBytes
+        return [.deliver(.totals(message.totals), to: subscription.subscribers, byteCount: bytes)]
     }
 
     mutating func received(_ progress: Progress) -> [ClientAction] {

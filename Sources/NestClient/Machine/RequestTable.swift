@@ -12,6 +12,8 @@ package struct RequestTable: Sendable {
     package struct InFlight: Sendable {
         package var request: OutgoingRequest
         package var assembler: SnapshotAssembler?
+        /// The totals of the answer to a fetch, which come before its rows.
+        package var totals: TotalsUpdate?
         fileprivate var sentTo: Identifier128?
         /// Set if a node refused it before.
         package fileprivate(set) var refusal: Refusal?

@@ -8,16 +8,19 @@ package struct SnapshotAssembler: Sendable {
     package private(set) var header: SnapshotHeader
     private let sectionCount: Int
     private let projection: [PropertyNumber]
+    private let totals: TotalsUpdate?
     private var sections: [ResultsSection] = []
     /// The section that the next row belongs to.
     private var section = 0
     private var rowCount = 0
     package private(set) var byteCount = 0
 
-    package init(_ message: SnapshotMessage, projection: [PropertyNumber]) {
+    /// `totals`: those that came before the snapshot.
+    package init(_ message: SnapshotMessage, projection: [PropertyNumber], totals: TotalsUpdate? = nil) {
         self.header = message.header
         self.sectionCount = message.sectionCount
         self.projection = projection
+        self.totals = totals
     }
 
     package mutating func add(sections body: ByteBuffer) throws(WireError) {
@@ -73,11 +76,15 @@ package struct SnapshotAssembler: Sendable {
         else {
             throw .malformed(DecodingFailure(.truncated, "snapshot rows"))
         }
-        return SectionedSnapshot(
+        var snapshot = SectionedSnapshot(
             revision: self.header.revision,
             projection: self.projection,
             sections: sections,
             window: hasWindow ? self.header.window : nil
         )
+        if let totals, totals.revision != snapshot.revision || !snapshot.apply(totals) {
+            throw .malformed(DecodingFailure(.invalidValue, "totals of a snapshot"))
+        }
+        return snapshot
     }
 }

@@ -44,6 +44,8 @@ package struct Subscription: Sendable {
     var isResuming = false
     package var projection: [PropertyNumber] = []
     package var assembler: SnapshotAssembler?
+    /// The totals of the next diff or snapshot.
+    var nextTotals: TotalsUpdate?
     /// The change that is under way.
     package var change: SubscriptionChange?
     /// Whether the request has changed and the difference to the new result has not arrived.

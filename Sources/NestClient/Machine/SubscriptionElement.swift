@@ -12,6 +12,8 @@ package enum SubscriptionElement: Equatable, Sendable {
     case progress(Revision)
     /// The position of a window at a revision. Its rows have not changed.
     case position(WindowPosition, Revision)
+    /// The totals at a revision. The state's rows are those of that revision too.
+    case totals(TotalsUpdate)
     case reset(ResultsReset)
     /// The store has another history than before: revisions of the two cannot be compared.
     case otherHistory
@@ -23,7 +25,7 @@ package enum SubscriptionElement: Equatable, Sendable {
     var isAway: Bool {
         switch self {
         case .disconnected, .paused: true
-        case .snapshot, .held, .diff, .request, .progress, .position, .reset, .otherHistory, .resumed: false
+        case .snapshot, .held, .diff, .request, .progress, .position, .totals, .reset, .otherHistory, .resumed: false
         }
     }
 
@@ -32,14 +34,15 @@ package enum SubscriptionElement: Equatable, Sendable {
         switch self {
         case .diff(_, let request): request != nil
         case .request: true
-        case .snapshot, .held, .progress, .position, .reset, .otherHistory, .disconnected, .resumed, .paused: false
+        case .snapshot, .held, .progress, .position, .totals, .reset, .otherHistory, .disconnected, .resumed, .paused:
+            false
         }
     }
 
     /// The number of bytes that it uses beyond those received; 0 for events that queues merge.
     var ownBytes: Int {
         switch self {
-        case .snapshot, .held, .diff, .request: 128
+        case .snapshot, .held, .diff, .request, .totals: 128
         case .progress, .position, .reset, .otherHistory, .disconnected, .resumed, .paused: 0
         }
     }
@@ -51,6 +54,7 @@ package enum SubscriptionElement: Equatable, Sendable {
         case .held(let held): held.state.revision
         case .diff(let diff, _): diff.to
         case .progress(let reached): reached
+        case .totals(let totals): totals.revision
         case .position, .request: revision
         // A difference may follow `resumed`, so the revision is unknown before the next element.
         case .reset, .otherHistory, .disconnected, .resumed, .paused: nil

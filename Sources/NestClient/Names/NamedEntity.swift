@@ -58,17 +58,19 @@ public struct NamedEntity: Sendable {
         return assignments
     }
 
-    /// Returns a fetch request from texts like those of `nestc fetch --where`, `--sort`, `--section` and
-    /// `--properties`.
+    /// Returns a fetch request from texts like those of `nestc fetch --where`, `--sort`, `--section`, `--properties`
+    /// and `--totals`.
     ///
     /// `sort` is a text like `"name:c,-createdAt"`. If it is empty, the order is that of `section`, or by id.
     /// `properties` are attributes, to-one relationships, and paths like `user.name`, `phones.@count` or
-    /// `phones.@sum.minutes`. If there are none, the rows have all stored properties.
+    /// `phones.@sum.minutes`. If there are none, the rows have all stored properties. `totals` is a text like
+    /// `"count,sum(minutes)"`.
     public func request(
         where predicate: String = "",
         sort: String = "",
         section: String = "",
         properties: [String] = [],
+        totals: String = "",
         window: FetchWindow? = nil
     ) throws -> NamedRequest {
         var request = ObjectFetchRequest(entity: self.number, window: window)
@@ -81,6 +83,7 @@ public struct NamedEntity: Sendable {
             request.section = key
             if sort.isEmpty { request.sort = [OrderingTerm(key: .path(key.path))] }
         }
+        if !totals.isEmpty { request.totals = try [FetchTotal](totals, of: self.description, in: self.model) }
         for name in properties {
             guard name.contains(".") else {
                 request.projection.append(try self.property(name))

@@ -21,7 +21,7 @@ package struct ArrivingState: Equatable, Sendable {
     /// Whether an element changes this state. An element that replaces it, or reports about the connection, does not.
     func isChanged(by element: SubscriptionElement) -> Bool {
         switch element {
-        case .diff, .request, .progress, .position, .resumed: true
+        case .diff, .request, .progress, .position, .totals, .resumed: true
         case .snapshot, .held, .reset, .otherHistory, .disconnected, .paused: false
         }
     }
@@ -65,6 +65,9 @@ package struct ArrivingState: Equatable, Sendable {
         case .position(let position, let revision):
             self.state.window = position
             self.positionRevision = revision
+        case .totals(let totals):
+            guard self.state.apply(totals) else { throw .coordinates("totals of a section that does not exist") }
+            self.state.revision = max(self.state.revision, totals.revision)
         case .snapshot, .held, .reset, .otherHistory, .disconnected, .paused: break
         }
     }

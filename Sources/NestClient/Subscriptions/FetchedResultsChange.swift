@@ -31,6 +31,9 @@ public enum FetchedResultsChange: Hashable, Sendable {
     case progress(Revision)
     /// The position of the window in the whole result has changed. The visible rows have not.
     case position(WindowPosition)
+    /// The totals of the result or of sections have changed: read them from the state. The visible rows have not.
+    /// Totals that change with the rows are part of the diff.
+    case totals(TotalsUpdate)
     /// Differences can no longer update the state. A snapshot follows.
     case reset(ResultsReset)
     /// The connection is lost, and the client reconnects. The state stays.

@@ -59,7 +59,7 @@ final class ResultsQueue: Sendable {
                     return (ArrivingState(snapshot, digest: digest, request: request ?? self.request), rest)
                 case .held(let state): return (state, rest)
                 case .reset, .otherHistory: return nil
-                case .diff, .request, .progress, .position, .disconnected, .resumed, .paused: continue
+                case .diff, .request, .progress, .position, .totals, .disconnected, .resumed, .paused: continue
                 }
             }
             return self.newest.map { ($0, self.elements[...]) }
@@ -332,6 +332,14 @@ final class ResultsQueue: Sendable {
             contents.state.window = position
             contents.positionRevision = revision
             return .change(.position(position))
+        case .totals(let totals):
+            guard !contents.needsSnapshot else { return .again }
+            guard contents.state.apply(totals) else {
+                contents.needsSnapshot = true
+                return .mismatch("there are totals of a section that does not exist", applied: nil)
+            }
+            contents.state.revision = max(contents.state.revision, totals.revision)
+            return .change(.totals(totals))
         case .reset(let reset):
             contents.arriving = nil
             contents.needsSnapshot = true

@@ -167,7 +167,7 @@ extension EngineReply {
     /// The approximate size of the reply if it may be large, otherwise 0.
     var byteCount: Int {
         switch self {
-        case .snapshot(_, let rows): rows.reduce(64) { $0 + $1.bytes.count }
+        case .snapshot(_, let rows, let totals): rows.reduce(64 + (totals?.count ?? 0)) { $0 + $1.bytes.count }
         case .object(let detail): detail.values.reduce(64) { $0 + 16 + $1.value.byteCount }
         case .answer(_, let byteCount): byteCount
         case .failure, .receipt, .subscribed, .done, .statistics, .group, .undoState, .tokenCreated: 0

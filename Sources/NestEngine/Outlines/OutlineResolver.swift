@@ -18,6 +18,7 @@ extension RequestResolver {
         guard request.sort.isEmpty, request.section == nil else {
             throw refuse("has the order of its relationship and one section: leave out the sort keys and the section")
         }
+        guard request.totals.isEmpty else { throw refuse("has no totals: leave them out") }
         let max = Limits.outlineWindowRowsMax
         switch request.window {
         case .range(_, let limit) where limit <= max: break

@@ -87,29 +87,47 @@ struct BatchPushes {
             affected.isLarge
             ? nil : ResultDelta(from: affected.before, to: result.tree, touching: changes.values)
         for view in views {
-            let from = view.lastChange
-            let anchor = view.anchor?.id
-            let oldRange = try self.subscriptions.advance(view, result, delta) { delta == nil || changes[$0] != nil }
-            guard let delta else {
-                view.lastChange = result.revision
-                if view.range.count > self.limits.backgroundReadRowsMin {
-                    // Too large to be encoded between two commits.
-                    let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
-                    self.lagging.fallBehind(view.synced, view, state)
-                } else if !view.synced.isEmpty {
-                    try self.views.sendSnapshot(view, reason: .largeChange, to: view.synced, now: now, &effects)
-                }
-                continue
+            do throws(StoreError) {
+                try self.push(view, affected, delta, rows, now: now, &effects) { delta == nil || changes[$0] != nil }
+            } catch StoreError.refused(let error) {
+                // The totals of the view cannot be sent.
+                for id in view.counts.keys.sorted() { self.subscriptions.end(id, view, error, now: now, &effects) }
             }
-            if view.key.window != nil, !view.synced.isEmpty, !self.lagging.takeWork(changeCount: delta.count) {
-                // The subscribers' net difference starts at the state before this batch.
+        }
+    }
+
+    private func push(
+        _ view: View,
+        _ affected: Evaluation.Affected,
+        _ delta: ResultDelta?,
+        _ rows: KnownRows,
+        now: Int64,
+        _ effects: inout [EngineEffect],
+        isChanged: (ObjectID) -> Bool
+    ) throws(StoreError) {
+        let result = affected.entry.result
+        let from = view.lastChange
+        let anchor = view.anchor?.id
+        let oldRange = try self.subscriptions.advance(view, result, delta, isChanged: isChanged)
+        guard let delta else {
+            view.lastChange = result.revision
+            if view.range.count > self.limits.backgroundReadRowsMin {
+                // Too large to be encoded between two commits.
                 let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
                 self.lagging.fallBehind(view.synced, view, state)
-                continue
+            } else if !view.synced.isEmpty {
+                try self.views.sendSnapshot(view, reason: .largeChange, to: view.synced, now: now, &effects)
             }
-            let isElsewhere = view.anchor?.id != anchor
-            try self.push(view, result, delta, oldRange, isElsewhere: isElsewhere, from: from, rows, now: now, &effects)
+            return
         }
+        if view.key.window != nil, !view.synced.isEmpty, !self.lagging.takeWork(changeCount: delta.count) {
+            // The subscribers' net difference starts at the state before this batch.
+            let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
+            self.lagging.fallBehind(view.synced, view, state)
+            return
+        }
+        let isElsewhere = view.anchor?.id != anchor
+        try self.push(view, result, delta, oldRange, isElsewhere: isElsewhere, from: from, rows, now: now, &effects)
     }
 
     private func push(
@@ -124,11 +142,11 @@ struct BatchPushes {
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
         let net = delta.difference(oldRange, view.range)
-        guard !net.isEmpty || isElsewhere else { return }
+        guard !net.isEmpty || isElsewhere else { return try self.pushTotals(view, result, &effects) }
         let diff = try self.diffs.diff(view, net, from: from, result, rows)
         let synced = view.synced
         // The position of a window that shows the same rows is sent with its next diff, or by the position timer.
-        guard !diff.isEmpty || isElsewhere else { return }
+        guard !diff.isEmpty || isElsewhere else { return try self.pushTotals(view, result, &effects) }
         view.lastChange = diff.to
         guard !synced.isEmpty else { return }
         var body = ByteWriter()
@@ -137,8 +155,24 @@ struct BatchPushes {
         if body.count > Limits.sharedDiffBytesMax {
             try self.views.sendSnapshot(view, reason: .largeChange, to: synced, now: now, &effects)
         } else {
-            effects.append(.push(EnginePush(view: view.id, content: .diff(body.bytes)), to: synced))
+            let arrived = !diff.insertedSections.isEmpty
+            let totals = try ViewTotals.changed(
+                view,
+                result,
+                self.store.head,
+                arrived: arrived,
+                isBeforeRows: true
+            )
+            effects.append(.push(EnginePush(view: view.id, content: .diff(body.bytes), totals: totals), to: synced))
             view.sentPosition = diff.window
         }
+    }
+
+    /// Sends the totals of a view that shows the same rows.
+    private func pushTotals(_ view: View, _ result: LiveResult, _ effects: inout [EngineEffect]) throws(StoreError) {
+        guard !view.synced.isEmpty,
+            let totals = try ViewTotals.changed(view, result, self.store.head, isBeforeRows: false)
+        else { return }
+        effects.append(.push(EnginePush(view: view.id, content: .totals(totals)), to: view.synced))
     }
 }

@@ -67,10 +67,16 @@ struct CatchUpPushes {
                 // The view shows the same as at `base`, whatever changed in between.
                 view.lastChange = min(view.lastChange, base)
                 self.positions.noteUnknown(view)
+                if entry.result.revision > base,
+                    let totals = try ViewTotals.all(view, entry.result, self.store.head, isBeforeRows: false)
+                {
+                    effects.append(.push(EnginePush(view: viewID, content: .totals(totals)), to: [id]))
+                }
             case .difference(let body):
                 self.counters.netDiffs += 1
                 try self.authors.push(after: base, to: id, &effects)
-                effects.append(.push(EnginePush(view: viewID, content: .diff(body)), to: [id]))
+                let totals = try ViewTotals.all(view, entry.result, self.store.head)
+                effects.append(.push(EnginePush(view: viewID, content: .diff(body), totals: totals), to: [id]))
                 self.positions.noteSent(view, to: [id])
             case .snapshot where self.snapshots.isLarge(view):
                 self.lagging.lag(id, view, state)

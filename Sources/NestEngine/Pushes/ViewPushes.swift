@@ -22,8 +22,8 @@ struct ViewPushes {
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
         do {
-            let (header, rows) = try self.snapshots.snapshot(view)
-            self.send(header, rows, reason, of: view, to: connections, &effects)
+            let (header, rows, totals) = try self.snapshots.snapshot(view)
+            self.send(header, rows, totals, reason, of: view, to: connections, &effects)
             self.positions.noteSent(view, to: connections)
         } catch StoreError.postponed(.snapshotTooLarge) {
             let head = self.store.head
@@ -49,6 +49,7 @@ struct ViewPushes {
     func send(
         _ header: SnapshotHeader,
         _ rows: [SharedBytes],
+        _ totals: [UInt8]?,
         _ reason: SnapshotReason,
         of view: View,
         to connections: [ConnectionID],
@@ -57,8 +58,9 @@ struct ViewPushes {
         self.counters.snapshots += 1
         var header = header
         header.reason = reason
-        effects.append(.push(EnginePush(view: view.id, content: .snapshot(header, rows: rows)), to: connections))
-        let bytes = rows.reduce(64) { $0 + $1.bytes.count }
+        let push = EnginePush(view: view.id, content: .snapshot(header, rows: rows), totals: totals)
+        effects.append(.push(push, to: connections))
+        let bytes = rows.reduce(64 + (totals?.count ?? 0)) { $0 + $1.bytes.count }
         for id in connections {
             if let connection = self.connections[id] { self.admission.charge(bytes, to: connection, &effects) }
         }

@@ -67,6 +67,7 @@ package struct BackgroundRead: Sendable {
         let range: Range<Int>
         let header: SnapshotHeader
         let bodies: [SharedBytes]
+        let totals: [UInt8]?
         let isAnchorGone: Bool
         /// The rows of an outline, and whether the object above them exists.
         private(set) var outline: [FlatTree.Entry] = []
@@ -77,7 +78,7 @@ package struct BackgroundRead: Sendable {
         package let share: AnswerShare
 
         /// The answer to a fetch.
-        package var reply: EngineReply { .snapshot(self.header, rows: self.bodies) }
+        package var reply: EngineReply { .snapshot(self.header, rows: self.bodies, totals: self.totals) }
     }
 
     /// Work that any thread may do.
@@ -117,6 +118,7 @@ package struct BackgroundRead: Sendable {
             self.anchorMayBeMissing
             ? try? View.anchor(self.window, state.tree) : try View.anchor(self.window, state.tree)
         let range = View.range(self.window, anchor, state.tree)
+        let totals = try ViewTotals.all(self.source, state, range, revision)
         let (sections, rows) = try objects.encodedRows(
             self.source,
             state.tree,
@@ -149,6 +151,7 @@ package struct BackgroundRead: Sendable {
             range: range,
             header: header,
             bodies: rows.bodies,
+            totals: totals,
             isAnchorGone: anchor == nil && self.window?.isAround == true,
             share: share
         )
@@ -201,6 +204,7 @@ extension BackgroundRead.Rows {
                 sections: []
             ),
             bodies: [],
+            totals: nil,
             isAnchorGone: false,
             share: share
         )

@@ -86,6 +86,7 @@ private struct Explainer {
         if let section = request.section {
             parts.append(.init("section", section.text(of: self.entity, in: model)))
         }
+        if !request.totals.isEmpty { parts.append(.init("totals", request.totals.text(of: self.entity, in: model))) }
         let properties = request.projection.map { property in
             if property == .entity { return "entity" }
             if property == .outlineDepth { return "depth" }

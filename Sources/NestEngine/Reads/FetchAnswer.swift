@@ -7,6 +7,7 @@ import NestStore
 struct FetchAnswer {
     let header: SnapshotHeader
     let bodies: [SharedBytes]
+    let totals: [UInt8]?
     let rowCount: Int
 
     /// `objects` reads the store at `revision`, which is also the revision of `state`. Returns `nil` if the answer has
@@ -21,6 +22,7 @@ struct FetchAnswer {
         let anchor = try View.anchor(resolved.window, state.tree)
         let range = View.range(resolved.window, anchor, state.tree)
         guard range.count <= rowsMax else { return nil }
+        self.totals = try ViewTotals.all(resolved.source, state, range, revision)
         do throws(StoreError) {
             let (sections, rows) = try objects.encodedRows(
                 resolved.source,
@@ -38,7 +40,7 @@ struct FetchAnswer {
         }
     }
 
-    var reply: EngineReply { .snapshot(self.header, rows: self.bodies) }
+    var reply: EngineReply { .snapshot(self.header, rows: self.bodies, totals: self.totals) }
 }
 
 extension SnapshotHeader {

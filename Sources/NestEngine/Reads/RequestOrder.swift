@@ -11,6 +11,9 @@ struct RequestOrder {
     private(set) var terms: [SortTerm] = []
     /// The related values that the request reads: first its columns, then those of its sort keys.
     private(set) var related: [RelatedValue] = []
+    private(set) var totals: [ResultTotal] = []
+    /// The number of related values that are columns of the rows: those of the request, and those of totals.
+    private(set) var columnCount = 0
 
     init(model: ManagedObjectModel, layout: ModelLayout, entity: EntityDescription) {
         self.model = model
@@ -50,6 +53,33 @@ struct RequestOrder {
             }
             self.related.append(self.value(path))
         }
+        self.columnCount = self.related.count
+    }
+
+    /// Takes the totals, after the columns and before the sort keys.
+    mutating func take(totals: [FetchTotal]) throws(StoreError) {
+        for total in totals {
+            guard case .function(let function, let asked) = total else {
+                self.totals.append(.count)
+                continue
+            }
+            let path = try self.resolve(asked)
+            let type: AttributeType
+            switch path.type {
+            case .attribute(let attribute): type = attribute
+            case .count: type = .integer
+            case .object:
+                throw StoreError.refused(.invalid, "\(path.text) is an object: a total is of an attribute or a count")
+            }
+            guard function.type(of: type) != nil else {
+                throw StoreError.refused(.invalid, "\(path.text) is \(type): \(function.name) is for numbers")
+            }
+            let value = self.value(path)
+            let column = self.related.firstIndex(of: value) ?? self.related.count
+            if column == self.related.count { self.related.append(value) }
+            self.totals.append(.function(function, column: column, type))
+        }
+        self.columnCount = self.related.count
     }
 
     // MARK: Sort descriptors

@@ -72,6 +72,7 @@ struct RequestResolver {
         var predicate = request.predicate
         var order = RequestOrder(model: self.model, layout: self.layout, entity: entity)
         try order.take(columns: request.columns)
+        try order.take(totals: request.totals)
         if request.sort.first?.key == .order {
             try order.checkAlone(request)
             if request.source == nil {
@@ -86,7 +87,8 @@ struct RequestResolver {
             source.sort = order.terms
         }
         source.related = order.related
-        source.columnCount = request.columns.count
+        source.columnCount = order.columnCount
+        source.totals = order.totals
         if let section = request.section { source.section = try order.section(section, request.sort) }
         if !predicate.nodes.isEmpty { source.filter = RowFilter(predicate, entity, self.layout, expressions) }
         var resolved = Resolved(source: source, projection: request.projection, slots: slots, window: request.window)

@@ -98,7 +98,7 @@ extension EngineReply {
     /// The approximate bytes on the wire if they may be many, otherwise 0.
     package var largeByteCount: Int {
         switch self {
-        case .snapshot(_, let rows): rows.reduce(0) { $0 + $1.bytes.count }
+        case .snapshot(_, let rows, let totals): rows.reduce(totals?.count ?? 0) { $0 + $1.bytes.count }
         case .object(let detail): detail.values.reduce(0) { $0 + $1.value.largeByteCount }
         default: 0
         }

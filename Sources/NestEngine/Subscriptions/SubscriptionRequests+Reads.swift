@@ -60,7 +60,7 @@ extension SubscriptionRequests {
             }
             switch next.waiter {
             case .fetch:
-                self.replies.send(.snapshot(rows.header, rows: rows.bodies), id, requestID, &effects)
+                self.replies.send(rows.reply, id, requestID, &effects)
             case .subscribe(let resume, let atLeast, let reason):
                 let (view, isKnown) = try self.join(read, connection, resume)
                 joined = view
@@ -138,7 +138,7 @@ extension SubscriptionRequests {
             // The window's anchor has left the result since, and another row took its position.
             return try self.views.requestSnapshot(view, reason, for: id, now: now, &effects)
         }
-        self.views.send(rows.header, rows.bodies, reason, of: view, to: [id], &effects)
+        self.views.send(rows.header, rows.bodies, rows.totals, reason, of: view, to: [id], &effects)
         view.subscribers[id] = .lagging(base: rows.revision, known: rows.revision, range: rows.range)
         connection.progress = min(connection.progress, rows.revision)
         guard !connection.isBlocked else { return }
@@ -202,7 +202,7 @@ extension SubscriptionRequests {
             view.subscribers[id] = self.firstState(connection, view)
             return try self.views.sendSnapshot(view, reason: .first, to: [id], now: now, &effects)
         }
-        self.views.send(rows.header, rows.bodies, rows.header.reason, of: view, to: [id], &effects)
+        self.views.send(rows.header, rows.bodies, rows.totals, rows.header.reason, of: view, to: [id], &effects)
         view.subscribers[id] = .lagging(base: rows.revision, known: rows.revision, range: rows.range)
         // The connection may have received a progress mark of a later revision before it had this subscription.
         connection.progress = min(connection.progress, rows.revision)

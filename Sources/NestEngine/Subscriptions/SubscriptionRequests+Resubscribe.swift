@@ -72,12 +72,17 @@ extension SubscriptionRequests {
         }
         var difference = ViewDifference.none(reason: Self.notCaughtUp)
         if !connection.isBlocked, state == .synced {
-            difference = try self.difference(from: old, oldEntry.result, to: view, entry.result)
+            do {
+                difference = try self.difference(from: old, oldEntry.result, to: view, entry.result)
+            } catch {
+                self.subscriptions.dropUnused(view, now: now)
+                throw error
+            }
         }
         switch difference {
-        case .body(let body):
+        case .body(let body, let totals):
             self.accept(view, .difference, "", id, requestID, &effects)
-            effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
+            effects.append(.push(EnginePush(view: view.id, content: .diff(body), totals: totals), to: [id]))
         case .none(let reason):
             if self.snapshots.isLarge(view) {
                 self.subscriptions.dropUnused(view, now: now)
@@ -117,7 +122,7 @@ extension SubscriptionRequests {
     private static let notCaughtUp = "the subscription has not caught up"
 
     private enum ViewDifference {
-        case body([UInt8])
+        case body([UInt8], totals: [UInt8]?)
         case none(reason: String)
     }
 
@@ -131,6 +136,7 @@ extension SubscriptionRequests {
             oldResult.source.related.prefix(oldResult.source.columnCount)
                 .elementsEqual(result.source.related.prefix(result.source.columnCount))
         else { return .none(reason: "other columns") }
+        guard oldResult.source.totals == result.source.totals else { return .none(reason: "other totals") }
         let net: StructuralDifference
         if oldResult === result {
             net = ResultDelta(from: result.tree, to: result.tree, touching: []).difference(old.range, view.range)
@@ -146,7 +152,7 @@ extension SubscriptionRequests {
         var body = ByteWriter()
         body.write(diff: diff)
         guard body.count <= Limits.sharedDiffBytesMax else { return .none(reason: "the difference is large") }
-        return .body(body.bytes)
+        return .body(body.bytes, totals: try ViewTotals.all(view, result, self.store.head))
     }
 
     /// Drops the result of an old subscription, unless it is in use.

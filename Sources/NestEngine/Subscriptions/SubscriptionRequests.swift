@@ -122,6 +122,14 @@ struct SubscriptionRequests {
         return connection.isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
     }
 
+    /// Sends the totals of a state that a resuming client holds.
+    private func pushTotals(_ view: View, _ result: LiveResult, to id: ConnectionID, _ effects: inout [EngineEffect])
+        throws(StoreError)
+    {
+        guard let totals = try ViewTotals.all(view, result, self.store.head, isBeforeRows: false) else { return }
+        effects.append(.push(EnginePush(view: view.id, content: .totals(totals)), to: [id]))
+    }
+
     /// Sends the first state of a subscription. `window`: the window that a resuming client held. `rows`: the view as a
     /// background read found it, if there was one.
     func sendFirstState(
@@ -145,13 +153,15 @@ struct SubscriptionRequests {
             case .current:
                 view.subscribers[id] = self.firstState(connection, view)
                 self.positions.noteUnknown(view)
-                return self.accept(view, .current(self.store.head), "", id, requestID, &effects)
+                self.accept(view, .current(self.store.head), "", id, requestID, &effects)
+                return try self.pushTotals(view, entry.result, to: id, &effects)
             case .difference(let body):
                 view.subscribers[id] = self.firstState(connection, view)
                 self.accept(view, .difference, "", id, requestID, &effects)
                 self.own.pushHeld(by: connection, &effects)
                 try self.authors.push(after: resume.revision, to: id, &effects)
-                effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
+                let totals = try ViewTotals.all(view, entry.result, self.store.head)
+                effects.append(.push(EnginePush(view: view.id, content: .diff(body), totals: totals), to: [id]))
                 return self.positions.noteSent(view, to: [id])
             case .snapshot(let why):
                 reason = why

@@ -49,7 +49,7 @@ final class View {
     /// The number of subscriptions of each connection to this view. The connection gets each frame once.
     var counts: [ConnectionID: Int] = [:]
     /// The encoded snapshot, for subscribers that begin at the same revision.
-    var snapshot: (header: SnapshotHeader, rows: [SharedBytes])?
+    var snapshot: (header: SnapshotHeader, rows: [SharedBytes], totals: [UInt8]?)?
 
     /// `anchor`: the key of the window's anchor.
     init(id: UInt32, key: ViewKey, slots: [Int], anchor: RowKey?, _ result: LiveResult) {

@@ -27,11 +27,14 @@ final class ViewSnapshots {
     }
 
     /// Returns the snapshot of a view at the head.
-    func snapshot(_ view: View) throws(StoreError) -> (header: SnapshotHeader, rows: [SharedBytes]) {
+    func snapshot(_ view: View) throws(StoreError) -> (
+        header: SnapshotHeader, rows: [SharedBytes], totals: [UInt8]?
+    ) {
         if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
         guard let entry = self.live[view.key.result] else { preconditionFailure("a view has a result") }
         let result = entry.result
         self.admission.work += view.range.count
+        let totals = try ViewTotals.all(view, result, self.store.head)
         let (sections, read) = try self.store.objects.encodedRows(
             result.source,
             result.tree,
@@ -47,7 +50,7 @@ final class ViewSnapshots {
         )
         let position = result.tree.position(of: view.range, anchor: view.anchor?.id)
         let header = SnapshotHeader(position, sections, read, self.store.head)
-        let snapshot = (header, read.bodies)
+        let snapshot = (header, read.bodies, totals)
         view.snapshot = snapshot
         self.encoded.append(view)
         return snapshot

@@ -1,7 +1,7 @@
 /// The byte form of a fetch request.
 extension ByteWriter {
     /// Writes the entity, then tagged fields: 1 source, 2 projection, 3 sort, 4 predicate, 5 columns, 6 section, 7
-    /// window by rows, 8 window around an object, 9 outline. A server refuses a tag it does not know.
+    /// window by rows, 8 window around an object, 9 outline, 10 totals. A server refuses a tag it does not know.
     package mutating func write(fetchRequest request: ObjectFetchRequest) {
         var fields: [(tag: Int, bytes: [UInt8])] = []
         func add(_ tag: Int, _ write: (inout ByteWriter) -> Void) {
@@ -45,6 +45,7 @@ extension ByteWriter {
             }
         }
         if let outline = request.outline { add(9) { $0.write(outline: outline) } }
+        if !request.totals.isEmpty { add(10) { $0.write(totals: request.totals) } }
         self.write(count: Int(request.entity.rawValue))
         self.write(count: fields.count)
         for field in fields {
@@ -83,6 +84,19 @@ extension ByteWriter {
         self.write(count: Int(attribute.rawValue))
         self.write(count: outline.exceptions.count)
         for object in outline.exceptions { self.write(objectID: object) }
+    }
+
+    /// Writes each total: 0 for the number of rows, or the function and its path.
+    private mutating func write(totals: [FetchTotal]) {
+        self.write(count: totals.count)
+        for total in totals {
+            switch total {
+            case .count: self.write(byte: 0)
+            case .function(let function, let path):
+                self.write(byte: function.rawValue)
+                self.write(path: path)
+            }
+        }
     }
 
     package mutating func write(properties: [PropertyNumber]) {
@@ -127,6 +141,7 @@ extension ByteReader {
                 let anchor = try field.objectID("anchor")
                 request.window = .around(anchor, before: try field.index("before"), after: try field.index("after"))
             case 9: request.outline = try field.outline()
+            case 10: request.totals = try field.totals()
             default: throw DecodingFailure(.unsupported, "fetch request field")
             }
             try field.finish("fetch request field")
@@ -168,6 +183,21 @@ extension ByteReader {
             throw DecodingFailure(.invalidValue, "exceptions")
         }
         return outline
+    }
+
+    private mutating func totals() throws(DecodingFailure) -> [FetchTotal] {
+        var totals: [FetchTotal] = []
+        for _ in 0..<(try self.count("totals", max: Limits.totalsMax)) {
+            let number = try self.byte("total function")
+            if number == 0 {
+                totals.append(.count)
+            } else if let function = AggregateFunction(rawValue: number) {
+                totals.append(.function(function, try self.propertyPath()))
+            } else {
+                throw DecodingFailure(.unsupported, "total function")
+            }
+        }
+        return totals
     }
 
     private mutating func columns() throws(DecodingFailure) -> [PropertyPath] {

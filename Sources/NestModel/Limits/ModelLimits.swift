@@ -63,6 +63,9 @@ public struct ModelLimits: Sendable {
     )
     public var outlineExceptionsMax = 1 << 16
 
+    @Bound(.refused, "Totals of a fetch request")
+    public var totalsMax = 16
+
     @Bound(.refused, "Rows of the window of an outline")
     public var outlineWindowRowsMax = 1_000
 

@@ -41,6 +41,9 @@ public enum AggregateFunction: UInt8, Sendable, CaseIterable {
         }
     }
 
+    /// Whether it is one of the values, by their order.
+    package var isOfOrder: Bool { self == .minimum || self == .maximum }
+
     /// Whether the result may be null.
     package var isOptional: Bool { self != .sum }
 }

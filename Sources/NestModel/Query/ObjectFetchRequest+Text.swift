@@ -17,11 +17,11 @@ extension [OrderingTerm] {
 }
 
 extension ObjectFetchRequest {
-    /// All paths whose values the request reads, each once: of the predicate, the columns and the order.
+    /// All paths whose values the request reads, each once: of the predicate, the columns, the totals and the order.
     package var paths: [PropertyPath] {
         var seen: Set<PropertyPath> = []
         let sorted = self.sort.compactMap { if case .path(let path) = $0.key { path } else { nil } }
         let tested = self.predicate.comparisons.filter { $0.operator != .inSubtree }.map(\.path)
-        return (tested + self.columns + sorted).filter { seen.insert($0).inserted }
+        return (tested + self.columns + self.totals.compactMap(\.path) + sorted).filter { seen.insert($0).inserted }
     }
 }

@@ -33,6 +33,8 @@ public struct ObjectFetchRequest: Hashable, Sendable {
     public var window: FetchWindow?
     /// Not `nil`: the rows are an outline. It needs a source and a window, and has no sort keys and no sections.
     public var outline: FetchOutline?
+    /// Values over all rows, and over those of each section. They come beside the rows, at the same revision.
+    public var totals: [FetchTotal]
 
     public init(
         entity: EntityNumber,
@@ -43,7 +45,8 @@ public struct ObjectFetchRequest: Hashable, Sendable {
         columns: [PropertyPath] = [],
         section: SectionKey? = nil,
         window: FetchWindow? = nil,
-        outline: FetchOutline? = nil
+        outline: FetchOutline? = nil,
+        totals: [FetchTotal] = []
     ) {
         self.entity = entity
         self.source = source
@@ -54,6 +57,7 @@ public struct ObjectFetchRequest: Hashable, Sendable {
         self.section = section
         self.window = window
         self.outline = outline
+        self.totals = totals
     }
 
     /// Returns the canonical form, the same for all equal requests. It lists the projection in ascending order without

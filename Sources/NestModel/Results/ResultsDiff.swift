@@ -106,6 +106,8 @@ public struct ResultsDiff: Hashable, Sendable {
     public var updates: [Update] = []
     /// The window's position, if the view has a window.
     public var window: WindowPosition?
+    /// The totals after the diff, if any have changed. Not encoded in the diff: the server sends them before it.
+    public var totals: TotalsUpdate?
     /// The revisions after `from`, up to `to`, that the receiving connection wrote itself; ascending. Not encoded in
     /// the diff: the client computes them.
     public var ownRevisions: [Revision] = []

@@ -17,6 +17,7 @@ extension SectionedSnapshot {
     /// 3. Insert new sections, empty, from first to last.
     /// 4. Insert new rows and move targets, from first to last (new coordinates).
     /// 5. Set the updated values.
+    /// 6. Set the totals, if any have changed.
     ///
     /// Checks every coordinate first; if one does not fit, throws and leaves the state unchanged. O(n + k log k), O(k)
     /// splices for a small k. Does not check the digest: compare `digest` with `diff.digest`.
@@ -26,9 +27,14 @@ extension SectionedSnapshot {
             throw .revision(held: self.revision, from: diff.from, to: diff.to)
         }
         let plan = try DiffPlan(diff, self)
+        let sectionCount = self.sections.count - diff.deletedSections.count + diff.insertedSections.count
+        if let totals = diff.totals, let section = totals.sections.last, section.index >= sectionCount {
+            throw .coordinates("no section \(section.index) for totals")
+        }
         // Applying cannot fail: the plan has checked every size through all phases.
         plan.apply(to: &self.sections, projection: self.projection)
         self.revision = diff.to
+        if let totals = diff.totals { _ = self.apply(totals) }
         // A diff that answers a change of the subscription may end the window.
         if diff.window != nil || diff.from == diff.to { self.window = diff.window }
     }

@@ -29,10 +29,13 @@ public struct Row: Hashable, Sendable {
 public struct ResultsSection: Hashable, Sendable {
     public var key: AttributeValue
     public var rows: [Row]
+    /// The request's totals over all rows of the section, also over those outside the window.
+    public var totals: [AttributeValue]
 
-    public init(key: AttributeValue, rows: [Row]) {
+    public init(key: AttributeValue, rows: [Row], totals: [AttributeValue] = []) {
         self.key = key
         self.rows = rows
+        self.totals = totals
     }
 }
 
@@ -45,17 +48,21 @@ public struct SectionedSnapshot: Hashable, Sendable {
     public var sections: [ResultsSection]
     /// The window's position in the whole result; `nil`: the rows are the whole result.
     public var window: WindowPosition?
+    /// The request's totals over the whole result.
+    public var totals: [AttributeValue]
 
     public init(
         revision: Revision,
         projection: [PropertyNumber],
         sections: [ResultsSection],
-        window: WindowPosition? = nil
+        window: WindowPosition? = nil,
+        totals: [AttributeValue] = []
     ) {
         self.revision = revision
         self.projection = projection
         self.sections = sections
         self.window = window
+        self.totals = totals
     }
 
     public var total: Int { self.sections.reduce(0) { $0 + $1.rows.count } }

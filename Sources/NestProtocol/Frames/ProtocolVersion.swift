@@ -33,8 +33,11 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// AUTHORS: who wrote the revisions of the next diffs.
     package static let authors = Features(rawValue: 1 << 9)
 
+    /// Totals: field 10 of a fetch request, and RESULT_TOTALS.
+    package static let totals = Features(rawValue: 1 << 10)
+
     package static let all: Features = [
-        .subtrees, .resume, .undo, .compression, .compressedFrames, .outlines, .authors,
+        .subtrees, .resume, .undo, .compression, .compressedFrames, .outlines, .authors, .totals,
     ]
 
     /// What a client asks for unless its program asks for more.

@@ -30,6 +30,9 @@ public struct ProtocolLimits: Sendable {
     @Bound(.inner, "Bytes of a diff above which it is not pushed; its subscribers receive it paced, as lagging ones do")
     public var sharedDiffBytesMax = 256 << 10
 
+    @Bound(.refused, "Bytes of the totals of a result and of all sections that a view shows")
+    public var totalsBytesMax = 512 << 10
+
     @Bound(.refused, "Request ids are from 1 to this")
     public var requestIDMax: UInt32 = 1 << 31 - 1
 

@@ -97,6 +97,7 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
 
     case own = 0xb0  // s  id 0; clients may skip it
     case authors = 0xb2  // s  id 0; only with its feature
+    case resultTotals = 0xb4  // s  id of the view, or of the fetch; before its rows
 }
 
 extension MessageType {

@@ -65,8 +65,7 @@ extension RelatedValue {
         type: AttributeType
     ) -> RelatedValue? {
         guard let (owner, rest) = path.splitAtToMany else { return nil }
-        let isOrdered = function == .minimum || function == .maximum
-        let values = AggregatedValues(rest, type: type, isOrdered: isOrdered)
+        let values = AggregatedValues(rest, type: type, isOrdered: function.isOfOrder)
         return .aggregate(owner: owner, RelatedAggregate(function, values))
     }
 

@@ -30,9 +30,12 @@ package struct ResultSource: Hashable, Sendable {
     }
     /// The sort keys; if empty, the order of the relationship. Ids complete either order.
     package var sort: [SortTerm]
-    /// Values that depend on other objects: first the columns to send, then those that only the order needs.
+    /// Values that depend on other objects: first the columns to send and those of totals, then those that only the
+    /// order needs.
     package var related: [RelatedValue] = []
     package var columnCount = 0
+    /// The values over all rows that its subscribers get; their values are among the columns.
+    package var totals: [ResultTotal] = []
     /// The function of the first sort key that makes sections; `nil`: one section for all.
     package var section: SectionKey.Function?
 
@@ -73,13 +76,22 @@ package struct ResultSource: Hashable, Sendable {
         if case .paired = self.membership { true } else { false }
     }
 
-    /// Whether a row's membership or key depends on more than its own values.
-    package var isComputed: Bool { self.isPaired || !self.related.isEmpty || !(self.filter?.isOwn ?? true) }
+    /// Whether a row's membership or key depends on more than its own values, or totals need the values of the rows.
+    package var isComputed: Bool {
+        self.isPaired || !self.related.isEmpty || !self.totals.isEmpty || !(self.filter?.isOwn ?? true)
+    }
 
     /// All values of other objects that it reads.
     package var relatedValues: [RelatedValue] { self.related + (self.filter?.relatedValues ?? []) }
 
     package func hasKind(_ entity: EntityNumber) -> Bool { self.kinds.contains(entity) }
+}
+
+/// A value over all rows of a result, and over those of each section.
+package enum ResultTotal: Hashable, Sendable {
+    case count
+    /// A function of a column, whose values have a type.
+    case function(AggregateFunction, column: Int, AttributeType)
 }
 
 /// One sort key: a value of the rows, and the form in which its bytes sort in the order of the values.

@@ -59,7 +59,9 @@ extension EngineReply {
             write(EffectFrame(Subscribed(view: view, first: first, reason: reason, projection: projection)), true)
         case .done: write(EffectFrame(Done()), true)
         case .answer(let message, _): write(EffectFrame(message), true)
-        case .snapshot(let header, let rows): forEachSnapshotFrame(header, rows: rows, write)
+        case .snapshot(let header, let rows, let totals):
+            if let totals { write(EffectFrame(type: .resultTotals, flags: .more, body: totals), false) }
+            forEachSnapshotFrame(header, rows: rows, write)
         case .object(let object): write(EffectFrame(ObjectMessage(object)), true)
         case .tokenCreated(let number): write(EffectFrame(TokenCreated(number: number)), true)
         case .group(let number): write(EffectFrame(Group(number: number)), true)
@@ -71,11 +73,13 @@ extension EngineReply {
 
 extension EnginePush {
     func forEachFrame(_ write: (EffectFrame, _ isLast: Bool) -> Void) {
+        if let totals { write(EffectFrame(type: .resultTotals, body: totals), false) }
         switch self.content {
         case .diff(let body): write(EffectFrame(type: .diff, body: body), true)
         case .snapshot(let header, let rows): forEachSnapshotFrame(header, rows: rows, write)
         case .position(let position, let revision):
             write(EffectFrame(Totals(revision: revision, window: position)), true)
+        case .totals(let body): write(EffectFrame(type: .resultTotals, body: body), true)
         case .changeSet(let body): write(EffectFrame(type: .changeSet, shared: body), true)
         case .end(let code, let message):
             write(EffectFrame(SubscriptionEnd(code: code, message: message)), true)

@@ -19,7 +19,7 @@ extension Confinement {
                 throw Self.leadsOut("\(self.name(property)), one of the requested properties,")
             }
         }
-        for path in request.columns { try self.check(path) }
+        for path in request.columns + request.totals.compactMap(\.path) { try self.check(path) }
         for sort in request.sort { if case .path(let path) = sort.key { try self.check(path) } }
         if let section = request.section { try self.check(section.path) }
         var request = request

@@ -13,6 +13,7 @@ struct FetchRows: NestCommand {
               nestc fetch --entity User --properties name,company.name,phones.@count
               nestc fetch --entity User --section 'firstCharacter(name)' --sort name:c
               nestc fetch --entity User --where 'ANY phones.number BEGINSWITH "12"' --count
+              nestc fetch --entity Task --section owner.name --totals 'count, sum(minutes)'
               nestc fetch --entity Task --where 'due < tomorrow AND done == NO'
               nestc fetch --entity User --sort name --window 100..120
               nestc fetch --entity User --sort name --around 90210:5

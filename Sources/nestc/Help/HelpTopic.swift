@@ -113,6 +113,7 @@ enum HelpTopic: String, CaseIterable {
           --sort name:c,-createdAt          the order; '-' for descending
           --section 'firstCharacter(name)'   rows in sections
           --properties name,user.name        the values to return
+          --totals 'count, sum(minutes)'    over all rows and over each section
           --properties phones.@sum.minutes   also @count, @min, @max, @avg; for --sort too
 
         The root object of an entity, such as item 1, is left out of --entity, unless --with-root is given.

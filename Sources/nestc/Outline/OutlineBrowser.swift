@@ -92,7 +92,7 @@ struct OutlineBrowser {
         case .snapshot: self.marks.note(snapshot: snapshot, isAnswer: isAnswer)
         case .position(let position): self.marks.note(position)
         case .progress(let revision), .resumed(let revision): self.revision = revision
-        case .reset, .disconnected, .paused: return
+        case .totals, .reset, .disconnected, .paused: return
         }
         self.revision = max(self.revision, change.state.revision)
         self.source = source

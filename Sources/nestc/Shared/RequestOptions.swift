@@ -73,6 +73,14 @@ struct RequestOptions: ParsableArguments {
     )
     var properties: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Values over all rows and over each section, like 'count, sum(minutes), max(user.age)'; also min and avg.",
+            valueName: "totals"
+        )
+    )
+    var totals: String?
+
     @OptionGroup var root: RootOptions
 
     mutating func validate() throws {
@@ -118,6 +126,11 @@ struct RequestOptions: ParsableArguments {
         }
         if let sort { try resolved.request.setSort(sort, entity, model) }
         if let section { try resolved.request.setSection(section, entity, model) }
+        if let totals {
+            resolved.request.totals = try pointing(at: totals) { () throws(PredicateSyntaxError) in
+                try [FetchTotal](totals, of: entity, in: model)
+            }
+        }
         if let properties { resolved.properties = try resolved.request.setProperties(properties, entity, model) }
         return resolved
     }

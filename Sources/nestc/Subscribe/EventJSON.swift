@@ -6,6 +6,7 @@ import NestModel
 struct EventJSON {
     private let resolved: RequestOptions.Resolved
     private let names: SectionNames
+    private let totals: TotalsText
     /// Whether diffs have authors.
     private let showsAuthors: Bool
 
@@ -13,6 +14,7 @@ struct EventJSON {
         self.resolved = resolved
         self.showsAuthors = showsAuthors
         self.names = SectionNames(resolved)
+        self.totals = TotalsText(resolved)
     }
 
     /// Prints every event until `goesOn` returns `false`.
@@ -41,6 +43,7 @@ struct EventJSON {
         case .progress(let revision): Self.event("progress") { $0.field("revision", revision) }
         case .position(let position):
             Self.event("position") { Self.write(position, &$0) }
+        case .totals(let totals): Self.event("totals") { self.write(totals, &$0) }
         case .reset(let reset): Self.event("reset") { $0.field("reason", reset.message) }
         case .disconnected(let reason): Self.event("disconnected") { $0.field("reason", reason) }
         case .paused: Self.event("paused") { _ in }
@@ -71,11 +74,19 @@ struct EventJSON {
         return Self.event("snapshot") { json in
             json.field("revision", state.revision)
             Self.write(Self.position(state), &json)
+            if !self.totals.isEmpty {
+                json.key("totals")
+                self.totals.write(state.totals, into: &json)
+            }
             json.key("sections")
             json.array(state.sections) { json, section in
                 json.object { json in
                     json.key("name")
                     self.names.write(section.key, into: &json)
+                    if !section.totals.isEmpty {
+                        json.key("totals")
+                        self.totals.write(section.totals, into: &json)
+                    }
                     json.key("rows")
                     json.array(section.rows) { printer.write($1, into: &$0) }
                 }
@@ -139,6 +150,7 @@ struct EventJSON {
                 }
             }
             json.field("digest", ResultsDigest.text(diff.digest))
+            if let totals = diff.totals { self.write(totals, &json) }
             if diff.isOwn { json.field("own", true) }
             guard self.showsAuthors else { return }
             json.key("authors")
@@ -148,6 +160,19 @@ struct EventJSON {
                     json.field("session", author.sessionNumber)
                     UserText.write(author.user, into: &json)
                 }
+            }
+        }
+    }
+
+    private func write(_ totals: TotalsUpdate, _ json: inout JSONWriter) {
+        json.key("totals")
+        self.totals.write(totals.values, into: &json)
+        json.key("sectionTotals")
+        json.array(totals.sections) { json, section in
+            json.object { json in
+                json.field("at", section.index)
+                json.key("totals")
+                self.totals.write(section.values, into: &json)
             }
         }
     }

@@ -7,6 +7,8 @@ struct HeldRows {
         /// The index of the row's section in the whole list.
         var section: Int
         var key: AttributeValue
+        /// The totals of the section.
+        var totals: [AttributeValue]
     }
 
     /// The number of rows in the whole list.
@@ -15,6 +17,8 @@ struct HeldRows {
     /// The number of the first held row.
     let first: Int
     let isSectioned: Bool
+    /// The totals of the whole list.
+    let totals: [AttributeValue]
     private let rows: [Held]
 
     init(_ state: SectionedSnapshot, isSectioned: Bool) {
@@ -22,9 +26,12 @@ struct HeldRows {
         self.sectionTotal = state.window?.sectionTotal ?? state.sections.count
         self.first = state.window?.start.row ?? 0
         self.isSectioned = isSectioned
+        self.totals = state.totals
         let firstSection = state.window?.start.section ?? 0
         self.rows = state.sections.enumerated().flatMap { index, section in
-            section.rows.map { Held(row: $0, section: firstSection + index, key: section.key) }
+            section.rows.map {
+                Held(row: $0, section: firstSection + index, key: section.key, totals: section.totals)
+            }
         }
     }
 

@@ -46,8 +46,8 @@ struct ListBrowser {
         self.position = ListPosition(start)
     }
 
-    /// The lines for rows and headings: without the header, the names of the columns, and the footer.
-    private var room: Int { max(self.size.rows - 3, 1) }
+    /// The lines for rows and headings: without the header, the names of the columns, the totals and the footer.
+    private var room: Int { max(self.size.rows - (self.text.totals.isEmpty ? 3 : 4), 1) }
     private static let textMax = 200
 
     // MARK: State
@@ -62,6 +62,8 @@ struct ListBrowser {
         self.marks.note(position)
         self.hold(state)
     }
+
+    mutating func note(totals state: SectionedSnapshot) { self.hold(state) }
 
     mutating func note(snapshot state: SectionedSnapshot, isAnswer: Bool) {
         self.marks.note(snapshot: state, isAnswer: isAnswer)
@@ -208,6 +210,7 @@ struct ListBrowser {
             frame.end(with: ScreenLine("↑ ↓ scroll; any other key: back", .dim), rows: self.size.rows)
         } else {
             frame = ScreenFrame(lines: [self.header.line(columns: self.size.columns)] + self.list())
+            if let totals = self.totals { frame.end(with: totals, rows: self.size.rows - 1) }
             let footer = self.footer
             frame.end(with: footer, rows: self.size.rows)
             if case .typing = self.mode {
@@ -216,6 +219,12 @@ struct ListBrowser {
         }
         frame.lines = frame.lines.map { $0.cut(to: self.size.columns) }
         return frame
+    }
+
+    /// The line with the totals of the list; `nil` if it has none, or if the screen is too small.
+    private var totals: ScreenLine? {
+        guard !self.text.totals.isEmpty, self.size.rows > 4, let held else { return nil }
+        return ScreenLine(self.text.totals.text(held.totals), .dim)
     }
 
     private var header: HeaderLine {
@@ -262,7 +271,10 @@ struct ListBrowser {
             let row = held[number]
             if held.hasHeading(number, isFirst: number == page.lowerBound, room: self.room) {
                 let heading = self.text.heading(row.key)
-                lines.append(ScreenLine(escapingControls(heading.text), heading.style))
+                var line = ScreenLine(escapingControls(heading.text), heading.style)
+                let totals = self.text.totals.text(row.totals)
+                if totals != "" { line.add(StyledText(totals, .dim), at: line.end + 2) }
+                lines.append(line)
             }
             lines.append(self.line(row.row, columns.cells(printer.cells(row.row), room)))
         }

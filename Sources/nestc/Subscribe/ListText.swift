@@ -4,10 +4,12 @@ import NestModel
 struct ListText {
     private let resolved: RequestOptions.Resolved
     private let names: SectionNames
+    let totals: TotalsText
 
     init(_ resolved: RequestOptions.Resolved) {
         self.resolved = resolved
         self.names = SectionNames(resolved)
+        self.totals = TotalsText(resolved)
     }
 
     var title: String { self.resolved.title }

@@ -74,6 +74,7 @@ actor LiveView: ScreenUser {
             // The rows are exact at the revision of the position too.
             if let revision = self.results.arrivedRevision { self.browser.note(revision) }
         case .progress(let revision), .resumed(let revision): self.browser.note(revision)
+        case .totals: self.browser.note(totals: state)
         case .reset, .disconnected, .paused: break
         }
         switch change {
@@ -85,7 +86,7 @@ actor LiveView: ScreenUser {
         }
         self.anchor = state.window?.anchor
         switch change {
-        case .snapshot, .diff, .progress, .position, .resumed:
+        case .snapshot, .diff, .progress, .position, .totals, .resumed:
             self.browser.status = .live
         case .paused: self.browser.status = .paused
         case .reset: self.browser.status = .loading

@@ -37,7 +37,7 @@ struct PlainView {
         _ output: inout Output
     ) throws {
         switch change {
-        case .snapshot, .diff, .resumed, .position: self.status = "live"
+        case .snapshot, .diff, .resumed, .position, .totals: self.status = "live"
         case .disconnected(let reason): self.status = "\(reason); reconnecting"
         case .progress, .reset, .paused: return
         }
@@ -45,6 +45,7 @@ struct PlainView {
         case .snapshot: self.marks.note(snapshot: state, isAnswer: false)
         case .diff(let diff): self.marks.note(diff, state, isAnswer: false)
         case .position(let position): self.marks.note(position)
+        case .totals: break
         default: return try output.line(self.header(state, output))
         }
         if case .position = change {
@@ -82,12 +83,18 @@ struct PlainView {
         let printer = self.text.printer(state.projection)
         var lines = [self.header(state, output)]
         for section in state.sections {
-            if self.text.isSectioned { lines.append(output.heading(self.text.heading(section.key))) }
+            if self.text.isSectioned { lines.append(self.heading(section, output)) }
             for row in section.rows {
                 let mark = self.marks[row.id].parts.map(output.styled).joined()
                 lines.append("\(mark) \(printer.indentation(row))\(printer.line(row, output))")
             }
         }
-        return lines
+        let totals = self.text.totals.text(state.totals)
+        return totals == "" ? lines : lines + [output.dim(totals)]
+    }
+
+    private func heading(_ section: ResultsSection, _ output: Output) -> String {
+        let totals = self.text.totals.text(section.totals)
+        return output.heading(self.text.heading(section.key)) + (totals == "" ? "" : "  \(output.dim(totals))")
     }
 }

@@ -16,6 +16,7 @@ struct Subscribe: NestCommand {
               nestc subscribe --entity User --sort name --section 'firstCharacter(name)'
               nestc subscribe --entity User --sort company.name \\
                   --properties name,company.name,phones.@count
+              nestc subscribe --entity Task --section owner.name --totals 'count, sum(minutes)'
               nestc subscribe --outline              fold and unfold a live outline
               nestc subscribe --outline 2 --depth 2 --where 'done == NO'
               nestc subscribe --plain                a live list, without the screen
@@ -49,6 +50,11 @@ struct Subscribe: NestCommand {
             "firstSection" and "firstInSection" are the position of the first visible row in it, from 0. "anchor" is \
             the object that --around follows; if it leaves the result, the row that takes its position becomes the \
             anchor. A "position" event reports that these numbers have changed and the rows have not.
+
+            With --totals, "totals" has the values over all rows, "sectionTotals" those of the sections that have changed: the \
+            index of the section, and its values over all its rows, also over those outside the window. Both are part of \
+            a snapshot or diff, or of a "totals" event if the rows stay the same. A screen shows them in the last line and \
+            in the headings.
 
             With --authors, a diff has "authors": the revision, session and user of what it contains. Among them may be \
             a transaction that changed only other objects. On a terminal nestc then prints lines as with --plain, and the \
@@ -180,7 +186,7 @@ struct SubscriptionLimit {
         case .snapshot: isState = true
         // A browser's own scrolling is no change.
         case .diff(let diff): isState = diff.from < diff.to
-        case .progress, .position, .resumed, .reset, .disconnected, .paused: isState = false
+        case .progress, .position, .totals, .resumed, .reset, .disconnected, .paused: isState = false
         }
         if isState, let left = self.count {
             self.count = left - 1
@@ -188,7 +194,7 @@ struct SubscriptionLimit {
         }
         guard let revision else { return false }
         switch change {
-        case .snapshot, .diff, .progress, .position, .resumed: return reached >= revision
+        case .snapshot, .diff, .progress, .position, .totals, .resumed: return reached >= revision
         case .reset, .disconnected, .paused: return false
         }
     }

@@ -88,6 +88,7 @@ enum ChaosSubscriber {
         case .diff(let diff): .diff(diff)
         case .progress(let revision): .progress(revision)
         case .position(let position): .position(position)
+        case .totals(let totals): .progress(totals.revision)
         case .reset(let reset): .reset(isMismatch: reset.cause == .mismatch, reset.message)
         case .paused, .disconnected: .disconnected
         case .resumed(let revision): .resumed(revision)

@@ -134,6 +134,7 @@ extension SocketTests {
                             case .snapshot: events.append("snapshot \(results.state.revision)")
                             case .diff(let diff): events.append("diff \(diff.from) \(diff.to)")
                             case .position: events.append("position")
+                            case .totals: events.append("totals")
                             case .paused: events.append("paused")
                             case .progress(let revision): events.append("progress \(revision)")
                             case .reset(let reset): events.append("reset \(reset.message)")

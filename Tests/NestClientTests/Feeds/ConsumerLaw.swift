@@ -89,6 +89,7 @@ struct ConsumerLaw {
             (self.hasState, self.isReset, self.isWrong) = (true, false, false)
         case .diff(let diff): if !self.isFollowed { return "gets a diff to \(diff.to) without a state" }
         case .progress(let revision): if !self.isFollowed { return "gets progress to \(revision) without a state" }
+        case .totals(let totals): if !self.isFollowed { return "gets \(totals) without a state" }
         case .position(let position): if !self.isFollowed { return "gets \(position) without a state" }
         case .resumed(let revision):
             guard self.hasState, !self.isReset else { return "resumes without a state" }

@@ -12,7 +12,7 @@ enum FetchCheck {
         _ engine: Engine,
         _ reader: StoreReader,
         now: Int64
-    ) throws -> (SnapshotHeader, [Row])? {
+    ) throws -> (SnapshotHeader, [Row], totals: [UInt8]?)? {
         let prober = ConnectionID(UInt64.max)
         var effects = engine.perform(
             [
@@ -30,13 +30,13 @@ enum FetchCheck {
             if engine.head.rawValue % 4 == 0 {
                 try StandbyCheck.expect(.fetch(request, atLeast: Revision(0)), as: reply, reader)
             }
-            if case .snapshot(let header, let bodies) = reply {
+            if case .snapshot(let header, let bodies, let totals) = reply {
                 let rows = try bodies.flatMap { body in
                     try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in
                         try reader.rows(valueCount: request.projection.count)
                     }
                 }
-                return (header, rows)
+                return (header, rows, totals)
             }
             if case .failure(let error) = reply, error.code == .notFound { return nil }
         }
@@ -46,13 +46,14 @@ enum FetchCheck {
 
     /// Checks the answer to a fetch. `whole`: the sections of all rows, without the window.
     static func expect(
-        _ found: (header: SnapshotHeader, rows: [Row])?,
+        _ found: (header: SnapshotHeader, rows: [Row], totals: [UInt8]?)?,
         _ request: ObjectFetchRequest,
+        _ asked: ObjectFetchRequest,
         _ whole: [ResultsSection],
         _ naive: NaiveResults,
         _ what: String
     ) {
-        guard let (header, rows) = found else {
+        guard let (header, rows, totals) = found else {
             let owner = request.source?.object
             #expect(owner != nil && naive.rows[owner!] == nil, "\(what): no rows, though the owner exists")
             return
@@ -62,12 +63,20 @@ enum FetchCheck {
         let shown = NaiveWindow(window, anchor: window.object, of: whole, isSectioned: request.section != nil)
         #expect(rows == shown.sections.flatMap(\.rows), "\(what): wrong rows")
         #expect(header.total == all.count && header.window == shown.position, "\(what): wrong window position")
-        #expect(header.sections(of: rows) == shown.sections, "\(what): wrong sections")
-        let state = SectionedSnapshot(
+        var state = SectionedSnapshot(
             revision: header.revision,
             projection: request.projection,
-            sections: shown.sections
+            sections: header.sections(of: rows)
         )
+        if let totals {
+            let message = try? ByteReader.read(totals) { (reader) throws(DecodingFailure) in
+                try ResultTotalsMessage(from: &reader)
+            }
+            let isRight = message?.isBeforeRows == true && message?.totals.revision == state.revision
+            #expect(isRight && message.map { state.apply($0.totals) } == true, "\(what): totals that do not fit")
+        }
+        #expect(state.sections == shown.sections, "\(what): wrong sections")
+        #expect(state.totals == naive.totals(asked), "\(what): wrong totals")
         #expect(header.digest == state.digest, "\(what): wrong digest")
     }
 }

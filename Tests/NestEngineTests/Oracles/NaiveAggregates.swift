@@ -143,3 +143,14 @@ extension NaiveResults {
         return NaiveAggregates.value(function, values, type)
     }
 }
+
+extension NaiveResults {
+    /// Returns the totals of a request over some of its rows.
+    func totals(_ request: ObjectFetchRequest, over ids: [ObjectID]) -> [AttributeValue] {
+        request.totals.map { total in
+            guard case .function(let function, let path) = total else { return .integer(Int64(ids.count)) }
+            let type = self.entity(request.entity).flatMap { path.attributeType(of: $0, in: self.model) } ?? .integer
+            return NaiveAggregates.value(function, ids.map { self.value(path, of: $0) }, type)
+        }
+    }
+}

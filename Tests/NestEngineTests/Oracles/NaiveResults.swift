@@ -131,9 +131,19 @@ final class NaiveResults {
             if sections.last?.key != name { sections.append(ResultsSection(key: name, rows: [])) }
             sections[sections.count - 1].rows.append(Row(id: id, values: values))
         }
+        if request.section != nil {
+            for index in sections.indices {
+                sections[index].totals = self.totals(request, over: sections[index].rows.map(\.id))
+            }
+        }
         if request.section == nil, sections.isEmpty { sections = [ResultsSection(key: .string(""), rows: [])] }
         self.states[key] = sections
         return sections
+    }
+
+    /// Returns the totals of the whole result.
+    func totals(_ request: ObjectFetchRequest) -> [AttributeValue] {
+        self.totals(request, over: self.order(request))
     }
 
     private func ids(_ request: ObjectFetchRequest) -> [ObjectID] {

@@ -23,7 +23,9 @@ struct NaiveWindow {
         for index in indexes {
             let (path, row) = all[index]
             if sections.last?.key != whole[path.section].key {
-                sections.append(ResultsSection(key: whole[path.section].key, rows: []))
+                sections.append(
+                    ResultsSection(key: whole[path.section].key, rows: [], totals: whole[path.section].totals)
+                )
             }
             sections[sections.count - 1].rows.append(row)
         }

@@ -35,11 +35,34 @@ extension SeededRandom {
             }
             request.columns = columns.filter { !($0.steps.isEmpty && $0.leaf == .object) }
         }
+        if self.oneIn(3) { request.totals = (0...self.below(4)).compactMap { _ in self.total(scene, of: entity) } }
         if self.oneIn(2) {
             let some = [.entity] + entity.storedProperties + request.columns.indices.map { .computed($0) }
             request.projection = Array(some.shuffled(using: &self).prefix(1 + self.below(5)))
         }
         return request
+    }
+
+    private mutating func total(_ scene: Scene, of entity: EntityDescription) -> FetchTotal? {
+        if self.oneIn(5) { return .count }
+        let ends: [PathEnd] = [.attribute, .attribute, .attribute, .count, .aggregate]
+        guard let path = self.path(scene, of: entity, toMany: false, ends: ends) else { return nil }
+        let type = path.attributeType(of: entity, in: scene.model) ?? .integer
+        let functions = AggregateFunction.allCases.filter { $0.type(of: type) != nil }
+        // Sums of great values would be beyond their types.
+        let hasRoom: Bool
+        switch path.leaf {
+        case .count: hasRoom = true
+        case .aggregate(_, let list, let attribute):
+            let owner = path.steps.reduce(entity) { here, step in
+                here.relationship(step).flatMap { scene.model.entity($0.destination) } ?? here
+            }
+            let values = owner.relationship(list).flatMap { scene.model.entity($0.destination) }
+            hasRoom = values?.attribute(attribute).map(scene.isSmall) ?? false
+        case .attribute, .object:
+            hasRoom = scene.naive.attribute(path, entity.number).map(scene.isSmall) ?? false
+        }
+        return .function(hasRoom ? self.pick(functions) : self.pick([.minimum, .maximum]), path)
     }
 
     mutating func addSort(_ scene: Scene, _ entity: EntityDescription, to request: inout ObjectFetchRequest) {
@@ -130,6 +153,10 @@ extension ObjectFetchRequest {
         for case .aggregate(let function, let list, _) in self.columns.map(\.leaf) {
             let isPaired = naive.model.entities.contains { $0.relationship(list)?.join != nil }
             features.append("\(function)\(isPaired ? " of pairs" : "")")
+        }
+        for total in self.totals {
+            let name = if case .function(let function, _) = total { "\(function)" } else { "count" }
+            features.append("total \(name)\(self.section == nil ? "" : " of sections")")
         }
         if let window {
             let kind = window.object == nil ? "range" : "around"

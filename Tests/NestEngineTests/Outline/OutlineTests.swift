@@ -452,7 +452,7 @@ import Testing
         let (world, ids) = try self.world()
         let request = try OutlineWorld.request(except: [ids[1]], window: .range(offset: 1, limit: 2))
         guard
-            case .snapshot(let header, let bodies) = try world.fixture.ask(
+            case .snapshot(let header, let bodies, _) = try world.fixture.ask(
                 world.client,
                 .fetch(request, atLeast: Revision(0))
             )

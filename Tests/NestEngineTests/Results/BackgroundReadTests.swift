@@ -177,7 +177,7 @@ import Testing
             for request in self.asked {
                 let state = try #require(self.reader.subscriptions[request]?.state, "seed \(self.seed): no state")
                 guard
-                    case .snapshot(let header, let bodies) = try self.fixture.ask(
+                    case .snapshot(let header, let bodies, _) = try self.fixture.ask(
                         self.writer,
                         .fetch(request, atLeast: Revision(0))
                     )

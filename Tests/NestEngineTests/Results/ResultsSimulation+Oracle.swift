@@ -20,12 +20,13 @@ extension ResultsSimulation {
         _ request: ObjectFetchRequest,
         _ anchor: ObjectID?,
         _ naive: NaiveResults
-    ) -> (sections: [ResultsSection], position: WindowPosition?) {
+    ) -> (sections: [ResultsSection], position: WindowPosition?, totals: [AttributeValue]) {
         let asked = self.asked[request]!
         let whole = naive.sections(asked, request.projection)
-        guard let window = request.window else { return (whole, nil) }
+        let totals = naive.totals(asked)
+        guard let window = request.window else { return (whole, nil, totals) }
         let shown = NaiveWindow(window, anchor: anchor, of: whole, isSectioned: request.section != nil)
-        return (shown.sections, shown.position)
+        return (shown.sections, shown.position, totals)
     }
 
     /// `isAfterPositionTimer`: whether the positions of windows were sent just now.
@@ -49,7 +50,7 @@ extension ResultsSimulation {
                 fetch = self.random.part(fetch, of: naive.order(asked))
                 let found = try FetchCheck.fetch(fetch, self.engine, self.store.reader, now: self.now)
                 let whole = naive.sections(asked, request.projection)
-                FetchCheck.expect(found, fetch, whole, naive, "\(self.what): a fetch of \(fetch)")
+                FetchCheck.expect(found, fetch, asked, whole, naive, "\(self.what): a fetch of \(fetch)")
             }
         }
     }
@@ -71,7 +72,7 @@ extension ResultsSimulation {
             // The subscription may lag. Then its state is the one of its revision.
             let past = try #require(self.past[state.revision], "\(what): at a revision that was not the end of a batch")
             let then = self.expected(request, anchor, past)
-            if state.sections == then.sections {
+            if state.sections == then.sections, state.totals == then.totals {
                 self.counts["lagging", default: 0] += state.sections == expected.sections ? 0 : 1
                 return
             }
@@ -79,6 +80,7 @@ extension ResultsSimulation {
         if state.sections != expected.sections {
             Issue.record("\(what): \(Self.brief(state.sections, expected.sections)) in \(asked)")
         }
+        #expect(state.totals == expected.totals, "\(what): wrong totals in \(asked)")
         guard request.window != nil else {
             return #expect(state.window == nil, "\(what): a position without a window")
         }

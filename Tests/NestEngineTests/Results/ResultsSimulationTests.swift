@@ -41,6 +41,9 @@ import Testing
             "folded sort", "several keys", "columns", "sections by value",
             "sections by firstCharacter",
             "sections by year", "sections by month", "sections by day",
+            "total count", "total sum", "total minimum", "total maximum", "total average",
+            "total count of sections", "total sum of sections", "total minimum of sections",
+            "total maximum of sections", "total average of sections",
         ]
         for feature in features {
             #expect(counts[feature, default: 0] > 1, "\(feature): \(counts)")

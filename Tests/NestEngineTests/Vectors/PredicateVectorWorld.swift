@@ -101,7 +101,7 @@ final class PredicateVectorWorld {
 
     private func truth(of predicate: FetchPredicate, _ entity: String, _ what: String) throws -> JSONValue {
         let request = Self.request(entity, predicate)
-        let (_, rows) = try #require(
+        let (_, rows, _) = try #require(
             try FetchCheck.fetch(request, self.fixture.engine, self.fixture.store.reader, now: self.fixture.now)
         )
         let fetched = Set(rows.map(\.id))

@@ -87,6 +87,13 @@ public enum NaiveDiff {
                 state.sections[update.path.section].rows[update.path.row].values[slot] = value
             }
         }
+        if let totals = diff.totals {
+            state.totals = totals.values
+            for section in totals.sections {
+                guard state.sections.indices.contains(section.index) else { return nil }
+                state.sections[section.index].totals = section.values
+            }
+        }
         return state.total == diff.total ? state : nil
     }
 
