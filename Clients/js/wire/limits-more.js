@@ -10,6 +10,7 @@ export const Limits = Object.freeze({
   fetchFieldsMax: 16,
   outlineExceptionsMax: 65536,
   outlineWindowRowsMax: 1000,
+  totalsMax: 16,
   depthMax: 1048576,
   statisticsMax: 1000,
   clientsPageMax: 1000,

@@ -5,6 +5,7 @@ import { NestError } from './errors.js';
 import { malformed } from './bytes.js';
 import { decodeWith, fields, hex, id128, list, number16, struct, text, u64, varint } from './codec.js';
 import './messages-outline.js';
+import './messages-totals.js';
 import { addMessages, atLeast, authorList, authors, code, helloFields, newest } from './messages.js';
 import { conflict, conflicts, undoEntry, user } from './messages-undo.js';
 import { path, request, requestFields, sortKey } from './request.js';

@@ -30,7 +30,7 @@ export const sortKey = codec(null, (w, key) => {
 
 const section = struct({ function: choice(['value', 'firstCharacter', 'year', 'month', 'day'], 1), path });
 
-/** The fields of a request after its entity; messages-outline.js has one more. @type {Record<number, any[]>} */
+/** The fields of a request after its entity; messages-outline.js and messages-totals.js have one more each. @type {Record<number, any[]>} */
 export const requestFields = {
   1: ['source', struct({ object, relationship: number16 }), null],
   2: ['projection', properties, []],

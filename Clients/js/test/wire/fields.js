@@ -27,10 +27,11 @@ const sortOf = ({ key, isAscending, folding }) => {
 };
 
 /** A fetch request of a vector. */
-export function requestOf({ predicate, columns, section, window, sort, ...rest }) {
+export function requestOf({ predicate, columns, section, window, sort, totals, ...rest }) {
   return {
     columns: (columns ?? []).map(pathOf), predicate: null, section: null, window: null, ...rest,
     sort: sort.map(sortOf),
+    ...(totals && { totals: totals.map((total) => ('path' in total ? { ...total, path: pathOf(total.path) } : total)) }),
     ...(predicate && { predicate: encodePredicate(predicate.map(nodeOf)).slice() }),
     ...(section && { section: { function: section.function, path: pathOf(section.path) } }),
     ...(window && { window: rename(window, 'around', 'anchor') }),

@@ -208,7 +208,7 @@ function messagesTests(test) {
   test('the newest state is a revision of its own', () => {
     const request = {
       entity: 1, projection: [], sort: [], columns: [], predicate: null, section: null, source: null, window: null,
-      outline: null,
+      outline: null, totals: [],
     };
     const body = encode('fetch', { atLeast: null, request });
     same(toHex(body), 'ffffffffffffffff0100');
