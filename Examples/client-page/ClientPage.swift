@@ -139,7 +139,7 @@ import NestClient
                     switch change {
                     case .snapshot, .diff: print(results.state.sections[0].rows.map { list.text("title", $0) })
                     case .disconnected(let reason): print("offline: \(reason)")
-                    case .resumed, .progress, .position, .paused, .reset: break
+                    case .resumed, .progress, .position, .totals, .paused, .reset: break
                     }
                 }
             }

@@ -176,7 +176,7 @@ extension LiveState {
         only starts: Set<SortKey>? = nil
     ) throws(ResultTotals.Overflow) -> (whole: [AttributeValue], sections: [TotalsUpdate.Section]) {
         guard let totals else { return ([], []) }
-        let member = { self.members[$0] }
+        func member(_ id: ObjectID) -> LiveResult.Member? { self.members[id] }
         var sections: [TotalsUpdate.Section] = []
         for (index, start) in self.shown(range, only: starts) {
             let values = try totals.values(ofSection: start, member)

@@ -433,7 +433,7 @@ final class Simulation {
             now: self.now
         )
         for case .reply(_, _, let reply) in effects {
-            if case .snapshot(_, let bodies) = reply {
+            if case .snapshot(_, let bodies, _) = reply {
                 return try bodies.flatMap { body in
                     try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in
                         try reader.rows(valueCount: 5)

@@ -24,6 +24,7 @@ struct NestCount: ParsableCommand {
         case commit64 = "commit-64"
         case fanout
         case update
+        case updateTotals = "update-totals"
         case insert
         case delete
         case tree
@@ -33,8 +34,9 @@ struct NestCount: ParsableCommand {
 
     @Argument(
         help: """
-            The work: a commit of 1 or 64 rows, a commit with 1,000 subscribers, a change of a sorted result, a flat \
-            tree in transactions of 1,000 rows, its deletion in one transaction, or 64 objects requested together.
+            The work: a commit of 1 or 64 rows, a commit with 1,000 subscribers, a change of a sorted result, the \
+            same with five totals, a flat tree in transactions of 1,000 rows, its deletion in one transaction, or 64 \
+            objects requested together.
             """
     )
     var work: Work
@@ -57,6 +59,7 @@ struct NestCount: ParsableCommand {
         case .commit64: try self.insert(64, path, subscribers: 0)
         case .fanout: try self.insert(1, path, subscribers: 1_000)
         case .update: try self.change(.update, path)
+        case .updateTotals: try self.change(.update, path, hasTotals: true)
         case .insert: try self.change(.insert, path)
         case .delete: try self.change(.delete, path)
         case .tree: try self.tree(path, isDeleted: false)
@@ -104,11 +107,16 @@ struct NestCount: ParsableCommand {
         try subject.close()
     }
 
-    private func change(_ change: Table.Change, _ path: String) throws {
+    private func change(_ change: Table.Change, _ path: String, hasTotals: Bool = false) throws {
         let subject = try EngineSubject(TableModel.model, path: path)
         var table = Table()
         try table.fill(subject, self.rows)
-        _ = try subject.subscribe(TableModel.all(by: .integer), on: subject.connect(1))
+        var list = TableModel.all(by: .integer)
+        if hasTotals {
+            let number = PropertyPath(leaf: .attribute(TableModel.number))
+            list.totals = [.count] + AggregateFunction.allCases.map { .function($0, number) }
+        }
+        _ = try subject.subscribe(list, on: subject.connect(1))
         _ = try table.time(change, self.count, by: .integer, subject) { 0 }
         try subject.close()
     }

@@ -7,9 +7,12 @@ package struct ResultTotals {
     private enum Accumulator {
         case sum(ValueSum)
         case ordered(OrderedValues)
+        /// While it is being changed.
+        case none
 
         var byteCount: Int {
             switch self {
+            case .none: 0
             case .sum(let sum): 16 + sum.byteCount
             case .ordered(let values): 16 + values.byteCount
             }
@@ -101,32 +104,34 @@ package struct ResultTotals {
 
     /// Adds a row, or removes it (-1).
     private mutating func add(_ id: ObjectID, _ member: LiveResult.Member, _ sign: Int) {
+        let values = self.gathered.map { member.columns[$0.column] }
         self.byteCount -= self.whole.byteCount
-        self.add(id, member.columns, sign, to: &self.whole)
+        Self.add(id, values, sign, to: &self.whole)
         self.byteCount += self.whole.byteCount
         guard let start = self.start(member) else { return }
         // Taken out, so that it has one owner and changes in place.
         let known = self.sections.removeValue(forKey: start)
         if let known { self.byteCount -= known.byteCount }
         var group = known ?? self.emptyGroup
-        self.add(id, member.columns, sign, to: &group)
+        Self.add(id, values, sign, to: &group)
         guard group.rowCount > 0 else { return }
         self.byteCount += group.byteCount
         self.sections[start] = group
     }
 
-    private func add(_ id: ObjectID, _ columns: [AttributeValue], _ sign: Int, to group: inout Group) {
+    /// Static, so that a group that is part of a value changes in place.
+    private static func add(_ id: ObjectID, _ values: [AttributeValue], _ sign: Int, to group: inout Group) {
         group.rowCount += sign
-        for (index, values) in self.gathered.enumerated() {
-            let value = columns[values.column]
-            guard !value.isNull else { continue }
-            switch group.accumulators[index] {
+        for (index, value) in values.enumerated() where !value.isNull {
+            let accumulator = group.accumulators[index]
+            // Leaves the accumulator with one owner.
+            group.accumulators[index] = .none
+            switch accumulator {
+            case .none: break
             case .sum(var sum):
-                group.accumulators[index] = .sum(ValueSum(of: .integer))
                 if sign > 0 { sum.add(value) } else { sum.remove(value) }
                 group.accumulators[index] = .sum(sum)
             case .ordered(var ordered):
-                group.accumulators[index] = .sum(ValueSum(of: .integer))
                 if sign > 0 { ordered.insert(id, value) } else { ordered.remove(id, value) }
                 group.accumulators[index] = .ordered(ordered)
             }
@@ -158,6 +163,7 @@ package struct ResultTotals {
                 case .sum(let sum):
                     guard let value = sum.value(function) else { throw Overflow(index: index) }
                     values.append(value)
+                case .none: values.append(.null)
                 case .ordered(let ordered):
                     values.append(ordered.object(function).flatMap(member)?.columns[column] ?? .null)
                 }

@@ -11,7 +11,7 @@ extension PropertyPath {
         try self.init(TextPart(Substring(text), column: column), of: entity, in: model)
     }
 
-    fileprivate init(
+    init(
         _ part: TextPart,
         of entity: EntityDescription,
         in model: ManagedObjectModel

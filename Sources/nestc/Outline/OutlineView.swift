@@ -75,7 +75,7 @@ actor OutlineView: ScreenUser {
         let isZoomed = source != self.browser.source
         self.browser.note(change, self.outline.snapshot, source: source)
         switch change.event {
-        case .snapshot, .diff, .progress, .position, .resumed: self.browser.status = .live
+        case .snapshot, .diff, .progress, .position, .totals, .resumed: self.browser.status = .live
         case .paused: self.browser.status = .paused
         case .reset: self.browser.status = .loading
         case .disconnected(let reason):

@@ -40,7 +40,7 @@ struct ValueCheck {
         case .diff:
             self.diffCount += 1
             return self.expected == nil && self.diffCount % Self.diffsBetween == 1
-        case .snapshot, .progress, .position, .resumed, .paused:
+        case .snapshot, .progress, .position, .totals, .resumed, .paused:
             return false
         case .reset, .disconnected:
             self.expected = nil
@@ -52,7 +52,7 @@ struct ValueCheck {
         guard let expected, state.revision >= expected.revision else { return }
         self.expected = nil
         guard state.revision == expected.revision, state.window?.anchor == expected.window?.anchor,
-            state.sections != expected.sections
+            state.sections != expected.sections || state.totals != expected.totals
         else { return }
         throw CommandFailure(
             .refused,

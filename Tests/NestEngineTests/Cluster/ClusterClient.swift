@@ -185,7 +185,7 @@ final class ClusterClient {
 
     private func take(_ reply: EngineReply, _ requestID: UInt32, _ violate: (String) -> Void) {
         if let read = self.reads.removeValue(forKey: requestID) {
-            guard case .snapshot(let header, _) = reply else { return }
+            guard case .snapshot(let header, _, _) = reply else { return }
             self.readCount += 1
             let acknowledged = self.order.map(\.revision).max() ?? Revision(0)
             if header.revision < max(read.atLeast, acknowledged) {

@@ -21,7 +21,7 @@ import Testing
     }
 
     private func titles(_ reply: EngineReply?) throws -> Int {
-        guard case .snapshot(let header, _)? = reply else {
+        guard case .snapshot(let header, _, _)? = reply else {
             throw NestError(.invalid, "no snapshot: \(String(describing: reply))")
         }
         return header.sections.reduce(0) { $0 + $1.rowCount }

@@ -35,8 +35,11 @@ enum StandbyCheck {
 
     private static func expect(_ reply: EngineReply, _ engine: EngineReply, _ request: EngineRequest) {
         switch (reply, engine) {
-        case (.snapshot(let header, let bodies), .snapshot(let expected, let expectedBodies)):
-            #expect(header == expected, "\(request)")
+        case (
+            .snapshot(let header, let bodies, let totals),
+            .snapshot(let expected, let expectedBodies, let expectedTotals)
+        ):
+            #expect(header == expected && totals == expectedTotals, "\(request)")
             // Large answers may be split differently. Small ones have one body.
             #expect(bodies.map(\.bytes) == expectedBodies.map(\.bytes), "\(request)")
         case (.object(let object), .object(let expected)):

@@ -48,7 +48,8 @@ extension SeededRandom {
         case .aggregate:
             let lists = here.relationships.filter(\.isToMany)
             guard path.steps.count < 4, let list = lists.randomElement(using: &self),
-                let attribute = scene.model.entity(list.destination)?.attributes.randomElement(using: &self)
+                let values = scene.model.entity(list.destination),
+                let attribute = scene.aggregated(of: values, &self)
             else { return nil }
             let functions = AggregateFunction.allCases.filter { $0.type(of: attribute.type) != nil }
             let function = scene.isSmall(attribute) ? self.pick(functions) : self.pick([.minimum, .maximum])

@@ -45,6 +45,10 @@ extension SeededRandom {
 
     private mutating func total(_ scene: Scene, of entity: EntityDescription) -> FetchTotal? {
         if self.oneIn(5) { return .count }
+        if self.oneIn(2), let own = scene.aggregated(of: entity, &self), scene.isSmall(own) {
+            let functions = AggregateFunction.allCases.filter { $0.type(of: own.type) != nil }
+            return .function(self.pick(functions), PropertyPath(leaf: .attribute(own.number)))
+        }
         let ends: [PathEnd] = [.attribute, .attribute, .attribute, .count, .aggregate]
         guard let path = self.path(scene, of: entity, toMany: false, ends: ends) else { return nil }
         let type = path.attributeType(of: entity, in: scene.model) ?? .integer

@@ -42,6 +42,13 @@ struct Scene {
         let moments = [0, -1, .min, .max, day, day - 1, 40 * day, 41 * day, 365 * day, -366 * day, 59 * day, 60 * day]
         self.pool[.date]! += moments.shuffled(using: &random).prefix(6).map { .date($0) }
         self.pool[.integer]! += [0, 1, 2, 3].map { .integer($0) }
+        // Numbers whose sums have room, in half of the scenes.
+        if random.oneIn(2) {
+            self.pool[.integer] = [0, 1, 2, 3, -7, 1 << 40].map { .integer($0) }
+            self.pool[.decimal] = ["-1", "-1.01", "1", "1.01", "0", "10", "0.0000001"].map { .string($0) }
+            self.pool[.double] = [0.1, 0.2, -0.3, 1e16, -1e16, 1, 0x1p-60].map { .double($0) }
+            self.pool[.float] = [0.5, 3, -1e9].map { .double($0) }
+        }
         for entity in model.entities {
             for (toMany, end) in [(false, .attribute), (false, .count), (true, .attribute)]
                 as [(Bool, SeededRandom.PathEnd)]
@@ -67,6 +74,13 @@ struct Scene {
             default: true
             }
         }
+    }
+
+    /// Returns an attribute of an entity: in half of all cases one whose values have a sum, if there is one.
+    func aggregated(of entity: EntityDescription, _ random: inout SeededRandom) -> AttributeDescription? {
+        let numbers = entity.attributes.filter { AggregateFunction.sum.type(of: $0.type) != nil && self.isSmall($0) }
+        let number = random.oneIn(2) ? numbers.randomElement(using: &random) : nil
+        return number ?? entity.attributes.randomElement(using: &random)
     }
 
     /// Returns the relationships that form trees of the entity's objects. Those of hidden inverses may form circles.

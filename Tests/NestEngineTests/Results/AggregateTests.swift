@@ -89,6 +89,44 @@ import Testing
         #expect(try self.values(sums) == [.integer(.max - 1)])
     }
 
+    @Test func rowsOfOutlinesHaveFunctionsThatFollow() throws {
+        self.client.expectedEnds = [.valueTooLarge]
+        let entry = try #require(self.model.entity(named: "Entry"))
+        func child(of parent: ObjectID?, _ size: Int64) throws -> ObjectID {
+            let place = parent.map {
+                Placement(relationship: self.model.number("Entry", "parent"), owner: .object($0), place: .last)
+            }
+            let insertion = Mutation.insert(
+                entity: entry.number,
+                values: [self.size(size)],
+                placements: place.map { [$0] } ?? []
+            )
+            return try #require(try self.fixture.write(self.client, [insertion]).firstInserted)
+        }
+        let top = try child(of: nil, 0)
+        let upper = try child(of: top, 1)
+        let lower = try child(of: upper, 4)
+        let request = ObjectFetchRequest(
+            entity: entry.number,
+            source: FetchSource(object: top, relationship: self.model.number("Entry", "children")),
+            projection: [.computed(0)],
+            columns: [try PropertyPath("children.@sum.size", of: entry, in: self.model)],
+            window: .range(offset: 0, limit: 10),
+            outline: FetchOutline(.all)
+        ).canonical(in: self.model)
+        try self.fixture.perform([self.client.subscribe(request)])
+        func sums() throws -> [AttributeValue] {
+            try #require(self.client.subscriptions[request]?.state).sections[0].rows.map { $0.values[0] }
+        }
+        #expect(try sums() == [.integer(4), .integer(0)])
+        _ = try child(of: upper, 5)
+        #expect(try sums() == [.integer(9), .integer(0), .integer(0)])
+        try self.fixture.write(self.client, [.update(.object(lower), values: [self.size(-4)])])
+        #expect(try sums() == [.integer(1), .integer(0), .integer(0)])
+        _ = try child(of: upper, .max)
+        #expect(self.client.ended.map(\.code) == [.valueTooLarge])
+    }
+
     @Test func predicatesHaveNoFunctions() throws {
         let user = try #require(self.model.entity(named: "User"))
         let path = try PropertyPath("entries.@sum.size", of: user, in: self.model)

@@ -100,7 +100,7 @@ import Testing
                 sort: [OrderingTerm(property, isAscending: isAscending)]
             )
             guard
-                case .snapshot(_, let bodies) = try self.fixture.ask(self.client, .fetch(request, atLeast: Revision(0)))
+                case .snapshot(_, let bodies, _) = try self.fixture.ask(self.client, .fetch(request, atLeast: Revision(0)))
             else { return [] }
             let rows = try bodies.flatMap { body in
                 try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in try reader.rows(valueCount: 1) }

@@ -59,7 +59,7 @@ import NestProtocol
             self.client,
             .fetch(Self.titled(.around(self.ids[2], before: 1, after: 0)), atLeast: Revision(0))
         )
-        guard case .snapshot(let header, _) = reply else { return #expect(Bool(false), "\(reply)") }
+        guard case .snapshot(let header, _, _) = reply else { return #expect(Bool(false), "\(reply)") }
         #expect(header.window.anchor == self.ids[2] && header.window.start.row == 1)
     }
 

@@ -135,7 +135,7 @@ final class Orchard {
             entity: try #require(self.model.entity(found.row.entity)?.relationship(property)).destination,
             source: FetchSource(object: id, relationship: property)
         )
-        guard case .snapshot(_, let bodies) = try self.take(.fetch(request, atLeast: Revision(0)), self.bob) else {
+        guard case .snapshot(_, let bodies, _) = try self.take(.fetch(request, atLeast: Revision(0)), self.bob) else {
             return "not fetched"
         }
         let count = try #require(self.model.entity(request.entity)).storedProperties.count
