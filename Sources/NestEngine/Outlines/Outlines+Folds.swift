@@ -89,7 +89,8 @@ extension Outlines {
         return toggled
     }
 
-    /// Returns an object, if the client may see it: its attribute must not be told by the number of exceptions.
+    /// Returns an object, if the client may see it: the number of exceptions must not depend on the attribute of
+    /// another one.
     static func visible(
         _ table: EntityNumber,
         _ id: ObjectID,

@@ -138,8 +138,7 @@ extension Outlines {
             )
         case .subscribe(let plan, let requestID, nil, let reason):
             try self.requireRoom(connection)
-            let mayBeGone = !reason.isEmpty
-            try self.begin(plan, rows, hasRoot, connection, requestID, reason, mayBeGone: mayBeGone, &effects)
+            try self.begin(plan, rows, hasRoot, connection, requestID, reason, &effects)
         case .setExpanded(let view, let requestID):
             guard let outline = self.outline(view, of: connection.id) else {
                 throw .refused(.notFound, "the connection has no subscription to view \(view)")

@@ -43,7 +43,7 @@ extension Outlines {
         let reason = resume == nil ? "" : Self.notKept
         do {
             let (rows, hasRoot, _) = try self.read(plan.source, connection.scope)
-            try self.begin(plan, rows, hasRoot, connection, requestID, reason, mayBeGone: resume != nil, &effects)
+            try self.begin(plan, rows, hasRoot, connection, requestID, reason, &effects)
         } catch StoreError.postponed(.resultTooExpensive) {
             let waiter = OutlineReading.Waiter.subscribe(plan, requestID: requestID, insteadOf: nil, reason: reason)
             self.begin(OutlineReading(plan.source, waiter, connection.id, after: self.store.head), &effects)
@@ -58,7 +58,8 @@ extension Outlines {
     static let notKept = "the changes of an outline are not kept"
     static let otherKind = "another kind of result"
 
-    /// Begins a subscription with a snapshot. `mayBeGone`: the anchor may be missing, because the client had it before.
+    /// Begins a subscription with a snapshot. The anchor must be a row, also for a resume: its position is not known any
+    /// more, but the client remembers it. Only the outline of an object that is gone has none.
     func begin(
         _ plan: OutlinePlan,
         _ rows: OutlineTree,
@@ -66,7 +67,6 @@ extension Outlines {
         _ connection: EngineConnection,
         _ requestID: UInt32,
         _ reason: String,
-        mayBeGone: Bool = false,
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
         var rows = rows
@@ -74,8 +74,8 @@ extension Outlines {
             if rows.tree.contains(id) {
                 rows.setAnchor(id)
             } else {
-                guard mayBeGone || rows.count == 0 && !hasRoot else { throw View.notARow(id) }
-                rows.setAnchor(rows.count > 0 ? rows.tree.entry(at: 0).id : nil)
+                guard !hasRoot else { throw View.notARow(id) }
+                rows.setAnchor(nil)
             }
         }
         let shown = try self.window.rows(Outline.range(plan.window, rows), of: rows, plan.source, plan.columns)

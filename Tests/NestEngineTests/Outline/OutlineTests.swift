@@ -406,6 +406,37 @@ import Testing
         try world.check("the first that came")
     }
 
+    /// A reader in the middle of a large outline must not find itself at its top.
+    @Test func aResumeNeedsItsAnchor() throws {
+        let (world, ids) = try self.world()
+        let around = try OutlineWorld.request(window: .around(ids[3], before: 1, after: 1))
+        try world.subscribe(around)
+        func resume() throws -> NestError? {
+            let input = world.client.subscribe(around, resuming: true)
+            try world.perform([input])
+            return world.client.subscriptions[around]?.view == nil ? world.client.refusal : nil
+        }
+        try world.perform([world.client.connect(as: world.fixture.newConnection())])
+        #expect(try resume() == nil)
+        #expect(world.ids(around) == [ids[2], ids[3], ids[4]])
+        try world.perform([.disconnected(world.client.connection)])
+        try world.write([.delete(.object(ids[3]))])
+        let folds = world.folds[around]
+        try world.perform([world.client.connect(as: world.fixture.newConnection())])
+        #expect(try resume()?.code == .notFound)
+        let byStart = try OutlineWorld.request(window: .range(offset: 2, limit: 3))
+        world.folds[byStart] = folds
+        #expect(try world.subscribe(byStart) == nil)
+        #expect(world.ids(byStart) == [ids[2], ids[4], ids[5]])
+        // The outline of an object that is gone is empty, also for a resume around one of its rows.
+        let below = try OutlineWorld.request(of: ids[0], window: .around(ids[2], before: 1, after: 1))
+        try world.subscribe(below)
+        try world.write([.delete(.object(ids[0]))])
+        try world.perform([world.client.connect(as: world.fixture.newConnection())])
+        try world.perform([world.client.subscribe(below, resuming: true)])
+        #expect(world.client.subscriptions[below]?.view != nil && world.ids(below).isEmpty)
+    }
+
     /// Rows that are read anew keep the window at the position of an anchor that is gone.
     @Test func aWindowKeepsItsPositionWhenRowsAreReadAnew() throws {
         for examinedMax in [2_000, 10] {
@@ -414,7 +445,7 @@ import Testing
             let around = try OutlineWorld.request(window: .around(ids[25], before: 1, after: 1))
             try world.subscribe(around)
             func anchor() -> ObjectID? { world.client.subscriptions[around]?.state?.window?.anchor }
-            // Its row and another are folded: the next row that is left follows, whoever reads the rows.
+            // Its row and another are folded: the next row that is left follows, also after a background read.
             try world.set([(ids[9], false), (ids[2], true)], of: around)
             #expect(anchor() == ids[10])
             try world.set([(ids[9], true)], of: around)
