@@ -217,7 +217,10 @@ export interface OutlineState extends ListState {
   readonly under: number;
   /** -1 if it is not shown. */
   indexOf(object: number | { readonly id: number }): number;
-  /** -1 for a row of depth 0, or if the parent is before the window. */
+  /**
+   * -1 for a row of depth 0, or if the parent is before the window: for writes ask for the relationship that leads to
+   * it, such as `parent`.
+   */
   parentIndex(index: number): number;
   /** The index after the last shown row that is below a row. */
   subtreeEnd(index: number): number;
@@ -242,6 +245,8 @@ export interface OutlineExpansion {
   expand?: 'none' | 'all' | (string & {});
   /** Objects with the other state. */
   except?: Iterable<number | { readonly id: number }>;
+  /** States of objects in an outline by an attribute, whatever their attribute is. */
+  set?: Iterable<readonly [number | { readonly id: number }, boolean]>;
 }
 
 /** The rows that an outline shows: by their numbers, or around an object that it follows. At most 1,000. */
@@ -258,8 +263,8 @@ export interface OutlineResults extends AsyncIterable<OutlineChange> {
   readonly request: FetchRequest;
   readonly status: Results['status'];
   readonly error: NestError | null;
-  /** The objects whose state differs from `expand`, as this program has set them: for a later run. */
-  readonly except: readonly number[];
+  /** Which rows are unfolded, as the server has confirmed it; JSON keeps it for `nest.outline` in a later run. */
+  readonly folds: { expand: string; except: number[]; set: [number, boolean][] };
   subscribe(listener: (change: OutlineChange) => void): () => void;
   getSnapshot(): OutlineState;
   /** Folds or unfolds objects, shown or not. */

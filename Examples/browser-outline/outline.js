@@ -41,7 +41,7 @@ const items = await nest.entity('Item');
 
 // Fold states are of this window. They are kept, so that the page looks the same after it is loaded again.
 const FOLDS = 'nest-folds';
-let folds = JSON.parse(sessionStorage.getItem(FOLDS) ?? '{"expand":"none","except":[]}');
+const folds = JSON.parse(sessionStorage.getItem(FOLDS) ?? '{}');
 const under = () => (/^#\d{1,15}$/.test(location.hash) && Number(location.hash.slice(1))) || ROOT;
 // An address may name an entry that was deleted.
 if (under() !== ROOT) await nest.object(under()).catch(isGone);
@@ -55,10 +55,7 @@ function isGone(error) {
   $('message').textContent = 'That entry was deleted. This is everything.';
 }
 
-const keepFolds = (expand = folds.expand) => {
-  folds = { expand, except: outline.except };
-  sessionStorage.setItem(FOLDS, JSON.stringify(folds));
-};
+const keepFolds = () => sessionStorage.setItem(FOLDS, JSON.stringify(outline.folds));
 
 // MARK: What the user does
 
@@ -67,7 +64,7 @@ const setExpanded = (row, isExpanded) => attempt(async () => {
   keepFolds();
 });
 const expand = (what) => attempt(async () => {
-  if (await outline.change({ expand: what })) keepFolds(what);
+  if (await outline.change({ expand: what })) keepFolds();
 });
 $('unfold').addEventListener('click', () => expand('all'));
 $('fold').addEventListener('click', () => expand('none'));

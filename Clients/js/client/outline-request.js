@@ -15,13 +15,18 @@ const EXPANSIONS = ['none', 'all'];
  * @param {FetchRequest} request
  * @param {any} expand 'none', 'all', or the name of a boolean attribute
  * @param {Iterable<any>} except objects with the other state
+ * @param {Iterable<[any, boolean]>} set states of objects, if `expand` is an attribute
  */
-export function outlineOf({ description }, expand, except) {
+export function outlineOf({ description }, expand, except, set) {
   const exceptions = [...new Set(Array.from(except, objectID))].sort((a, b) => a - b);
-  if (EXPANSIONS.includes(expand)) return Object.freeze({ expansion: expand, exceptions });
+  const states = Array.from(set, ([object, isExpanded]) => [objectID(object), Boolean(isExpanded)]);
+  if (EXPANSIONS.includes(expand)) {
+    if (states.length > 0) invalid('set is for an outline by an attribute; otherwise there is except');
+    return Object.freeze({ expansion: expand, exceptions });
+  }
   const { type, number, name } = description.property(expand);
   if (type !== 'boolean') invalid(`expand is 'none', 'all' or a boolean attribute; ${name} is none`);
-  return Object.freeze({ expansion: Object.freeze({ attribute: number }), exceptions });
+  return Object.freeze({ expansion: Object.freeze({ attribute: number }), exceptions, states });
 }
 
 /** A request with a source and a window, whose rows have a depth and a number of children. */
@@ -29,7 +34,7 @@ export class OutlineRequest extends FetchRequest {
   /** @param {any} fields */
   constructor(fields) {
     super(fields);
-    /** Which rows are unfolded. @type {{ expansion: any, exceptions: readonly number[] }} */
+    /** Which rows are unfolded. @type {{ expansion: any, exceptions: readonly number[], states?: any }} */
     this.outline = fields.outline;
     Object.freeze(this);
   }

@@ -15,24 +15,28 @@ import { Results } from './results.js';
 
 /** The rows of a window if the request has none. */
 const ROWS = 100;
+/** Options that say which rows are unfolded. */
+const FOLDS = ['expand', 'except', 'set'];
 
 /**
  * @param {Nest} nest
  * @param {import('./requests.js').FetchRequest} request
- * @param {{ expand?: any, except?: Iterable<any> }} [given]
+ * @param {{ expand?: any, except?: Iterable<any>, set?: Iterable<[any, boolean]> }} [given]
  */
 export function outline(nest, request, given) {
-  const { expand = 'none', except = [] } = known('outline', given, ['expand', 'except']);
-  return new OutlineResults(nest, OutlineRequest.of(request, outlineOf(request, expand, except), ROWS));
+  const { expand = 'none', except = [], set = [] } = known('outline', given, FOLDS);
+  return new OutlineResults(nest, OutlineRequest.of(request, outlineOf(request, expand, except, set), ROWS));
 }
 
 /** What a window has to be for `change`. @param {any} window @param {OutlineRequest} request */
 function windowed(window, request) {
-  const { around, before, after, offset, limit = request.rowCount } =
-    known('a window', window, ['around', 'before', 'after', 'offset', 'limit']);
-  if (around === undefined) return request.window(offset ?? 0, limit);
-  const half = Math.floor((request.rowCount - 1) / 2);
-  return request.around(around, before ?? half, after ?? half);
+  if (window?.around === undefined) {
+    const { offset = 0, limit = request.rowCount } = known('a window', window, ['offset', 'limit']);
+    return request.window(offset, limit);
+  }
+  const { around, before, after } = known('a window around an object', window, ['around', 'before', 'after']);
+  const others = request.rowCount - 1;
+  return request.around(around, before ?? Math.floor(others / 2), after ?? Math.ceil(others / 2));
 }
 
 /**
@@ -58,11 +62,14 @@ export class OutlineResults extends Results {
   }
 
   /**
-   * The objects whose state differs from `expand`, as far as this program has set them: `outline(request, { expand,
-   * except })` continues with them in a later run.
+   * Which rows are unfolded, as the server has confirmed it: `outline(request, folds)` continues with them in a later
+   * run. `{ expand, except, set }`: `set` are the states that were set in an outline by an attribute.
    */
-  get except() {
-    return this.#list.folds.outline.exceptions;
+  get folds() {
+    const { outline: { expansion, exceptions }, states } = this.#list.folds;
+    const { attribute } = expansion;
+    const expand = attribute === undefined ? expansion : this.request.description.property(attribute).name;
+    return { expand, except: exceptions, set: [...states] };
   }
 
   /**
@@ -108,12 +115,12 @@ export class OutlineResults extends Results {
    * Changes several things in one step; what is left out stays. Calls that follow each other faster than the server
    * answers are merged: of several windows only the newest is requested.
    * @param {any} given `under`: the object above the outline. `where`: the predicate, or null. `window` as in `scroll`.
-   *   `expand` and `except` as in `nest.outline`: instead of all fold states
+   *   `expand`, `except` and `set` as in `nest.outline`: instead of all fold states
    * @returns {Promise<boolean>}
    */
   async change(given) {
-    const { under, where, window, expand, except } =
-      known('change of an outline', given, ['under', 'where', 'window', 'expand', 'except']);
+    const { under, where, window, expand, except, set } =
+      known('change of an outline', given, ['under', 'where', 'window', ...FOLDS]);
     let request = /** @type {OutlineRequest} */ (/** @type {any} */ (this.request));
     /** @type {[string, string][]} of the request, and in bytes */
     const names = [];
@@ -131,9 +138,9 @@ export class OutlineResults extends Results {
       names.push(['shownWindow', 'window']);
     }
     if (expand !== undefined) {
-      request = request.with({ outline: outlineOf(request, expand, except ?? []) });
+      request = request.with({ outline: outlineOf(request, expand, except ?? [], set ?? []) });
       names.push(['outline', 'outline']);
-    } else if (except !== undefined) invalid('except needs expand: the state that the others have');
+    } else if (except ?? set) invalid('except and set need expand: the state that the others have');
     if (names.length === 0) return true;
     return this.ask(this.#inOrder(this.#edit(request, names)), (m, edit, call) => this.#list.changeTo(m, edit, call));
   }

@@ -16,8 +16,8 @@ import { Limits } from '../wire/limits-more.js';
  */
 
 export class Folds {
-  /** @param {{ expansion: any, exceptions: readonly number[] }} outline */
-  constructor({ expansion, exceptions }) {
+  /** @param {{ expansion: any, exceptions: readonly number[], states?: Iterable<[number, boolean]> }} outline */
+  constructor({ expansion, exceptions, states = [] }) {
     this.expansion = expansion;
     /** The objects that have the other state than the expansion gives them. */
     this.exceptions = new Set(exceptions);
@@ -26,7 +26,7 @@ export class Folds {
      * whose values the client does not know.
      * @type {Map<number, boolean>}
      */
-    this.states = new Map();
+    this.states = new Map(states);
   }
 
   /** @param {Map<number, boolean>} states */

@@ -133,6 +133,7 @@ export class OutlineList extends List {
     }
     if (request === this.pending && this.#edits(this.change).some(hasFolds)) {
       this.folds = new Folds(/** @type {any} */ (this.change).spec.wire.outline);
+      this.waitingFolds.unshift(...this.folds.again);
     }
     super.answered(m, answer, request);
   }

@@ -147,7 +147,7 @@ test('zoom, scroll and change ask for one difference each, in the order of the c
   await answer({ window: { offset: 40, limit: 30 } });
   assert.equal(await scroll, true);
   outline.scroll({ around: FIRST[2] });
-  await answer({ window: { anchor: 3, before: 14, after: 14 } });
+  await answer({ window: { anchor: 3, before: 14, after: 15 } });
   outline.scroll({ around: 3, before: 2, after: 7 });
   await answer({ window: { anchor: 3, before: 2, after: 7 } });
   outline.zoom(3);
@@ -195,14 +195,14 @@ test('a fold does not overtake the changes before it, whose predicate is being p
   assert.deepEqual(last.fields.states, [{ object: 3, isExpanded: false }]);
   page.reply('done', {}, last.id);
   assert.deepEqual(await Promise.all(calls), [true, true, true, true]);
-  assert.deepEqual(outline.except, [3]);
+  assert.deepEqual(outline.folds.except, [3]);
 });
 
 test('everything unfolds and folds in one step, with exceptions', async () => {
   const { page, nest, items } = await world();
   const outline = await nest.outline(titled(items), { except: [4] });
   await begin(page);
-  assert.deepEqual(outline.except, [4]);
+  assert.deepEqual(outline.folds.except, [4]);
   for (const [call, expansion, exceptions] of [
     [() => outline.expandAll(), 'all', []], [() => outline.foldAll(), 'none', []],
     [() => outline.change({ expand: 'all', except: new Set([5, 3]) }), 'all', [3, 5]],
@@ -214,8 +214,29 @@ test('everything unfolds and folds in one step, with exceptions', async () => {
     differ(page, FIRST, FIRST, VIEW + id);
     assert.equal(await done, true);
     await turn();
-    assert.deepEqual(outline.except, exceptions);
+    assert.deepEqual(outline.folds.except, exceptions);
   }
+});
+
+test('fold states go on in a later run, also those of an outline by an attribute', async () => {
+  const { page, nest, items } = await world();
+  const first = await nest.outline(titled(items), { expand: 'done', except: [4] });
+  await begin(page);
+  const folded = first.setExpanded([3, 5], false);
+  page.reply('done', {}, (await page.next('setExpanded')).id);
+  await folded;
+  assert.deepEqual(first.folds, { expand: 'done', except: [4], set: [[3, false], [5, false]] });
+  first.close();
+  await page.next('unsubscribe');
+
+  const later = await nest.outline(titled(items), JSON.parse(JSON.stringify(first.folds)));
+  await begin(page);
+  const { id, fields } = await page.next('setExpanded');
+  assert.deepEqual(fields.states, [3, 5].map((object) => ({ object, isExpanded: false })));
+  page.reply('done', {}, id);
+  await turn();
+  assert.deepEqual(later.folds, first.folds);
+  await assert.rejects(nest.outline(titled(items), { set: [[3, true]] }), { code: 'INVALID', message: /except/ });
 });
 
 test('mistakes say what to write, and change nothing', async () => {
@@ -236,7 +257,7 @@ test('mistakes say what to write, and change nothing', async () => {
   await assert.rejects(outline.scroll({ from: 5 }), invalid(/no option 'from'/));
   await assert.rejects(outline.scroll({ offset: -1 }), { code: 'INVALID' });
   await assert.rejects(outline.zoom('x'), { code: 'INVALID' });
-  await assert.rejects(outline.change({ except: [3] }), invalid(/needs expand/));
+  await assert.rejects(outline.change({ except: [3] }), invalid(/need expand/));
   await assert.rejects(outline.change({ window: { limit: 3 }, Where: 'done' }), invalid(/no option 'Where'/));
   assert.deepEqual(await Promise.all([outline.setExpanded([], true), outline.change({})]), [true, true]);
   assert.deepEqual(page.sent, []);
