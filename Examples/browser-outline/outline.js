@@ -236,4 +236,5 @@ showPath(under()).catch(showFault);
 (await nest.undoStates()).subscribe(({ undo: entry }) => {
   $('undo').disabled = !entry;
   $('undo').textContent = entry ? `Undo: ${entry.name}` : 'Undo';
+  $('undo').title = entry?.name ?? '';
 });
