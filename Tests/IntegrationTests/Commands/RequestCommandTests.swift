@@ -57,6 +57,40 @@ extension ProcessTests {
             )
         }
 
+        @Test func totalsComeAfterTheRows() async throws {
+            let byName = ["--section", "firstCharacter(name)", "--sort", "name:ci", "--properties", "name"]
+            let totals = ["--totals", "count, sum(age), avg(age)", "--limit", "3"]
+            #expect(
+                try await self.user.output(["fetch", "--entity", "Person"] + byName + totals) == """
+                    A\t7\tadam
+                    A\t6\tAnn
+                    B\t5\tbob
+                    A\ttotals\tcount 2  sum(age) 7  avg(age) 7
+                    B\ttotals\tcount 1  sum(age) 41  avg(age) 41
+                    totals\tcount 4  sum(age) 55  avg(age) 18.333333333333333333
+
+                    """
+            )
+            #expect(
+                try await self.fetch(
+                    "--totals",
+                    "count,max(tags.@count)",
+                    "--where",
+                    "age == 41",
+                    "--json",
+                    "--limit",
+                    "0"
+                )
+                    == #"{"totals":{"count":1,"max(tags.@count)":1}}"# + "\n"
+            )
+            let subscribed = try await self.user.output(
+                ["subscribe", "--entity", "Person", "--json", "--count", "1", "--totals", "min(age)"] + byName
+            )
+            #expect(
+                subscribed.contains(#""totals":{"min(age)":7},"sections":[{"name":"A","totals":{"min(age)":7},"rows""#)
+            )
+        }
+
         @Test func valuesOfRelatedObjectsAreColumns() async throws {
             #expect(
                 try await self.fetch("--properties", "employer.name,name,tags.@count", "--sort", "-tags.@count,name")
@@ -119,6 +153,12 @@ extension ProcessTests {
             try await expect(["--section", "firstCharacter(age)"], 1, "there are no sections by firstCharacter(age)")
             try await expect(["--section", "first(name)"], 64, "firstCharacter(…), year(…)", "  first(name)\n  ^")
             try await expect(["--section", "day(nam)"], 64, "no property 'nam'", "  day(nam)\n      ^")
+            try await expect(
+                ["--totals", "count,sum(name)"],
+                64,
+                "sum is for numbers",
+                "  count,sum(name)\n            ^"
+            )
             try await expect(["--sort", "name:x"], 64, "after a colon", "  name:x\n      ^")
             try await expect(["--sort", "name, employer"], 64, "is a relationship", "  name, employer\n        ^")
             try await expect(["--sort", "order"], 1, "order needs one ordered list", "[INVALID]")
