@@ -176,6 +176,11 @@ struct EarlierObjects: RelatedObjects {
         try self.now.count(relationshipCount, of: owner)
     }
 
+    /// Filters have no functions, so that earlier values are not needed.
+    func value(_ aggregate: RelatedAggregate, of owner: ObjectID) throws(StoreError) -> AttributeValue {
+        try self.now.value(aggregate, of: owner)
+    }
+
     func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws(StoreError) -> Bool {
         try self.now.contains(subtree, id)
     }
