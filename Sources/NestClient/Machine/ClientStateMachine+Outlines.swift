@@ -16,18 +16,12 @@ extension ClientStateMachine {
         edit.apply(to: &request)
         let message = OutgoingRequest(owner: .noCaller, kind: .connection, Subscribe(request))
         if let error = self.sizeError(message) { return [.fail(token, error)] }
-        var superseded: [RequestToken] = []
-        if edit.outline != nil {
-            superseded += ((subscription.foldsUnderWay ?? []) + subscription.waitingFolds).compactMap(\.token)
-            self.subscriptions[id]?.waitingFolds = []
-            for index in (subscription.foldsUnderWay ?? []).indices {
-                self.subscriptions[id]?.foldsUnderWay?[index].token = nil
-            }
-        }
+        // Fold states that were set before go first: the edit may be refused.
+        if edit.outline != nil { self.subscriptions[id]?.setFolds(waitForEdit: false) }
         var change =
             self.waitingChanges[subscriber]
             ?? SubscriptionChange(subscriber: subscriber, request: subscription.request, token: nil)
-        superseded += change.append([PendingEdit(edit: edit, token: token)])
+        let superseded = change.append([PendingEdit(edit: edit, token: token)])
         self.waitingChanges[subscriber] = change
         return superseded.map { .succeed($0, .changed(isNewest: false)) } + self.settle(id) + self.flush()
     }
@@ -50,7 +44,9 @@ extension ClientStateMachine {
             SetExpanded(view: view, states: states)
         )
         if let error = self.sizeError(message) { return [.fail(token, error)] }
-        self.subscriptions[id]?.waitingFolds.append(PendingFolds(states: states, token: token))
+        var folds = PendingFolds(states: states, token: token)
+        folds.waitsForEdit = self.waitingChanges[subscriber]?.replacesFolds == true
+        self.subscriptions[id]?.waitingFolds.append(folds)
         return self.settle(id) + self.flush()
     }
 
@@ -68,15 +64,17 @@ extension ClientStateMachine {
 
     // MARK: Sending
 
-    /// Sends the next change of a settled outline. Fold states come first: edits keep them, except for an edit with
-    /// other fold states, which only states set after it are behind.
+    /// Sends the next change of a settled outline. Fold states come first, because edits keep them; only those that
+    /// were set after an edit with other fold states come after it.
     mutating func settleOutline(_ id: SubscriptionID, view: UInt32) -> [ClientAction] {
         guard let subscription = self.subscriptions[id], subscription.foldsUnderWay == nil,
             let subscriber = subscription.subscribers.first
         else { return [] }
         let waiting = self.waitingChanges[subscriber]
-        if !subscription.waitingFolds.isEmpty, waiting?.replacesFolds != true {
-            let (calls, states) = PendingFolds.first(of: subscription.waitingFolds)
+        let replacesFolds = waiting?.replacesFolds == true
+        let ready = subscription.waitingFolds.prefix { !replacesFolds || !$0.waitsForEdit }
+        if !ready.isEmpty {
+            let (calls, states) = PendingFolds.first(of: Array(ready))
             self.subscriptions[id]?.foldsUnderWay = Array(calls)
             self.subscriptions[id]?.waitingFolds.removeFirst(calls.count)
             let message = SetExpanded(view: view, states: states)
@@ -85,6 +83,7 @@ extension ClientStateMachine {
         } else if var change = self.waitingChanges.removeValue(forKey: subscriber) {
             if !change.edits.isEmpty { change.request = subscription.request }
             for pending in change.edits { pending.edit.apply(to: &change.request) }
+            self.subscriptions[id]?.setFolds(waitForEdit: false)
             self.subscriptions[id]?.phase = .changing(view: view)
             self.subscriptions[id]?.change = change
             var request = change.request
@@ -100,10 +99,9 @@ extension ClientStateMachine {
     /// those that may not have reached the server, are set after it.
     mutating func outlineRequest(_ id: SubscriptionID) -> ObjectFetchRequest? {
         guard let subscription = self.subscriptions[id], let folds = subscription.folds else { return nil }
-        let isReplaced = subscription.subscribers.first.flatMap { self.waitingChanges[$0] }?.replacesFolds == true
-        var waiting = (isReplaced ? [] : subscription.foldsUnderWay ?? []) + subscription.waitingFolds
+        var waiting = (subscription.foldsUnderWay ?? []) + subscription.waitingFolds
         waiting.removeAll(where: \.isRestoring)
-        let later = isReplaced ? [] : folds.laterStates
+        let later = folds.laterStates
         if !later.isEmpty { waiting.insert(PendingFolds(states: later, token: nil, isRestoring: true), at: 0) }
         self.subscriptions[id]?.foldsUnderWay = nil
         self.subscriptions[id]?.waitingFolds = waiting

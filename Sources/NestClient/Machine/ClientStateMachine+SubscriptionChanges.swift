@@ -25,6 +25,7 @@ extension ClientStateMachine {
             return [.fail(token, Self.subscriptionEnded)]
         }
         let actions = self.waitingChanges[subscriber].map { self.superseded($0) } ?? []
+        self.subscriptions[id]?.setFolds(waitForEdit: false)
         self.waitingChanges[subscriber] = SubscriptionChange(subscriber: subscriber, request: request, token: token)
         return actions + self.settle(id) + self.flush()
     }
@@ -221,6 +222,12 @@ extension ClientStateMachine {
 
     /// Queues a change that was under way, unless the subscriber has a newer change.
     mutating func waitAgain(_ change: SubscriptionChange) -> [ClientAction] {
+        if change.replacesFolds, self.waitingChanges[change.subscriber]?.replacesFolds != true,
+            let id = self.subscriptionOfSubscriber[change.subscriber]
+        {
+            // All fold states that wait were set after the change was sent.
+            self.subscriptions[id]?.setFolds(waitForEdit: true)
+        }
         guard let newer = self.waitingChanges[change.subscriber] else {
             self.waitingChanges[change.subscriber] = change
             return []
@@ -267,7 +274,7 @@ extension ClientStateMachine {
     }
 
     private func superseded(_ change: SubscriptionChange) -> [ClientAction] {
-        change.token.map { [.succeed($0, .changed(isNewest: false))] } ?? []
+        change.tokens.map { .succeed($0, .changed(isNewest: false)) }
     }
 
     func failed(_ change: SubscriptionChange, _ error: NestError) -> [ClientAction] {

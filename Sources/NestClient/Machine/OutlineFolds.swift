@@ -49,6 +49,8 @@ package struct PendingFolds: Equatable, Sendable {
     package var token: RequestToken?
     /// Whether these are older states of a new subscription, not a caller's.
     package var isRestoring = false
+    /// Whether they were set after an edit that replaces all fold states and is not sent yet.
+    package var waitsForEdit = false
 
     /// Returns the first of the calls, as many as fit into one request, and the last state of each object.
     static func first(of calls: [PendingFolds]) -> (calls: ArraySlice<PendingFolds>, states: [ExpandedState]) {

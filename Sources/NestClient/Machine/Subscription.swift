@@ -137,6 +137,11 @@ package struct Subscription: Sendable {
         if replacesFolds { self.folds = request.outline.map(OutlineFolds.init) }
     }
 
+    /// Says whether the waiting fold states come after the waiting edit.
+    mutating func setFolds(waitForEdit waits: Bool) {
+        for index in self.waitingFolds.indices { self.waitingFolds[index].waitsForEdit = waits }
+    }
+
     /// Handles a progress mark: the held state is exact at this revision too. Returns whether the head has moved.
     package mutating func progress(_ revision: Revision) -> Bool {
         guard self.view != nil, let head = self.head, head.revision < revision else { return false }

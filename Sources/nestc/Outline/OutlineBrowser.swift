@@ -57,6 +57,8 @@ struct OutlineBrowser {
     private var message: String?
     private var isPaused = false
     var status = ListStatus.connecting
+    /// Whether the server has not answered an order for some time.
+    var isWaiting = false
     /// Whether keys can be pressed: standard input is a terminal.
     var hasKeys = true
     var size: TerminalScreen.Size { didSet { self.scrollToCursor() } }
@@ -75,6 +77,7 @@ struct OutlineBrowser {
     /// The lines for rows: without the header, the path and the footer.
     private var room: Int { max(self.size.rows - 3, 1) }
     private static let textMax = 200
+    private static let nothingBelow = "nothing is below this row"
     /// The screens that are requested on each side of the cursor, so that scrolling is immediate.
     private static let screensAhead = 3
 
@@ -161,6 +164,12 @@ struct OutlineBrowser {
         self.awaitedSource = nil
     }
 
+    /// The server has refused a window. If the outline is now requested below another object, the window no longer
+    /// matters.
+    mutating func giveUpWindow(_ message: String) {
+        if self.awaitedSource == nil { self.giveUp(message) }
+    }
+
     // MARK: The window
 
     /// The first window to request.
@@ -233,7 +242,7 @@ struct OutlineBrowser {
         case .backspace, .character("u"): return self.zoomOut()
         case .right, .character("l"): return self.unfold()
         case .left, .character("h"): return self.foldOrRise()
-        case .character(" "): return self.current.map { .setExpanded($0.id, !$0.isExpanded) }
+        case .character(" "): return self.toggle()
         case .enter: return self.current.map { self.zoomIn($0.id) }
         default: break
         }
@@ -280,7 +289,7 @@ struct OutlineBrowser {
     private mutating func unfold() -> Order? {
         guard let current else { return nil }
         guard current.hasChildren else {
-            self.message = "nothing is below this row"
+            self.message = Self.nothingBelow
             return nil
         }
         if current.isExpanded {
@@ -288,6 +297,15 @@ struct OutlineBrowser {
             return nil
         }
         return .setExpanded(current.id, true)
+    }
+
+    private mutating func toggle() -> Order? {
+        guard let current else { return nil }
+        guard current.hasChildren else {
+            self.message = Self.nothingBelow
+            return nil
+        }
+        return .setExpanded(current.id, !current.isExpanded)
     }
 
     private mutating func foldOrRise() -> Order? {
@@ -372,6 +390,7 @@ struct OutlineBrowser {
         let start = self.row + (direction == .forward ? 1 : -1)
         let wrapped = start < 0 ? self.total - 1 : start >= self.total ? 0 : start
         self.search = RowSearch(text: self.foundText, direction: direction, start: wrapped)
+        self.message = RowSearch.progress(0, of: self.total)
         return .search
     }
 
@@ -418,7 +437,7 @@ struct OutlineBrowser {
             total: self.total,
             sectionTotal: nil,
             revision: self.revision,
-            status: self.status,
+            status: self.isWaiting && self.status == .live ? .loading : self.status,
             counts: self.marks.counts
         )
     }
@@ -435,6 +454,7 @@ struct OutlineBrowser {
 
     private var rowLines: [ScreenLine] {
         guard let state else { return [] }
+        if state.total == 0 { return [ScreenLine("    nothing is below this object", .dim)] }
         return self.page.map { number in
             let row = state.rows[number - state.start]
             return self.text.line(

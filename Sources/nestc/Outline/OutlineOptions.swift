@@ -60,18 +60,23 @@ struct OutlineOptions: ParsableArguments {
         }
     }
 
-    /// Returns the objects of the first levels below an object.
+    /// Returns the objects of the first levels below an object that have others below them.
     static func objects(below source: FetchSource, levels: Int, _ client: NestClient) async throws -> [ObjectID] {
         guard levels > 0 else { return [] }
-        let request = SubtreeRequest(root: source.object, relationship: source.relationship, depthLimit: levels)
+        // One level more shows which of the last level have others below them.
+        let request = SubtreeRequest(root: source.object, relationship: source.relationship, depthLimit: levels + 1)
         return try await client.fetchSubtree(request) { subtree in
             var objects: [ObjectID] = []
+            var last: SubtreeRow?
             for try await rows in subtree {
-                objects += rows.filter { $0.depth > 0 }.compactMap(\.id)
+                for row in rows {
+                    if let last, last.depth > 0, row.depth > last.depth, let id = last.id { objects.append(id) }
+                    last = row
+                }
                 guard objects.count <= Limits.outlineExceptionsMax else {
                     throw CommandFailure(
                         .usage,
-                        "--depth \(levels): these levels have more than \(Limits.outlineExceptionsMax) objects; "
+                        "--depth \(levels) unfolds more than \(Limits.outlineExceptionsMax) objects; "
                             + "use a smaller --depth, or --expand all"
                     )
                 }

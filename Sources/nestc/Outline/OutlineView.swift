@@ -16,6 +16,8 @@ actor OutlineView: ScreenUser {
     private let output = Output()
     /// The window that was requested last and is not answered.
     private var wanted: FetchWindow?
+    /// The orders and windows that the server has not answered.
+    private var waitingCount = 0
     /// Whether the reason for a lost connection is shown.
     private var isAway = false
     private let (windows, windowSender) = AsyncStream.makeStream(
@@ -114,13 +116,37 @@ actor OutlineView: ScreenUser {
     }
 
     private func change(to window: FetchWindow) async {
+        let hint = self.hintLater()
+        defer { self.endHint(hint) }
         do throws(NestError) {
             try await self.outline.scroll(to: window)
         } catch {
-            self.browser.giveUp(error.code == .notFound ? "that row is not shown any more" : error.message)
+            self.browser.giveUpWindow(error.code == .notFound ? "that row is not shown any more" : error.message)
         }
         if self.wanted == window { self.wanted = nil }
         self.pace.drawSoon()
+    }
+
+    // MARK: Hints
+
+    /// How long an order may take before the screen says that it waits.
+    private static let patience = Duration.milliseconds(300)
+
+    /// Shows that the server has not answered, after a while. `endHint` ends it.
+    private func hintLater() -> Task<Void, Never> {
+        self.waitingCount += 1
+        return Task {
+            try? await Task.sleep(for: Self.patience)
+            guard !Task.isCancelled, self.waitingCount > 0 else { return }
+            self.browser.isWaiting = true
+            self.pace.drawSoon()
+        }
+    }
+
+    private func endHint(_ hint: Task<Void, Never>) {
+        hint.cancel()
+        self.waitingCount -= 1
+        if self.waitingCount == 0 { self.browser.isWaiting = false }
     }
 
     // MARK: Keys and signals
@@ -140,6 +166,8 @@ actor OutlineView: ScreenUser {
     }
 
     private func perform(_ order: OutlineBrowser.Order) async {
+        let hint = self.hintLater()
+        defer { self.endHint(hint) }
         do throws(NestError) {
             switch order {
             case .pause: await self.outline.pause()
@@ -180,11 +208,10 @@ actor OutlineView: ScreenUser {
     // MARK: Search
 
     private func run(_ search: RowSearch) async {
-        do throws(NestError) {
-            let request = await self.outline.currentRequest()
+        do {
             let hit = try await search.run(
                 self.client,
-                request,
+                outline: await self.outline.currentRequest(),
                 total: self.browser.total,
                 cells: { self.text.printer($0).cells }
             ) { count, total in self.report(search, count, total) }
@@ -192,7 +219,8 @@ actor OutlineView: ScreenUser {
             guard self.browser.search == search else { return }
             self.browser.found(hit)
         } catch {
-            self.browser.say(error.message)
+            guard self.browser.search == search else { return }
+            self.browser.giveUp((error as? NestError)?.message ?? "\(error)")
         }
         self.requestWindow()
         self.pace.drawSoon()

@@ -74,8 +74,7 @@ struct RowSearch: Equatable {
     ) async throws(NestError) -> Hit? {
         var request = request
         var count = 0
-        let size = request.outline == nil ? Self.pieceMax : Limits.outlineWindowRowsMax
-        for (rows, isWrapped) in self.pieces(total: total, of: size) {
+        for (rows, isWrapped) in self.pieces(total: total) {
             guard await read(count, total) else { return nil }
             request.window = .range(offset: rows.lowerBound, limit: rows.count)
             let state = try await client.fetch(request)
