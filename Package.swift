@@ -345,7 +345,8 @@ let package = Package(
             name: "NestClientTests",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestServer", "NestClient",
-                "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, concurrencyHelpers, logging,
+                "ChaosProxy", "NestHistory", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix,
+                concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

@@ -86,6 +86,9 @@ public struct SubscriptionRecord: Sendable {
         case position(WindowPosition)
         /// The query changed. The next event leads from the held state to the new query's state.
         case changed(WatchedQuery)
+        /// The user asks for other fold states of an outline. From now on states may have them, or not yet; those of a
+        /// query with this `foldNumber` or a later one do.
+        case folding(Int, [ExpandedState])
         /// A snapshot follows. `isMismatch`: because a received diff did not apply to the held state.
         case reset(isMismatch: Bool, String)
         case disconnected
@@ -101,11 +104,6 @@ public struct SubscriptionRecord: Sendable {
     public init(name: String, query: WatchedQuery) {
         self.name = name
         self.query = query
-    }
-
-    /// All queries of the record.
-    var queries: [WatchedQuery] {
-        [self.query] + self.events.compactMap { if case .changed(let query) = $0 { query } else { nil } }
     }
 }
 

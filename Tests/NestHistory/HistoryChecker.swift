@@ -40,8 +40,7 @@ public struct HistoryChecker {
             check.resume(with: record)
             return check
         }
-        let queries = piece.subscriptions.flatMap(\.queries)
-        self.replay.begin(timeline, following: Set(queries.filter { $0.window?.isAround == true }.map(\.whole)))
+        self.replay.begin(timeline, following: subscriptions.reduce(into: []) { $0.formUnion($1.followed) })
         var fetches = piece.fetches.sorted { $0.state.revision < $1.state.revision }[...]
         while true {
             for index in subscriptions.indices { violations += subscriptions[index].advance(&self.replay) }

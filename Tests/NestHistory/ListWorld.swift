@@ -7,6 +7,13 @@ public struct ListWorld: Sendable {
         public var note: String?
         public var isDone: Bool
         public var parent: ObjectID
+
+        public init(title: String, note: String? = nil, isDone: Bool, parent: ObjectID) {
+            self.title = title
+            self.note = note
+            self.isDone = isDone
+            self.parent = parent
+        }
     }
 
     /// The objects that a transaction changes.
@@ -27,6 +34,14 @@ public struct ListWorld: Sendable {
     public private(set) var children: [ObjectID: [ObjectID]] = [:]
 
     public init() {}
+
+    /// Creates a list with these items. The children of an object are in the order of `items`.
+    public init(_ items: [(id: ObjectID, item: Item)]) {
+        for (id, item) in items {
+            self.items[id] = item
+            self.children[item.parent, default: []].append(id)
+        }
+    }
 
     public func title(of id: ObjectID) -> String { self.items[id]?.title ?? "" }
 
@@ -85,7 +100,18 @@ public struct ListWorld: Sendable {
         self.detach(id)
         self.items[id]?.parent = owner
         let count = self.children[owner, default: []].count
-        self.children[owner]?.insert(id, at: min(index, count))
+        self.children[owner, default: []].insert(id, at: min(index, count))
+    }
+
+    /// The number of objects above an object.
+    func depth(of id: ObjectID) -> Int {
+        var depth = 0
+        var next = self.items[id]?.parent
+        while let parent = next {
+            depth += 1
+            next = self.items[parent]?.parent
+        }
+        return depth
     }
 
     private func existing(_ reference: ObjectReference) throws(Impossible) -> ObjectID {

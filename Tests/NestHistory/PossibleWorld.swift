@@ -40,7 +40,10 @@ struct PossibleWorld {
             throw Impossible(rule: .reversible, message: "reverts \(reverted), which is not a revision of this piece")
         }
         var lists = [self.now]
-        for object in objects { try self.restoreValues(object, before, after, &lists[0]) }
+        // What is deleted goes with what is below it, the deepest first.
+        let deleted = objects.filter { $0.kind == .deleted }.map { (object: $0, depth: self.now.depth(of: $0.id)) }
+        let ordered = objects.filter { $0.kind != .deleted } + deleted.sorted { $0.depth > $1.depth }.map(\.object)
+        for object in ordered { try self.restoreValues(object, before, after, &lists[0]) }
         try self.requireWhole(objects, before, after)
         // From left to right, in the old order.
         let placed = objects.filter { $0.kind == .inserted || $0.properties.contains(ListModel.parent) }.map(\.id)

@@ -39,6 +39,9 @@ struct Replay {
         self.timeline = timeline
         // Sessions end with their piece: no later undo reverts a revision before it.
         for index in self.worlds.indices { self.worlds[index].forgetPast() }
+        // Outlines have many fold states, and most are not needed again.
+        self.presence = self.presence.filter { $0.key.kind != .outline || followed.contains($0.key) }
+        self.results = self.results.filter { $0.key.kind != .outline }
         for query in followed where self.presence[query] == nil { self.notePresence(query) }
     }
 

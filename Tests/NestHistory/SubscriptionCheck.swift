@@ -4,6 +4,8 @@ import NestModel
 struct SubscriptionCheck {
     private var record: SubscriptionRecord
     private var query: WatchedQuery
+    /// The changes of fold states that the query does not include for certain, oldest first.
+    private var foldings: [(number: Int, states: [ExpandedState])] = []
     private var next = 0
     private var state: SectionedSnapshot?
     /// Whether the query has changed and the difference has not arrived.
@@ -35,11 +37,41 @@ struct SubscriptionCheck {
     var isComplete: Bool { self.record.isComplete }
     var name: String { self.record.name }
 
+    /// The queries of which a state may be: the last one, and those with other fold states that may have been set.
+    private var queries: [WatchedQuery] {
+        var queries = [self.query]
+        for folding in self.foldings {
+            var next = queries[queries.count - 1]
+            next.outline.set(folding.states)
+            queries.append(next)
+        }
+        return queries
+    }
+
+    /// The queries of this piece whose windows follow objects, without their windows.
+    var followed: Set<WatchedQuery> {
+        var (check, queries) = (self, self.queries)
+        for event in self.record.events where check.turn(event) { queries += check.queries }
+        return Set(queries.filter { $0.window?.isAround == true }.map(\.whole))
+    }
+
+    /// Follows a change of the query or of its fold states; returns `false` for other events.
+    private mutating func turn(_ event: SubscriptionRecord.Event) -> Bool {
+        switch event {
+        case .changed(let query):
+            self.query = query
+            self.foldings.removeAll { $0.number <= query.foldNumber }
+        case .folding(let number, let states): self.foldings.append((number, states))
+        default: return false
+        }
+        return true
+    }
+
     /// Checks the events up to the replay's revision.
     mutating func advance(_ replay: inout Replay) -> [Violation] {
         while !self.isOver, self.next < self.record.events.count {
             let event = self.record.events[self.next]
-            if let awaited, replay.isPosition(awaited, self.query) { self.awaited = nil }
+            if let awaited, self.queries.contains(where: { replay.isPosition(awaited, $0) }) { self.awaited = nil }
             if let revision = event.revision, revision > replay.revision { return [] }
             self.next += 1
             if let violation = self.wrongPosition(before: event) {
@@ -91,8 +123,12 @@ struct SubscriptionCheck {
             return self.reached(revision, .ordered, &replay)
         case .snapshot(let snapshot): return self.take(snapshot, &replay)
         case .diff(let diff): return self.take(diff, &replay)
-        case .changed(let query):
-            (self.query, self.isChanging) = (query, true)
+        case .changed:
+            self.isChanging = true
+            _ = self.turn(event)
+            return nil
+        case .folding:
+            _ = self.turn(event)
             return nil
         case .position(let position):
             guard self.state != nil else { return self.violation(.ordered, "received \(position) without a state") }
@@ -117,7 +153,7 @@ struct SubscriptionCheck {
         switch event {
         case .diff, .progress: break
         // These events do not bound the revision at which the position was true.
-        case .snapshot, .position, .changed, .reset, .disconnected, .resumed: return nil
+        case .snapshot, .position, .changed, .folding, .reset, .disconnected, .resumed: return nil
         }
         return self.violation(
             .reliable,
@@ -135,8 +171,9 @@ struct SubscriptionCheck {
         // A request with another spelling of the same view gets no difference.
         let wasChanging = self.isChanging
         self.isChanging = self.isChanging && self.isReset
-        if self.isChanging || !wasChanging && replay.isStill(self.query, since: state.revision) { return nil }
-        return replay.difference(state, self.query, checksPosition: false).map {
+        if self.isChanging { return nil }
+        if !wasChanging, self.queries.allSatisfy({ replay.isStill($0, since: state.revision) }) { return nil }
+        return self.difference(state, &replay, checksPosition: false).map {
             self.violation(.bookmarkable, "at \(state.revision) is reported as exact at \(revision): \($0.message)")
         }
     }
@@ -167,7 +204,8 @@ struct SubscriptionCheck {
         guard var state = self.state, !self.isReset else {
             return self.violation(.reliable, "\(what), without a state")
         }
-        guard diff.to > state.revision || self.isChanging && diff.to == state.revision else {
+        let mayStay = self.isChanging || self.query.kind == .outline
+        guard diff.to > state.revision || mayStay && diff.to == state.revision else {
             return self.violation(diff.to == state.revision ? .unique : .ordered, "\(what) at \(state.revision)")
         }
         guard diff.from <= state.revision else {
@@ -194,9 +232,9 @@ struct SubscriptionCheck {
     private func lostAnchor(_ held: SectionedSnapshot?, _ state: SectionedSnapshot, _ replay: Replay) -> Violation? {
         guard case .around(let first, _, _) = self.query.window else { return nil }
         let (anchor, since) = held.map { ($0.window?.anchor, $0.revision) } ?? (first, state.revision)
-        guard let anchor, state.window?.anchor != anchor, replay.isPresent(anchor, in: self.query, since: since) else {
-            return nil
-        }
+        guard let anchor, state.window?.anchor != anchor,
+            self.queries.allSatisfy({ replay.isPresent(anchor, in: $0, since: since) })
+        else { return nil }
         let now = state.window?.anchor.map { "\($0)" } ?? "no object"
         return self.violation(
             .reliable,
@@ -227,15 +265,29 @@ struct SubscriptionCheck {
         return nil
     }
 
+    /// Returns the difference to the last query's state, unless the state is that of one of the queries.
+    private func difference(_ state: SectionedSnapshot, _ replay: inout Replay, checksPosition: Bool)
+        -> Replay.Difference?
+    {
+        var first: Replay.Difference?
+        for query in self.queries {
+            guard let difference = replay.difference(state, query, checksPosition: checksPosition) else { return nil }
+            first = first ?? difference
+        }
+        return first
+    }
+
     private func compare(_ replay: inout Replay, _ what: String) -> Violation? {
         guard let state = self.state else { return nil }
         guard state.projection == self.query.projection else {
             return self.violation(.reliable, "\(what): has the wrong projection \(state.projection)")
         }
-        if self.query.window?.isAround == true, state.window?.anchor == nil, replay.hasRows(self.query) {
+        if self.query.window?.isAround == true, state.window?.anchor == nil,
+            self.queries.allSatisfy({ replay.hasRows($0) })
+        {
             return self.violation(.reliable, "\(what): has no anchor at \(state.revision), but there are rows")
         }
-        guard let difference = replay.difference(state, self.query, checksPosition: self.query.window != nil) else {
+        guard let difference = self.difference(state, &replay, checksPosition: self.query.window != nil) else {
             return nil
         }
         return self.violation(
@@ -252,7 +304,7 @@ extension SubscriptionRecord.Event {
         case .snapshot(let snapshot): snapshot.revision
         case .diff(let diff): diff.to
         case .progress(let revision), .resumed(let revision): revision
-        case .reset, .disconnected, .position, .changed: nil
+        case .reset, .disconnected, .position, .changed, .folding: nil
         }
     }
 
@@ -265,6 +317,8 @@ extension SubscriptionRecord.Event {
         case .reset: "a reset"
         case .position(let position): "a window at \(position.start.row) of \(position.total)"
         case .changed(let query): "a change to \(query)"
+        case .folding(_, let states):
+            "folds \(states.map { "\($0.object) \($0.isExpanded ? "unfolded" : "folded")" }.joined(separator: ", "))"
         case .disconnected: "a disconnection"
         }
     }

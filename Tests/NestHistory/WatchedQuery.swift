@@ -13,23 +13,41 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         case related
         /// All rows in list order with their notes, which may be long.
         case bulky
+        /// Everything below the list, as an outline.
+        case outline
     }
 
     public var kind: Kind
     public var list: ObjectID
     /// The window, or `nil` for all rows. For a window around an object, the first anchor.
     public var window: FetchWindow?
+    /// The fold states and the filter; only of an outline.
+    public var outline = WatchedOutline()
+    /// The number of the last change of fold states that `outline` includes.
+    public var foldNumber = 0
 
+    /// An outline without a window has the window with its first 1,000 rows.
     public init(_ kind: Kind, of list: ObjectID, window: FetchWindow? = nil) {
         self.kind = kind
         self.list = list
         self.window = window
+        if kind == .outline, window == nil { self.window = .range(offset: 0, limit: Limits.outlineWindowRowsMax) }
     }
 
-    public var description: String { "\(self.kind) \(self.list)\(self.window.map { " \($0)" } ?? "")" }
+    public var description: String {
+        var text = "\(self.kind) \(self.list)\(self.window.map { " \($0)" } ?? "")"
+        guard self.kind == .outline else { return text }
+        text += self.outline.isUnfolded ? " unfolded" : " folded"
+        if !self.outline.exceptions.isEmpty { text += " except \(self.outline.exceptions.sorted())" }
+        return self.outline.hidesDone ? text + " without done rows" : text
+    }
 
     /// The same query without a window.
-    public var whole: WatchedQuery { WatchedQuery(self.kind, of: self.list) }
+    public var whole: WatchedQuery {
+        var whole = self
+        (whole.window, whole.foldNumber) = (nil, 0)
+        return whole
+    }
 
     public var request: ObjectFetchRequest {
         var request = self.wholeRequest
@@ -70,6 +88,14 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
                 predicate: isChild,
                 columns: [PropertyPath(steps: [ListModel.parent], leaf: .attribute(ListModel.title))]
             )
+        case .outline:
+            return ObjectFetchRequest(
+                entity: ListModel.entity,
+                source: children,
+                projection: self.projection,
+                predicate: self.outline.predicate,
+                outline: self.outline.fetch
+            )
         }
     }
 
@@ -80,11 +106,15 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         case .sectioned: [ListModel.title, ListModel.done]
         case .related: [ListModel.title, .computed(0)]
         case .bulky: [ListModel.title, ListModel.note]
+        case .outline: [ListModel.title, .outlineChildren, .outlineDepth]
         }
     }
 
     /// Returns the complete result, without the window.
     public func sections(in world: ListWorld) -> [ResultsSection] {
+        guard self.kind != .outline else {
+            return [ResultsSection(key: .string(""), rows: self.outline.rows(below: self.list, in: world))]
+        }
         let order = world.children[self.list] ?? []
         var found = order.compactMap { id in world.items[id].map { (id: id, item: $0) } }
         if self.kind == .filtered { found.removeAll { !$0.item.isDone } }
@@ -111,7 +141,7 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         case .filtered: [.string(item.title)]
         case .sectioned: [.string(item.title), .boolean(item.isDone)]
         case .related: [.string(item.title), .string(world.title(of: self.list))]
-        case .bulky: [.string(item.title), item.note.map { .string($0) } ?? .null]
+        case .bulky, .outline: [.string(item.title), item.note.map { .string($0) } ?? .null]
         }
     }
 }

@@ -1,12 +1,12 @@
 import NestModel
 
 /// The rows of a window and its position, cut from the complete result.
-struct WindowCut {
-    let sections: [ResultsSection]
-    let position: WindowPosition
+public struct WindowCut {
+    public let sections: [ResultsSection]
+    public let position: WindowPosition
 
     /// `anchor`: the anchor of a window around an object; `nil` only if there are no rows.
-    init(_ window: FetchWindow, anchor: ObjectID?, of whole: [ResultsSection], isSectioned: Bool) {
+    public init(_ window: FetchWindow, anchor: ObjectID?, of whole: [ResultsSection], isSectioned: Bool) {
         let rows = whole.indices.flatMap { section in whole[section].rows.indices.map { RowPosition(section, $0) } }
         var shown = 0..<0
         switch window {

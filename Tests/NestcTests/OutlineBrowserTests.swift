@@ -72,6 +72,7 @@ import Testing
         var tree: Tree
         var browser: OutlineBrowser
         var window: FetchWindow
+        private var isFirst = true
 
         init(_ tree: Tree, rows: Int, columns: Int = 40) throws {
             let item = ManagedObjectModel.nestedList.entities[0]
@@ -102,7 +103,11 @@ import Testing
             for _ in 0..<4 {
                 let snapshot = try #require(self.tree.snapshot(self.window))
                 let state = try #require(OutlineState(snapshot))
-                self.browser.note(OutlineChange(.snapshot(.first), state), snapshot, source: self.tree.source)
+                // What the user asks for comes as a difference from a revision to the same one.
+                let answer = ResultsDiff(from: state.revision, to: state.revision, total: state.total, digest: 0)
+                let event = self.isFirst ? FetchedResultsChange.snapshot(.first) : .diff(answer)
+                self.isFirst = false
+                self.browser.note(OutlineChange(event, state), snapshot, source: self.tree.source)
                 guard let window = self.browser.window(self.window) else { return }
                 self.window = window
             }
@@ -151,11 +156,37 @@ import Testing
         try world.press(.right)
         #expect(
             world.lines == [
-                "children of 1  rows 1–5 of 6  r7  live", "#1", "*   ▾ item 11  #11", "      · item 111  #111",
+                "children of 1  rows 1–5 of 6  revision 7  live", "#1", "*   ▾ item 11  #11", "      · item 111  #111",
                 "      · item 112  #112", "      · item 113  #113", "    ▸ item 12 (3)  #12",
-                "→ ← Space fold  u out  ? help  q quit",
+                "↑ ↓  → ← unfold, fold  Enter u zoom  ? help  q quit",
             ]
         )
+    }
+
+    @Test func anOutlineWithoutRowsSaysSo() throws {
+        var world = try World(Tree(levels: 1), rows: 8)
+        try world.press(.enter)
+        #expect(world.lines[2] == "    nothing is below this object")
+        try world.press(.character(" "), .right, .left, .end, .enter, .character("u"))
+        #expect(world.shown == ["*11", "12", "13"])
+    }
+
+    /// A window that was requested before a zoom is refused after it.
+    @Test func aRefusedWindowDoesNotEndAZoom() throws {
+        var world = try World(Tree(), rows: 8)
+        let order = world.browser.press(.enter)
+        #expect(order == .zoomIn(ObjectID(11)))
+        world.browser.giveUpWindow("that row is not shown any more")
+        world.tree.source = ObjectID(11)
+        world.window = world.browser.firstWindow
+        try world.show()
+        #expect(world.shown == ["*111", "112", "113"] && world.browser.source == ObjectID(11))
+    }
+
+    @Test func theHeaderSaysThatAnAnswerIsAwaited() throws {
+        var world = try World(Tree(), rows: 8, columns: 60)
+        world.browser.isWaiting = true
+        #expect(world.lines[0] == "children of 1  3 rows  revision 7  loading")
     }
 
     @Test func rightGoesInAndLeftGoesOut() throws {

@@ -21,7 +21,7 @@ enum ChaosEdits {
     ) -> [Mutation] {
         guard ids.count == 3, known > 5 else { return [self.insert(number, list, nil, &random)] }
         if known > self.rowsWanted, random.oneIn(2) { return ids.prefix(2).map { .delete(.object($0)) } }
-        switch random.below(9) {
+        switch random.below(12) {
         case 0, 1: return [self.insert(number, list, ids[0], &random)]
         case 2: return (1...3).map { self.insert("\(number) \($0)", list, $0 == 1 ? ids[0] : nil, &random) }
         case 3: return [ListModel.rename(ids[0], self.title(number, &random))]
@@ -32,6 +32,10 @@ enum ChaosEdits {
         case 5: return ids.prefix(random.oneIn(2) ? 1 : 3).map { ListModel.mark($0, isDone: random.oneIn(2)) }
         case 6: return [ListModel.move(ids[0], under: list, self.place(ids[1], &random))]
         case 7: return [.delete(.object(ids[0])), self.insert(number, list, ids[1], &random)]
+        // Sub-trees, for outlines. A move below itself is refused.
+        case 8: return [self.insert(number, ids[0], nil, &random)]
+        case 9: return [ListModel.move(ids[0], under: ids[1], self.end(&random))]
+        case 10: return [0, 1].map { ListModel.move(ids[$0], under: ids[$0 + 1], self.end(&random)) }
         default:
             return [ListModel.rename(list, "list \(number)"), ListModel.rename(ids[0], self.title(number, &random))]
         }
@@ -65,6 +69,8 @@ enum ChaosEdits {
             other.map { self.place($0, &random) } ?? .last
         )
     }
+
+    private static func end(_ random: inout SeededRandom) -> Place { random.oneIn(2) ? .first : .last }
 
     private static func place(_ other: ObjectID, _ random: inout SeededRandom) -> Place {
         switch random.below(5) {

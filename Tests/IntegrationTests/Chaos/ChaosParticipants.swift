@@ -31,7 +31,7 @@ extension ChaosRun {
 
     /// Returns the watchers, which run from the first piece to the last.
     mutating func watchers() async -> [Participant] {
-        await self.wholeWatchers() + self.partWatchers() + self.followers()
+        await self.wholeWatchers() + self.partWatchers() + self.outlineUsers() + self.followers()
     }
 
     private mutating func wholeWatchers() async -> [Participant] {
@@ -39,7 +39,7 @@ extension ChaosRun {
         for number in 0...3 {
             let client = NestClient(await self.configuration(network: number))
             let sightings = await self.ledger.sightings("s\(number)", of: client)
-            for kind in number == ChaosWorld.slow ? [.bulky] : ChaosSubscriber.kinds {
+            for kind in number == ChaosWorld.slow ? [.bulky, .outline] : ChaosSubscriber.kinds {
                 let query = WatchedQuery(kind, of: self.ledger.list)
                 participants.append(self.watcher("s\(number) \(kind)", query, client, sightings))
             }
@@ -79,6 +79,21 @@ extension ChaosRun {
                 sightings: sightings
             )
         }
+    }
+
+    private mutating func outlineUsers() async -> [Participant] {
+        var participants: [Participant] = []
+        for number in 0...3 {
+            let client = NestClient(await self.configuration(network: number))
+            let user = ChaosOutlineUser("s\(number) folds", of: self.ledger.list, self.fork())
+            participants.append(
+                Participant(name: user.name) { [ledger] in
+                    try await client.connectAtLast()
+                    try await user.watch(client, ledger)
+                }
+            )
+        }
+        return participants
     }
 
     private mutating func followers() async -> [Participant] {

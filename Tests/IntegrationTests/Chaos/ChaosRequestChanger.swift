@@ -26,7 +26,10 @@ final class ChaosRequestChanger: Sendable {
     /// Returns the query of a request; `nil` if the subscription was never asked for it. The anchor of the window is
     /// ignored, because the server may have replaced it.
     func query(of request: ObjectFetchRequest) -> WatchedQuery? {
-        self.state.withLockedValue { $0.queries[Self.unnamed(request)] }
+        let query = self.state.withLockedValue { $0.queries[Self.unnamed(request)] }
+        // If the anchor of an outline was deleted while the connection was lost, the window begins where it did.
+        guard query == nil, request.outline != nil, case .range? = request.window else { return query }
+        return WatchedQuery(.outline, of: self.first.list, window: request.window)
     }
 
     /// Changes the request until the task is cancelled.

@@ -7,7 +7,7 @@ import NestTestSupport
 /// Subscribes to a query and records all events.
 enum ChaosSubscriber {
     /// The kinds of queries that are cheap to compare.
-    static let kinds: [WatchedQuery.Kind] = [.whole, .filtered, .sectioned, .related]
+    static let kinds: [WatchedQuery.Kind] = [.whole, .filtered, .sectioned, .related, .outline]
 
     /// Watches until the run's last write arrives or the client is closed. `requestChanger` changes the request from
     /// time to time. `participant`: the owner of the subscription, if it is not named `name`. `sightings`: what the
@@ -79,7 +79,7 @@ enum ChaosSubscriber {
         return query
     }
 
-    private static func event(
+    static func event(
         _ change: FetchedResultsChange,
         _ state: SectionedSnapshot
     ) -> SubscriptionRecord.Event {
@@ -96,7 +96,7 @@ enum ChaosSubscriber {
     }
 
     /// Whether the state includes the last write. A window may not contain the last row, so the revision decides.
-    private static func isAtEnd(_ state: SectionedSnapshot, _ ledger: ChaosLedger) async -> Bool {
+    static func isAtEnd(_ state: SectionedSnapshot, _ ledger: ChaosLedger) async -> Bool {
         guard let end = await ledger.endRevision else { return false }
         return state.revision >= end
     }

@@ -16,6 +16,7 @@ struct ChaosSummary: CustomStringConvertible {
     private var resumed = 0
     private var resets = 0
     private(set) var changed = 0
+    private(set) var folds = 0
     private var positions = 0
     private(set) var reverts = 0
     private var revisions: UInt64 = 0
@@ -50,6 +51,7 @@ struct ChaosSummary: CustomStringConvertible {
                 case .resumed: self.resumed += 1
                 case .reset: self.resets += 1
                 case .changed: self.changed += 1
+                case .folding: self.folds += 1
                 case .position: self.positions += 1
                 case .snapshot, .diff, .progress, .disconnected: break
                 }
@@ -66,7 +68,7 @@ struct ChaosSummary: CustomStringConvertible {
         \(self.writes) writes (\(self.receipts) receipts, \(self.repeated) of them repeated, \(self.unknown) unknown, \
         \(self.observations) observations), \(self.fetches) fetches, \(self.subscriptions.count) subscriptions \
         (\(self.events) events, \(self.resumed) resumed, \(self.resets) reset, \(self.changed) changed, \
-        \(self.positions) positions), \(self.reverts) undone or redone, \(self.followers.count) followers, \
+        \(self.folds) folded, \(self.positions) positions), \(self.reverts) undone or redone, \(self.followers.count) followers, \
         \(self.revisions) revisions
         """
     }

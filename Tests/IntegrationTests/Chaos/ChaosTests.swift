@@ -42,7 +42,7 @@ extension ProcessTests {
             let faults = await run.ledger.faults.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
             if !faults.isEmpty { print("chaos: faults: \(faults.joined(separator: ", "))") }
             // The run must contain something to check.
-            #expect(summary.receipts > 0 && summary.reverts > 0 && summary.changed > 0)
+            #expect(summary.receipts > 0 && summary.reverts > 0 && summary.changed > 0 && summary.folds > 0)
             let kept = try await checker.reread()
             print("chaos: \(kept) of \(pieces) pieces read again")
             #expect(kept > 0)

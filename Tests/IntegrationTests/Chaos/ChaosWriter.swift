@@ -133,7 +133,8 @@ actor ChaosWriter {
     /// client has seen.
     private func fetch(_ client: NestClient, _ sightings: ChaosSightings) async {
         let kinds = ChaosSubscriber.kinds
-        let query = WatchedQuery(kinds[self.random.below(kinds.count)], of: self.ledger.list)
+        let kind = self.random.oneIn(2) ? .outline : kinds[self.random.below(kinds.count)]
+        let query = WatchedQuery(kind, of: self.ledger.list)
         let revision = self.random.oneIn(2) ? await self.ledger.revision : Revision(0)
         let question = sightings.ask()
         // A failed read is not evidence of a violation.
@@ -142,6 +143,7 @@ actor ChaosWriter {
         }
         await sightings.answered(question, state.revision)
         await self.ledger.add(Fetched(client: self.name, query: query, atLeast: revision, state: state))
-        if query.kind != .filtered { await self.ledger.saw(state.sections.flatMap { $0.rows.map(\.id) }) }
+        // The other kinds have only the rows of the first level.
+        if kind == .outline { await self.ledger.saw(state.sections.flatMap { $0.rows.map(\.id) }) }
     }
 }

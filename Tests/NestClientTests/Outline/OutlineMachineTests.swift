@@ -121,6 +121,35 @@ import Testing
         #expect(next.source?.object == ObjectID(2) && next.window == .range(offset: 30, limit: 10))
     }
 
+    /// Fold states that were set before an edit with other fold states go first, because the server may refuse the edit;
+    /// those that were set after it go last.
+    @Test func foldStatesStayOnTheirSideOfAnEditThatReplacesThem() throws {
+        var machine = try Self.live(Self.request())
+        func fold(_ id: Int64, _ token: UInt64) throws -> [Frame] {
+            let state = ExpandedState(ObjectID(id), isExpanded: true)
+            return try Self.frames(machine.setExpanded(Self.subscriber, [state], RequestToken(token)))
+        }
+        let first = try fold(2, 1)
+        _ = try fold(3, 2)
+        _ = machine.edit(Self.subscriber, OutlineEdit(outline: FetchOutline(.all)), RequestToken(3))
+        _ = try fold(4, 4)
+        let second = try Self.frames(machine.received(Self.frame(Done(), id: first[0].id), now: Self.start))
+        #expect(try Self.states(second[0]) == [ExpandedState(ObjectID(3), isExpanded: true)])
+        let edit = try Self.frames(machine.received(Self.frame(Done(), id: second[0].id), now: Self.start))
+        #expect(try Resubscribe(body: edit[0].body).request.outline == FetchOutline(.all))
+        // The connection is lost before the answer: the edit and what was set after it wait again, in this order.
+        let subscribe = try Self.reconnect(&machine)
+        #expect(try Subscribe(body: subscribe.body).request.outline?.exceptions == [ObjectID(2), ObjectID(3)])
+        let again = try Self.frames(Self.answer(&machine, subscribe.id))
+        #expect(again.count == 1 && again[0].type == MessageType.resubscribe.rawValue)
+        let refusal = Self.frame(ErrorMessage(NestError(.limitExceeded, "no")), id: again[0].id)
+        let last = try Self.frames(machine.received(refusal, now: Self.start))
+        #expect(try Self.states(last[0]) == [ExpandedState(ObjectID(4), isExpanded: true)])
+        _ = machine.received(Self.frame(Done(), id: last[0].id), now: Self.start)
+        let folds = machine.currentRequest(of: Self.subscriber)?.outline
+        #expect(folds == FetchOutline(.none, exceptions: [ObjectID(2), ObjectID(3), ObjectID(4)]))
+    }
+
     /// After a lost connection the client subscribes again with the fold states that were set, also those whose answer
     /// was lost.
     @Test func foldStatesOutliveTheConnection() throws {

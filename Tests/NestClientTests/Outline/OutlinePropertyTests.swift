@@ -34,7 +34,7 @@ import Testing
         }
         guard Seeds.isUsual else { return }
         #expect(
-            events.diffs > 0 && events.runs > events.diffs && events.refusals > 0 && events.replaced > 0
+            events.diffs > 0 && events.runs > 0 && events.refusals > 0 && events.replaced > 0
                 && events.restored > 0,
             "\(events)"
         )

@@ -215,8 +215,8 @@ struct OutlineServer {
         case .resubscribe: self.resubscribe(try Resubscribe(body: frame.body), frame.id)
         case .setExpanded: self.setExpanded(try SetExpanded(body: frame.body), frame.id, &random)
         case .unsubscribe:
-            guard try Unsubscribe(body: frame.body).view == self.view?.id else { break }
-            self.view = nil
+            if try Unsubscribe(body: frame.body).view == self.view?.id { self.view = nil }
+            self.send(Done(), id: frame.id)
         default: break
         }
     }
