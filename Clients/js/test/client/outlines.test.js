@@ -236,6 +236,14 @@ test('fold states go on in a later run, also those of an outline by an attribute
   page.reply('done', {}, id);
   await turn();
   assert.deepEqual(later.folds, first.folds);
+
+  const other = later.change({ expand: 'done', set: [[4, true]] });
+  const { id: asked, fields: { request } } = await page.next('resubscribe');
+  assert.deepEqual(request.outline.exceptions, []);
+  page.reply('subscribed', { view: VIEW + asked, first: 'difference', revision: 5, reason: '', projection: [1, 65534, 65535] }, asked);
+  differ(page, FIRST, FIRST, VIEW + asked);
+  assert.equal(await other, true);
+  assert.deepEqual((await page.next('setExpanded')).fields.states, [{ object: 4, isExpanded: true }]);
   await assert.rejects(nest.outline(titled(items), { set: [[3, true]] }), { code: 'INVALID', message: /except/ });
 });
 
