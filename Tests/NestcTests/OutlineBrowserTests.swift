@@ -107,7 +107,7 @@ import Testing
                 let answer = ResultsDiff(from: state.revision, to: state.revision, total: state.total, digest: 0)
                 let event = self.isFirst ? FetchedResultsChange.snapshot(.first) : .diff(answer)
                 self.isFirst = false
-                self.browser.note(OutlineChange(event, state), snapshot, source: self.tree.source)
+                self.browser.note(OutlineChange(event, state, isAnswer: true), snapshot, source: self.tree.source)
                 guard let window = self.browser.window(self.window) else { return }
                 self.window = window
             }
@@ -131,6 +131,12 @@ import Testing
                     self.tree.source = parent
                     self.window = self.browser.firstWindow
                     self.browser.path.removeLast()
+                case .foldAll(let id)?:
+                    var row = id
+                    while row.rawValue / 10 != self.tree.source.rawValue { row = ObjectID(row.rawValue / 10) }
+                    (self.tree.isAll, self.tree.unfolded) = (false, [])
+                    self.browser.go(to: row)
+                    self.window = self.browser.firstWindow(around: row)
                 case .parent(let id)?: self.browser.go(to: ObjectID(id.rawValue / 10))
                 case .quit?, .pause?, .resume?, .search?, nil: break
                 }
@@ -181,6 +187,57 @@ import Testing
         world.window = world.browser.firstWindow
         try world.show()
         #expect(world.shown == ["*111", "112", "113"] && world.browser.source == ObjectID(11))
+    }
+
+    /// Keys that need the server do nothing during a pause and without a connection, so that nothing happens later that
+    /// the user has forgotten.
+    @Test func keysThatNeedTheServerAreRefusedWhenItCannotBeAsked() throws {
+        let keys: [TerminalKey] = [.right, .character(" "), .enter, .character("*"), .character("-")]
+        var world = try World(Tree(), rows: 8)
+        #expect(world.browser.press(.character("p")) == .pause)
+        let frame = world.lines
+        for key in keys {
+            #expect(world.browser.press(key) == nil && world.lines.last == "paused: p goes on", "\(key)")
+            #expect(world.lines.dropLast() == frame.dropLast(), "\(key)")
+        }
+        #expect(world.browser.press(.character("p")) == .resume)
+        world.browser.status = .reconnecting
+        for key in keys {
+            #expect(world.browser.press(key) == nil && world.lines.last == "no connection: try again later", "\(key)")
+        }
+        world.browser.status = .live
+        try world.press(.right)
+        #expect(world.shown == ["*11", "111", "112", "113", "12"])
+    }
+
+    /// Until the answer to a key arrives, the screen keeps its rows.
+    @Test func theScreenKeepsItsRowsUntilTheAnswerArrives() throws {
+        var tree = Tree(width: 9, levels: 4)
+        tree.isAll = true
+        var world = try World(tree, rows: 10)
+        for _ in 0..<12 { try world.press(.pageDown) }
+        let before = world.shown
+        #expect(before.count == 7)
+        let order = world.browser.press(.enter)
+        #expect(order != nil && world.shown == before)
+        world.browser.giveUp("no")
+        #expect(world.shown == before)
+        // A page that is not held.
+        for _ in 0..<9 { _ = world.browser.press(.pageDown) }
+        #expect(world.shown.count == 7)
+        world.browser.giveUp("no")
+        #expect(world.shown.count { $0.hasPrefix("*") } == 1)
+    }
+
+    /// All is folded far below the row at the top level that the cursor is below.
+    @Test func foldingAllKeepsTheRowAtTheTopLevel() throws {
+        var tree = Tree(width: 9, levels: 4)
+        tree.isAll = true
+        var world = try World(tree, rows: 10)
+        try world.press(.end, .pageUp, .pageUp, .pageUp, .pageUp, .pageUp, .pageUp, .pageUp, .pageUp)
+        #expect(world.browser.cursor.map { "\($0)".hasPrefix("199") } == true)
+        try world.press(.character("-"))
+        #expect(world.shown.contains("*19") && world.shown.count == 7)
     }
 
     @Test func theHeaderSaysThatAnAnswerIsAwaited() throws {
@@ -257,7 +314,7 @@ import Testing
     @Test func anyKeysLeaveTheCursorOnTheScreen() throws {
         let keys: [TerminalKey] = [
             .up, .down, .left, .right, .pageUp, .pageDown, .home, .end, .enter, .backspace, .character(" "),
-            .character("*"), .character("-"), .character("u"), .character("?"), .escape,
+            .character("*"), .character("-"), .character("u"), .character("?"), .character("p"), .escape,
         ]
         for seed in 0..<100 as Range<UInt64> {
             var random = SeededRandom(seed: seed)

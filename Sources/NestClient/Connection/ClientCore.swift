@@ -204,6 +204,8 @@ actor ClientCore {
         self.machine.currentRequest(of: subscriber)
     }
 
+    func laterStates(_ subscriber: SubscriberID) -> [ExpandedState] { self.machine.laterStates(of: subscriber) }
+
     func setExpanded(_ subscriber: SubscriberID, _ states: [ExpandedState]) async throws(NestError) {
         _ = try await self.request(timeout: self.configuration.requestTimeout) { machine, token in
             machine.setExpanded(subscriber, states, token)

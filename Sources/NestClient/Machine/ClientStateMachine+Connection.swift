@@ -214,6 +214,12 @@ extension ClientStateMachine {
         self.subscriptionOfView = [:]
         self.retries = []
         self.late = []
+        // Their pause waits for an answer that does not come any more.
+        let pausing = self.subscriptions.values.filter {
+            $0.isPaused && ($0.change != nil || $0.foldsUnderWay != nil || $0.awaitsDifference)
+        }
+        .flatMap(\.subscribers).sorted { $0.rawValue < $1.rawValue }
+        if !pausing.isEmpty { actions.append(.deliver(.paused, to: pausing, byteCount: 0)) }
         actions += self.changesLost()
         for id in self.subscriptions.keys {
             self.subscriptions[id]?.phase = .detached

@@ -12,6 +12,7 @@ extension ClientStateMachine {
     {
         let found = self.outline(of: subscriber, .resubscribe)
         guard case .success(let id) = found, let subscription = self.subscriptions[id] else { return found.fail(token) }
+        if edit.outline?.expansion == .asBefore { return [.fail(token, OutlineFolds.asBefore)] }
         var request = subscription.request
         edit.apply(to: &request)
         let message = OutgoingRequest(owner: .noCaller, kind: .connection, Subscribe(request))
@@ -81,9 +82,12 @@ extension ClientStateMachine {
             let owner = OutgoingRequest.Owner.folds(id, view: view)
             _ = self.requests.submit(OutgoingRequest(owner: owner, kind: .connection, message))
         } else if var change = self.waitingChanges.removeValue(forKey: subscriber) {
+            if change.isSplit, let rest = change.splitFirst() { self.waitingChanges[subscriber] = rest }
             if !change.edits.isEmpty { change.request = subscription.request }
             for pending in change.edits { pending.edit.apply(to: &change.request) }
-            self.subscriptions[id]?.setFolds(waitForEdit: false)
+            if self.waitingChanges[subscriber]?.replacesFolds != true {
+                self.subscriptions[id]?.setFolds(waitForEdit: false)
+            }
             self.subscriptions[id]?.phase = .changing(view: view)
             self.subscriptions[id]?.change = change
             var request = change.request
@@ -120,6 +124,11 @@ extension ClientStateMachine {
         return request
     }
 
+    /// Returns the fold states that `currentRequest` cannot express.
+    package func laterStates(of subscriber: SubscriberID) -> [ExpandedState] {
+        self.subscriptionOfSubscriber[subscriber].flatMap { self.subscriptions[$0]?.folds?.laterStates } ?? []
+    }
+
     // MARK: Answers
 
     /// Handles the answer to SET_EXPANDED; `nil`: DONE.
@@ -129,7 +138,25 @@ extension ClientStateMachine {
             subscription.view == view
         else { return [] }
         self.subscriptions[id]?.foldsUnderWay = nil
-        if error == nil { self.subscriptions[id]?.folds?.set(PendingFolds.first(of: calls).states) }
+        if let error {
+            if calls.contains(where: \.isRestoring) {
+                // The view cannot have the states that the subscriber has set.
+                self.leave(view: view)
+                return self.endSubscription(id, error) + self.flush()
+            }
+            if calls.count > 1 {
+                // One of them may be refused for a reason that the others do not have.
+                let alone = calls.map { call in
+                    var call = call
+                    (call.isAlone, call.waitsForEdit) = (true, false)
+                    return call
+                }
+                self.subscriptions[id]?.waitingFolds.insert(contentsOf: alone, at: 0)
+                return self.settle(id)
+            }
+        } else {
+            self.subscriptions[id]?.folds?.set(PendingFolds.first(of: calls).states)
+        }
         let actions = calls.compactMap(\.token).map { token -> ClientAction in
             error.map { .fail(token, $0) } ?? .succeed(token, .changed(isNewest: true))
         }
@@ -158,7 +185,7 @@ extension ClientStateMachine {
             let window = subscription.windowWithoutAnchor
         else { return nil }
         var retry = change
-        retry.edits.append(PendingEdit(edit: OutlineEdit(window: window), token: nil))
+        retry.edits[retry.edits.count - 1].edit.window = window
         return retry
     }
 

@@ -44,10 +44,10 @@ extension ClientStateMachine {
         return self.flush()
     }
 
-    /// Unsubscribes a paused subscription. If a change is under way, this happens after the change.
+    /// Unsubscribes a paused subscription. If a change, also of fold states, is under way, this happens after it.
     mutating func suspend(_ id: SubscriptionID) -> [ClientAction] {
         guard let subscription = self.subscriptions[id], subscription.isPaused, subscription.change == nil,
-            !subscription.awaitsDifference
+            subscription.foldsUnderWay == nil || subscription.view == nil, !subscription.awaitsDifference
         else { return [] }
         if case .live(let view) = subscription.phase {
             self.leave(view: view)

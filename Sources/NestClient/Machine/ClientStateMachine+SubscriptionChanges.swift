@@ -138,6 +138,12 @@ extension ClientStateMachine {
         if let retry = self.withoutAnchor(change, subscription, error) {
             return self.waitAgain(retry) + self.goOn(id, view: old)
         }
+        if change.edits.count > 1 {
+            // One may be refused for a reason of its own, such as a scroll to a row that is not below the new object.
+            var split = change
+            split.isSplit = true
+            return self.waitAgain(split) + self.goOn(id, view: old)
+        }
         return self.failed(change, error) + self.goOn(id, view: old)
     }
 

@@ -47,6 +47,15 @@ extension SubscriptionChange {
     /// Whether the fold states of the outline are replaced.
     var replacesFolds: Bool { self.edits.isEmpty || self.edits.contains { $0.edit.outline != nil } }
 
+    /// Leaves only the oldest edit. Returns the change with the others; `nil`: there are none.
+    mutating func splitFirst() -> SubscriptionChange? {
+        guard self.edits.count > 1 else { return nil }
+        var rest = self
+        rest.edits.removeFirst()
+        self.edits.removeLast(self.edits.count - 1)
+        return rest
+    }
+
     /// The callers that wait for the change.
     var tokens: [RequestToken] { (self.token.map { [$0] } ?? []) + self.edits.compactMap(\.token) }
 

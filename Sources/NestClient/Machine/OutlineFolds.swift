@@ -7,8 +7,11 @@ package struct OutlineFolds: Equatable, Sendable {
     /// The objects that have the other state than the expansion gives them.
     private var exceptions: Set<ObjectID>
     /// In an outline by an attribute: the states that were set. Which of them are exceptions depends on the attribute,
-    /// whose values the client does not know.
+    /// whose values the client does not know. Set again, a state that was no exception may become one.
     private var states: [ObjectID: Bool] = [:]
+
+    /// The error for an expansion that only this client may send.
+    static let asBefore = NestError(.invalid, "a call without an expansion keeps the fold states; asBefore is none")
 
     package init(_ outline: FetchOutline) {
         self.expansion = outline.expansion
@@ -49,19 +52,24 @@ package struct PendingFolds: Equatable, Sendable {
     package var token: RequestToken?
     /// Whether these are older states of a new subscription, not a caller's.
     package var isRestoring = false
+    /// Whether they are sent without others, because the server has refused them together.
+    package var isAlone = false
     /// Whether they were set after an edit that replaces all fold states and is not sent yet.
     package var waitsForEdit = false
 
-    /// Returns the first of the calls, as many as fit into one request, and the last state of each object.
+    /// Returns the first of the calls, as many as fit into one request, and the last state of each object. Older states
+    /// and calls that were refused together are not joined with others.
     static func first(of calls: [PendingFolds]) -> (calls: ArraySlice<PendingFolds>, states: [ExpandedState]) {
         var states: [ObjectID: Bool] = [:]
         var end = calls.startIndex
         var count = 0
         while end < calls.endIndex {
             count += calls[end].states.count
-            if end > calls.startIndex, count > Limits.outlineExceptionsMax { break }
+            let isAlone = calls[end].isAlone || calls[end].isRestoring
+            if end > calls.startIndex, isAlone || count > Limits.outlineExceptionsMax { break }
             for state in calls[end].states { states[state.object] = state.isExpanded }
             end += 1
+            if isAlone { break }
         }
         let sorted = states.sorted { $0.key < $1.key }.map { ExpandedState($0.key, isExpanded: $0.value) }
         return (calls[..<end], sorted)

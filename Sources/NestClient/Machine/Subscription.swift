@@ -158,4 +158,6 @@ package struct SubscriptionChange: Equatable, Sendable {
     package var token: RequestToken?
     /// The edits of an outline that lead to the request, oldest first. Until they are sent, `request` is not theirs.
     package var edits: [PendingEdit] = []
+    /// Whether the edits are sent one by one, because the server has refused them together.
+    package var isSplit = false
 }

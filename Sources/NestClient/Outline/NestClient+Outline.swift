@@ -22,6 +22,7 @@ extension NestClient {
     ) async throws -> Result {
         var request = request
         request.outline = request.outline ?? FetchOutline()
+        if request.outline?.expansion == .asBefore { throw OutlineFolds.asBefore }
         request.window = request.window ?? .range(offset: 0, limit: Self.outlineRowsUsual)
         if !request.projection.isEmpty {
             let missing = [PropertyNumber.outlineChildren, .outlineDepth].filter { !request.projection.contains($0) }

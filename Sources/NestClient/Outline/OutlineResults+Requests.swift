@@ -75,6 +75,11 @@ extension OutlineResults {
         await self.results.core.currentRequest(self.results.subscriber) ?? self.request
     }
 
+    /// The fold states that `currentRequest` lacks.
+    package func laterStates() async -> [ExpandedState] {
+        await self.results.core.laterStates(self.results.subscriber)
+    }
+
     /// Ends the subscription at the server and keeps the state: see `ResultsSubscription.pause`.
     public func pause() async { await self.results.pause() }
 

@@ -41,7 +41,7 @@ public struct OutlineResults: AsyncSequence, Sendable {
         public mutating func next() async throws -> OutlineChange? {
             let event = try await self.queue.next()
             let snapshot = self.queue.state
-            if let state = OutlineState(snapshot) { return OutlineChange(event, state) }
+            if let state = OutlineState(snapshot) { return OutlineChange(event, state, isAnswer: self.queue.isAnswer) }
             guard snapshot.revision == Revision(0) else {
                 throw NestError(.protocolViolation, "the server's rows have no depth or no number of children")
             }

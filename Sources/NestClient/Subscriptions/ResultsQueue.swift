@@ -65,6 +65,8 @@ final class ResultsQueue: Sendable {
             return self.newest.map { ($0, self.elements[...]) }
         }
 
+        var isAnswer = false
+
         /// Sets the request of the state.
         mutating func become(_ request: ObjectFetchRequest) {
             self.request = request
@@ -102,6 +104,8 @@ final class ResultsQueue: Sendable {
     var state: SectionedSnapshot { self.contents.withLockedValue { $0.state } }
     var request: ObjectFetchRequest { self.contents.withLockedValue { $0.request } }
     var digest: UInt64 { self.contents.withLockedValue { $0.digest } }
+    /// Whether the last change was a diff that answers a request of this client.
+    var isAnswer: Bool { self.contents.withLockedValue { $0.isAnswer } }
     var arrivedRevision: Revision? { self.contents.withLockedValue { $0.arrivedRevision } }
 
     /// Appends an element that arrived in so many bytes. Returns the number of bytes by which the queue has grown.
@@ -275,6 +279,7 @@ final class ResultsQueue: Sendable {
                 return (contents.end.map { .end($0) }, 0)
             }
             contents.takenBytes += next.byteCount
+            contents.isAnswer = if case .diff(_, .some) = next.element { true } else { false }
             var report = 0
             if contents.elements.isEmpty || contents.takenBytes >= Self.reportBytes {
                 report = contents.takenBytes

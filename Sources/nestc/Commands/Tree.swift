@@ -16,7 +16,7 @@ struct Tree: NestCommand {
 
             With --follow, the tree is live: on a terminal it fills the screen, and the keys are those of 'nestc \
             subscribe --outline'; elsewhere its first 1,000 rows are printed, and again after each change. With --json, \
-            it prints the events of 'nestc subscribe --outline --json'. --depth says how many levels are unfolded.
+            it prints the events of 'nestc subscribe --outline --json'. --depth says how many levels are shown.
 
             A hierarchy is an entity with a relationship to itself. Without a root object, nestc shows the tree of \
             each object that has no parent. The root object itself is shown only with --with-root: it has no title.
@@ -44,6 +44,7 @@ struct Tree: NestCommand {
         guard self.follow else { return }
         let what = "--follow shows what is below the object"
         if self.depth == 0 { throw ValidationError("\(what): --depth must be 1 or more") }
+        if self.freshness.newest { throw ValidationError("\(what) as it is: leave out --newest") }
         if self.root.withRoot { throw ValidationError("\(what): leave out --with-root") }
     }
 

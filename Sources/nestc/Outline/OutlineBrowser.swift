@@ -18,6 +18,8 @@ struct OutlineBrowser {
         case setExpanded(ObjectID, Bool)
         /// Fold or unfold everything. The cursor goes to this object; `nil`: to the first row.
         case expand(isExpanded: Bool, cursor: ObjectID?)
+        /// Fold everything. The cursor goes to the row at the top level that this object is below, which is not held.
+        case foldAll(from: ObjectID)
         case zoomIn(ObjectID)
         case zoomOut
         /// Go to the parent of this object, which is not held.
@@ -45,6 +47,8 @@ struct OutlineBrowser {
     private var row = 0
     private var top = 0
     private var goal: Goal?
+    /// The first row on the screen when the goal arrives; `nil`: as near as possible to that of now.
+    private var goalTop: Int?
     /// The object below which the outline was requested, until its rows arrive.
     private var awaitedSource: ObjectID?
     private(set) var source: ObjectID
@@ -89,7 +93,7 @@ struct OutlineBrowser {
         let isAnswer = source != self.source
         switch change.event {
         // What folds, zooms and scrolls show is not new.
-        case .diff(let diff) where isAnswer || diff.from == diff.to:
+        case .diff where isAnswer || change.isAnswer:
             self.marks.note(snapshot: snapshot, isAnswer: true)
         case .diff(let diff): self.marks.note(diff, snapshot, isAnswer: false)
         case .snapshot: self.marks.note(snapshot: snapshot, isAnswer: isAnswer)
@@ -108,8 +112,7 @@ struct OutlineBrowser {
         let line = self.row - self.top
         self.state = new
         if self.awaitedSource == nil, let index = self.goalIndex(new) {
-            self.goal = nil
-            self.put(index, new)
+            self.arrive(index, new)
         } else if let cursor, let index = new.index(of: cursor) {
             self.put(index, new)
             self.top = self.row - line
@@ -129,9 +132,16 @@ struct OutlineBrowser {
         case .object(let id)?: return state.index(of: id)
         case .row(let number)?:
             let index = min(number, state.total - 1) - state.start
-            return state.rows.indices.contains(index) ? index : nil
+            return state.rows.indices.contains(index) && self.holdsGoalPage(state) ? index : nil
         case nil: return nil
         }
+    }
+
+    /// Whether all rows of the page that the goal brings are held.
+    private func holdsGoalPage(_ state: OutlineState) -> Bool {
+        guard let goalTop else { return true }
+        let top = max(min(goalTop, state.total - self.room), 0)
+        return top >= state.start && min(top + self.room, state.total) <= state.start + state.rows.count
     }
 
     /// Returns the index in the new state of the row that is folded now, and was above the cursor's object. `nil`: the
@@ -150,6 +160,14 @@ struct OutlineBrowser {
         self.row = state.start + index
     }
 
+    /// Puts the cursor on the row of the goal.
+    private mutating func arrive(_ index: Int, _ state: OutlineState) {
+        self.goal = nil
+        self.put(index, state)
+        self.top = self.goalTop ?? self.top
+        self.goalTop = nil
+    }
+
     private mutating func scrollToCursor() {
         self.top = min(max(self.top, self.row - self.room + 1), self.row)
         self.top = max(min(self.top, self.total - self.room), 0)
@@ -160,8 +178,8 @@ struct OutlineBrowser {
     /// The server has refused what leads to the goal.
     mutating func giveUp(_ message: String) {
         self.message = message
-        self.goal = nil
-        self.awaitedSource = nil
+        (self.goal, self.goalTop, self.awaitedSource) = (nil, nil, nil)
+        self.scrollToCursor()
     }
 
     /// The server has refused a window. If the outline is now requested below another object, the window no longer
@@ -243,7 +261,7 @@ struct OutlineBrowser {
         case .right, .character("l"): return self.unfold()
         case .left, .character("h"): return self.foldOrRise()
         case .character(" "): return self.toggle()
-        case .enter: return self.current.map { self.zoomIn($0.id) }
+        case .enter: return self.current.flatMap { self.zoomIn($0.id) }
         default: break
         }
         return nil
@@ -257,14 +275,16 @@ struct OutlineBrowser {
 
     private mutating func move(_ key: ScrollKey) {
         let from = if case .row(let number)? = self.goal { number } else { self.row }
+        let top = self.goalTop ?? self.top
+        self.goalTop = nil
         switch key {
         case .up: self.go(to: from - 1)
         case .down: self.go(to: from + 1)
         case .pageUp:
-            self.top -= self.room
+            self.goalTop = top - self.room
             self.go(to: from - self.room)
         case .pageDown:
-            self.top += self.room
+            self.goalTop = top + self.room
             self.go(to: from + self.room)
         case .home: self.go(to: 0)
         case .end: self.go(to: self.total - 1)
@@ -276,8 +296,7 @@ struct OutlineBrowser {
         let number = min(max(number, 0), state.total - 1)
         self.goal = .row(number)
         if let index = self.goalIndex(state) {
-            self.goal = nil
-            self.put(index, state)
+            self.arrive(index, state)
             self.scrollToCursor()
         } else if self.isPaused {
             self.giveUp("paused: p goes on, and shows other rows")
@@ -296,7 +315,20 @@ struct OutlineBrowser {
             self.go(to: self.row + 1)
             return nil
         }
-        return .setExpanded(current.id, true)
+        return self.mayAsk() ? .setExpanded(current.id, true) : nil
+    }
+
+    /// Whether the server can be asked now. Otherwise the message says why not: nothing that the user has forgotten
+    /// happens later.
+    private mutating func mayAsk() -> Bool {
+        if self.isPaused {
+            self.message = "paused: p goes on"
+        } else if self.status == .reconnecting || self.status == .connecting {
+            self.message = "no connection: try again later"
+        } else {
+            return true
+        }
+        return false
     }
 
     private mutating func toggle() -> Order? {
@@ -305,12 +337,12 @@ struct OutlineBrowser {
             self.message = Self.nothingBelow
             return nil
         }
-        return .setExpanded(current.id, !current.isExpanded)
+        return self.mayAsk() ? .setExpanded(current.id, !current.isExpanded) : nil
     }
 
     private mutating func foldOrRise() -> Order? {
         guard let current, let state, let index = state.index(of: current.id) else { return nil }
-        if current.isExpanded, current.hasChildren { return .setExpanded(current.id, false) }
+        if current.isExpanded, current.hasChildren { return self.mayAsk() ? .setExpanded(current.id, false) : nil }
         if current.depth == 0 {
             self.message = "this is the top level; u shows the level above"
             return nil
@@ -319,33 +351,35 @@ struct OutlineBrowser {
             self.go(to: state.start + parent)
             return nil
         }
-        return .parent(of: current.id)
+        return self.mayAsk() ? .parent(of: current.id) : nil
     }
 
     private mutating func expand(_ isExpanded: Bool) -> Order? {
-        guard let state else { return nil }
+        guard let state, self.mayAsk() else { return nil }
         guard !isExpanded else { return .expand(isExpanded: true, cursor: self.cursor) }
         // The row at the top level that stays.
         var index = self.cursor.flatMap(state.index)
         while let next = index, state.rows[next].depth > 0 { index = state.parentIndex(ofRowAt: next) }
+        if index == nil, let cursor = self.cursor, state.index(of: cursor) != nil { return .foldAll(from: cursor) }
         let cursor = index.map { state.rows[$0].id }
         self.goal = cursor.map(Goal.object) ?? .row(0)
         return .expand(isExpanded: false, cursor: cursor)
     }
 
-    private mutating func zoomIn(_ object: ObjectID) -> Order {
+    private mutating func zoomIn(_ object: ObjectID) -> Order? {
+        guard self.mayAsk() else { return nil }
         self.awaitedSource = object
-        self.goal = .row(0)
-        self.top = 0
+        (self.goal, self.goalTop) = (.row(0), 0)
         return .zoomIn(object)
     }
 
     private mutating func zoomOut() -> Order? {
-        guard self.path.count > 1 || self.awaitedSource != nil else {
+        // Without titles, the server says whether there is a level above.
+        guard self.path.count != 1 || self.awaitedSource != nil else {
             self.message = "this is the top"
             return nil
         }
-        return .zoomOut
+        return self.mayAsk() ? .zoomOut : nil
     }
 
     /// The object that the outline is below, or will be.
@@ -353,13 +387,13 @@ struct OutlineBrowser {
 
     /// Awaits the outline of the level above, with the cursor on the object that it was below.
     mutating func rise(from object: ObjectID, to parent: ObjectID) {
-        self.goal = .object(object)
+        (self.goal, self.goalTop) = (.object(object), nil)
         self.awaitedSource = parent
     }
 
     /// Brings the cursor to an object that may not be held.
     mutating func go(to object: ObjectID) {
-        self.goal = .object(object)
+        (self.goal, self.goalTop) = (.object(object), nil)
         if let state { self.hold(state) }
     }
 
@@ -397,6 +431,9 @@ struct OutlineBrowser {
     mutating func found(_ hit: RowSearch.Hit?) {
         self.search = nil
         guard let hit else { return self.message = "no row that is shown has “\(self.foundText)”" }
+        guard !self.isPaused || self.state?.index(of: hit.id) != nil else {
+            return self.message = "found at row \(Counted.grouped(hit.number + 1)); paused: p goes on"
+        }
         self.message = hit.isWrapped ? "found; the search continued at the other end" : nil
         self.go(to: hit.id)
     }

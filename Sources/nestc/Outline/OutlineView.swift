@@ -18,12 +18,18 @@ actor OutlineView: ScreenUser {
     private var wanted: FetchWindow?
     /// The orders and windows that the server has not answered.
     private var waitingCount = 0
+    /// Whether the path of the outline is read or being read.
+    private var hasPath = false
+    /// The orders that were given. A window that was requested before the last one no longer matters.
+    private var orderCount = 0
     /// Whether the reason for a lost connection is shown.
     private var isAway = false
     private let (windows, windowSender) = AsyncStream.makeStream(
-        of: FetchWindow.self,
+        of: (window: FetchWindow, orderCount: Int).self,
         bufferingPolicy: .bufferingNewest(1)
     )
+    /// The objects whose paths are read. The reads do not hold up the changes.
+    private let (paths, pathSender) = AsyncStream.makeStream(of: ObjectID.self, bufferingPolicy: .bufferingNewest(1))
     private let (orders, orderSender) = AsyncStream.makeStream(of: OutlineBrowser.Order.self)
     private let (searches, searcher) = AsyncStream.makeStream(of: RowSearch.self, bufferingPolicy: .bufferingNewest(1))
     private let pace = ScreenPace()
@@ -54,7 +60,8 @@ actor OutlineView: ScreenUser {
             self.pace,
             changes: { try await self.takeChanges(limit) },
             jobs: [
-                { for await window in self.windows { await self.change(to: window) } },
+                { for await (window, count) in self.windows { await self.change(to: window, after: count) } },
+                { for await source in self.paths { await self.readPath(source) } },
                 { for await order in self.orders { await self.perform(order) } },
                 { for await search in self.searches { await self.run(search) } },
             ]
@@ -67,13 +74,13 @@ actor OutlineView: ScreenUser {
         var limit = limit
         for try await change in self.outline {
             await self.note(change)
-            if limit.isReached(change.event, change.state.revision) { return }
+            if limit.isReached(change.event, change.state.revision, isAnswer: change.isAnswer) { return }
         }
     }
 
     private func note(_ change: OutlineChange) async {
         let source = self.outline.request.source?.object ?? self.browser.source
-        let isFirst = self.browser.path.isEmpty
+        let isFirst = !self.hasPath
         let isZoomed = source != self.browser.source
         self.browser.note(change, self.outline.snapshot, source: source)
         switch change.event {
@@ -89,7 +96,10 @@ actor OutlineView: ScreenUser {
             self.isAway = false
             self.browser.say(nil)
         }
-        if isFirst || isZoomed { await self.readPath(source) }
+        if isFirst || isZoomed {
+            self.hasPath = true
+            self.pathSender.yield(source)
+        }
         self.requestWindow()
         self.pace.drawSoon()
     }
@@ -97,11 +107,15 @@ actor OutlineView: ScreenUser {
     /// The path is read when the outline is below another object. Later titles are not followed.
     private func readPath(_ source: ObjectID) async {
         guard let path else { return }
+        let titles: [String]
         do throws(NestError) {
-            self.browser.path = try await path.titles(downTo: source, self.client)
+            titles = try await path.titles(downTo: source, self.client)
         } catch {
-            self.browser.path = ["#\(source)"]
+            titles = ["…", "#\(source)"]
         }
+        guard source == self.browser.source else { return }
+        self.browser.path = titles
+        self.pace.drawSoon()
     }
 
     // MARK: Windows
@@ -112,16 +126,22 @@ actor OutlineView: ScreenUser {
         let current = self.wanted ?? self.outline.request.window?.following(self.outline.state.anchor)
         guard let window = self.browser.window(current) else { return }
         self.wanted = window
-        self.windowSender.yield(window)
+        self.windowSender.yield((window, self.orderCount))
     }
 
-    private func change(to window: FetchWindow) async {
+    private func change(to window: FetchWindow, after count: Int) async {
+        guard count == self.orderCount else {
+            if self.wanted == window { self.wanted = nil }
+            return
+        }
         let hint = self.hintLater()
         defer { self.endHint(hint) }
         do throws(NestError) {
             try await self.outline.scroll(to: window)
         } catch {
-            self.browser.giveUpWindow(error.code == .notFound ? "that row is not shown any more" : error.message)
+            if count == self.orderCount {
+                self.browser.giveUpWindow(error.code == .notFound ? "that row is not shown any more" : error.message)
+            }
         }
         if self.wanted == window { self.wanted = nil }
         self.pace.drawSoon()
@@ -156,8 +176,13 @@ actor OutlineView: ScreenUser {
         let order = self.browser.press(key)
         switch order {
         case .quit?: return false
+        // Not behind orders that wait.
+        case .pause?: await self.outline.pause()
+        case .resume?: await self.outline.resume()
         case .search?: if let search = self.browser.search { self.searcher.yield(search) }
-        case let order?: self.orderSender.yield(order)
+        case let order?:
+            self.orderCount += 1
+            self.orderSender.yield(order)
         case nil: break
         }
         self.requestWindow()
@@ -170,8 +195,6 @@ actor OutlineView: ScreenUser {
         defer { self.endHint(hint) }
         do throws(NestError) {
             switch order {
-            case .pause: await self.outline.pause()
-            case .resume: await self.outline.resume()
             case .setExpanded(let object, let isExpanded): try await self.outline.setExpanded(object, isExpanded)
             case .expand(let isExpanded, let cursor):
                 let window = cursor.map { self.browser.firstWindow(around: $0) } ?? self.browser.firstWindow
@@ -180,7 +203,12 @@ actor OutlineView: ScreenUser {
             case .zoomOut: try await self.zoomOut()
             case .parent(let object):
                 if let parent = try await self.path?.parent(of: object, self.client) { self.browser.go(to: parent) }
-            case .quit, .search: break
+            case .foldAll(let object):
+                let top = try await self.rowAtTop(above: object)
+                let window = top.map { self.browser.firstWindow(around: $0) } ?? self.browser.firstWindow
+                if let top { self.browser.go(to: top) }
+                try await self.outline.change(window: window, outline: FetchOutline(.none))
+            case .quit, .search, .pause, .resume: break
             }
         } catch {
             self.browser.giveUp(error.message)
@@ -188,6 +216,19 @@ actor OutlineView: ScreenUser {
         self.requestWindow()
         self.pace.drawSoon()
     }
+
+    /// Returns the row at the top level that an object is below; `nil`: there is none in the levels that are read.
+    private func rowAtTop(above object: ObjectID) async throws(NestError) -> ObjectID? {
+        var row = object
+        for _ in 0..<Self.levelsMax {
+            guard let parent = try await self.path?.parent(of: row, self.client) else { return nil }
+            if parent == self.browser.wantedSource { return row }
+            row = parent
+        }
+        return nil
+    }
+
+    private static let levelsMax = 100
 
     private func zoomOut() async throws(NestError) {
         let source = self.browser.wantedSource
@@ -212,6 +253,7 @@ actor OutlineView: ScreenUser {
             let hit = try await search.run(
                 self.client,
                 outline: await self.outline.currentRequest(),
+                await self.outline.laterStates(),
                 total: self.browser.total,
                 cells: { self.text.printer($0).cells }
             ) { count, total in self.report(search, count, total) }

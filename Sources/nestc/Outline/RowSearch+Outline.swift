@@ -5,10 +5,11 @@ extension RowSearch {
     /// Reads an outline until a row matches, as `run` reads a list.
     ///
     /// It subscribes to the outline and scrolls through it: the server then walks the outline once. A fetch of each
-    /// piece would walk it each time.
+    /// piece would walk it each time. `states`: fold states that the request lacks.
     func run(
         _ client: NestClient,
         outline request: ObjectFetchRequest,
+        _ states: [ExpandedState],
         total: Int,
         cells: (_ projection: [PropertyNumber]) -> (Row) -> [String],
         _ read: (_ count: Int, _ total: Int) async -> Bool
@@ -19,6 +20,7 @@ extension RowSearch {
         request.window = Self.window(first.rows)
         return try await client.withOutline(request) { outline in
             var changes = outline.makeAsyncIterator()
+            try await outline.setExpanded(states)
             var count = 0
             for (rows, isWrapped) in pieces {
                 guard await read(count, total) else { return nil }

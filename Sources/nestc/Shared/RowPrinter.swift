@@ -125,8 +125,12 @@ struct RowPrinter {
             case .integer(let count) = row.values[outline.children]
         else { return "" }
         let sign = OutlineText.sign(hasChildren: count != 0 && count != -1, isExpanded: count >= 0)
-        return String(repeating: "  ", count: Int(depth)) + sign + " "
+        let shown = min(max(depth, 0), Self.depthMax)
+        return String(repeating: "  ", count: Int(shown)) + (shown < depth ? "\(depth) " : "") + sign + " "
     }
+
+    /// The deepest level whose rows are indented more than those above. The lines of deeper ones have their depth.
+    private static let depthMax: Int64 = 100
 
     /// Returns the parts of a line, without control characters: mark and label, and what identifies the object.
     func texts(id: ObjectID, values: [AttributeValue]) -> (main: String, tail: String) {

@@ -179,13 +179,13 @@ struct SubscriptionLimit {
     var count: Int?
     var revision: Revision?
 
-    /// `reached`: the revision of the state after the change.
-    mutating func isReached(_ change: FetchedResultsChange, _ reached: Revision) -> Bool {
+    /// `reached`: the revision of the state after the change. `isAnswer`: the change is what the user asked for.
+    mutating func isReached(_ change: FetchedResultsChange, _ reached: Revision, isAnswer: Bool = false) -> Bool {
         let isState: Bool
         switch change {
         case .snapshot: isState = true
         // A browser's own scrolling is no change.
-        case .diff(let diff): isState = diff.from < diff.to
+        case .diff(let diff): isState = !isAnswer && diff.from < diff.to
         case .progress, .position, .totals, .resumed, .reset, .disconnected, .paused: isState = false
         }
         if isState, let left = self.count {

@@ -20,6 +20,35 @@ extension SocketTests {
             }
         }
 
+        /// In a store that others write to, the answer to a fold may lead from an older revision. It is still no news.
+        @Test func foldsAndScrollsAreAnswers() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    let inserted = try await client.transaction(.insert("a", "b", "c")).insertedIDs
+                    let below = ListModel.insert("below", under: inserted[0])
+                    _ = try await client.transaction(WriteTransaction(mutations: [below]))
+                    let request = WatchedQuery(.outline, of: inserted[0]).request
+                    try await client.withOutline(request, verifyDigest: true) { outline in
+                        var changes = outline.makeAsyncIterator()
+                        #expect(try await changes.next()?.isAnswer == false)
+                        // A change of another part of the store, which the outline does not show.
+                        let other = WriteTransaction(mutations: [ListModel.rename(inserted[2], "other")])
+                        _ = try await client.transaction(other)
+                        try await outline.zoom(to: ListModel.root)
+                        var change = try #require(try await changes.next())
+                        while change.diff == nil { change = try #require(try await changes.next()) }
+                        #expect(change.isAnswer && change.state.rows.count == 4)
+                        try await outline.setExpanded(inserted[0], false)
+                        repeat { change = try #require(try await changes.next()) } while change.diff == nil
+                        #expect(change.isAnswer && change.state.rows.count == 3)
+                        _ = try await client.transaction(.insert("d"))
+                        repeat { change = try #require(try await changes.next()) } while change.diff == nil
+                        #expect(!change.isAnswer && change.state.rows.count == 4)
+                    }
+                }
+            }
+        }
+
         private static func run(_ seed: UInt64) async throws {
             try await withServer { port, _ in
                 let proxy = try await ChaosProxy.start(to: .init(port: port))

@@ -121,8 +121,8 @@ import Testing
         #expect(next.source?.object == ObjectID(2) && next.window == .range(offset: 30, limit: 10))
     }
 
-    /// Fold states that were set before an edit with other fold states go first, because the server may refuse the edit;
-    /// those that were set after it go last.
+    /// Fold states that were set before an edit with other fold states go first, because the edit may be refused; those
+    /// that were set after it go last.
     @Test func foldStatesStayOnTheirSideOfAnEditThatReplacesThem() throws {
         var machine = try Self.live(Self.request())
         func fold(_ id: Int64, _ token: UInt64) throws -> [Frame] {
@@ -148,6 +148,98 @@ import Testing
         _ = machine.received(Self.frame(Done(), id: last[0].id), now: Self.start)
         let folds = machine.currentRequest(of: Self.subscriber)?.outline
         #expect(folds == FetchOutline(.none, exceptions: [ObjectID(2), ObjectID(3), ObjectID(4)]))
+    }
+
+    /// A scroll around a row of the old outline does not take the zoom before it along when it is refused.
+    @Test func editsThatAreRefusedTogetherAreSentOneByOne() throws {
+        var machine = try Self.live(Self.request())
+        let edits = [
+            OutlineEdit(window: .range(offset: 1, limit: 10)), OutlineEdit(source: ObjectID(2)),
+            OutlineEdit(window: .around(ObjectID(3), before: 1, after: 1)),
+        ]
+        var sent: [Frame] = []
+        for (index, edit) in edits.enumerated() {
+            sent += try Self.frames(machine.edit(Self.subscriber, edit, RequestToken(UInt64(index))))
+        }
+        let refusal = ErrorMessage(NestError(.notFound, "no such row"))
+        func refuse(_ frame: Frame) -> [ClientAction] {
+            machine.received(Self.frame(refusal, id: frame.id), now: Self.start)
+        }
+        let both = try Self.frames(refuse(sent[0]))
+        #expect(try Resubscribe(body: both[0].body).request.source?.object == ObjectID(2))
+        let zoom = try Self.frames(refuse(both[0]))
+        let request = try Resubscribe(body: zoom[0].body).request
+        #expect(request.source?.object == ObjectID(2) && request.window == .range(offset: 0, limit: 10))
+        let subscribed = Subscribed(
+            view: Self.view + 1,
+            first: .current(Revision(3)),
+            reason: "",
+            projection: [PropertyNumber(1), .outlineChildren, .outlineDepth]
+        )
+        let actions = machine.received(Self.frame(subscribed, id: zoom[0].id), now: Self.start)
+        #expect(actions.contains(.succeed(RequestToken(1), .changed(isNewest: true))))
+        let scroll = try Self.frames(actions)
+        #expect(try Resubscribe(body: scroll[0].body).request.window == .around(ObjectID(3), before: 1, after: 1))
+        #expect(refuse(scroll[0]).contains(.fail(RequestToken(2), NestError(.notFound, "no such row"))))
+        #expect(machine.currentRequest(of: Self.subscriber)?.source?.object == ObjectID(2))
+    }
+
+    /// Of two calls that are sent together, only the one is refused that the server refuses alone.
+    @Test func foldStatesThatAreRefusedTogetherAreSetOneByOne() throws {
+        var machine = try Self.live(Self.request())
+        var frames: [Frame] = []
+        for number in 1...3 {
+            let state = ExpandedState(ObjectID(Int64(number)), isExpanded: true)
+            frames += try Self.frames(machine.setExpanded(Self.subscriber, [state], RequestToken(UInt64(number))))
+        }
+        let refusal = ErrorMessage(NestError(.limitExceeded, "no"))
+        let both = try Self.frames(machine.received(Self.frame(Done(), id: frames[0].id), now: Self.start))
+        #expect(try Self.states(both[0]).count == 2)
+        let two = try Self.frames(machine.received(Self.frame(refusal, id: both[0].id), now: Self.start))
+        #expect(try Self.states(two[0]).map(\.object) == [ObjectID(2)])
+        let actions = machine.received(Self.frame(refusal, id: two[0].id), now: Self.start)
+        #expect(actions.contains(.fail(RequestToken(2), NestError(.limitExceeded, "no"))))
+        let three = try Self.frames(actions)
+        #expect(try Self.states(three[0]).map(\.object) == [ObjectID(3)])
+        _ = machine.received(Self.frame(Done(), id: three[0].id), now: Self.start)
+        #expect(machine.currentRequest(of: Self.subscriber)?.outline?.exceptions == [ObjectID(1), ObjectID(3)])
+    }
+
+    /// Restored states that the server refuses end the outline: it would not be what its user has set.
+    @Test func restoredStatesThatAreRefusedEndTheOutline() throws {
+        var machine = try Self.live(Self.request(FetchOutline(.attribute(PropertyNumber(3)))))
+        let state = ExpandedState(ObjectID(2), isExpanded: true)
+        let set = try Self.frames(machine.setExpanded(Self.subscriber, [state], RequestToken(1)))
+        _ = machine.received(Self.frame(Done(), id: set[0].id), now: Self.start)
+        let subscribe = try Self.reconnect(&machine)
+        let again = try Self.frames(Self.answer(&machine, subscribe.id))
+        let error = NestError(.limitExceeded, "no")
+        let actions = machine.received(Self.frame(ErrorMessage(error), id: again[0].id), now: Self.start)
+        #expect(actions.contains(.endSubscription([Self.subscriber], error)))
+        #expect(try Self.frames(actions).map(\.type) == [MessageType.unsubscribe.rawValue])
+    }
+
+    @Test func theExpansionOfAnotherViewIsRefused() throws {
+        var machine = try Self.live(Self.request())
+        let edit = OutlineEdit(outline: FetchOutline(.asBefore))
+        let actions = machine.edit(Self.subscriber, edit, RequestToken(1))
+        guard case .fail(RequestToken(1), let error)? = actions.first else {
+            Issue.record("not refused: \(actions)")
+            return
+        }
+        #expect(error.code == .invalid && actions.count == 1)
+    }
+
+    /// A pause waits for the answer to a fold, so that its caller gets the answer.
+    @Test func aPauseComesAfterAFold() throws {
+        var machine = try Self.live(Self.request())
+        let state = ExpandedState(ObjectID(2), isExpanded: true)
+        let set = try Self.frames(machine.setExpanded(Self.subscriber, [state], RequestToken(1)))
+        #expect(machine.pause(Self.subscriber) == [])
+        let actions = machine.received(Self.frame(Done(), id: set[0].id), now: Self.start)
+        #expect(actions.contains(.succeed(RequestToken(1), .changed(isNewest: true))))
+        #expect(actions.contains(.deliver(.paused, to: [Self.subscriber], byteCount: 0)))
+        #expect(try Self.frames(actions).map(\.type) == [MessageType.unsubscribe.rawValue])
     }
 
     /// After a lost connection the client subscribes again with the fold states that were set, also those whose answer
