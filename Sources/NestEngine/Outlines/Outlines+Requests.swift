@@ -58,8 +58,8 @@ extension Outlines {
     static let notKept = "the changes of an outline are not kept"
     static let otherKind = "another kind of result"
 
-    /// Begins a subscription with a snapshot. The anchor must be a row, also for a resume: its position is not known any
-    /// more, but the client remembers it. Only the outline of an object that is gone has none.
+    /// Begins a subscription with a snapshot. The anchor must be a row, also for a resume: its position is not known
+    /// any more, but the client remembers it. Only the outline of an object that is gone has none.
     func begin(
         _ plan: OutlinePlan,
         _ rows: OutlineTree,
