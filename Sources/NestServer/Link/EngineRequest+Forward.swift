@@ -21,7 +21,8 @@ extension EngineRequest {
         case .importSubtree(let staged, _): return ImportSubtree(staged.request).body
         case .createToken(let grant, let hash): return CreateToken(grant, secretHash: hash).body
         case .revokeToken(let number): return RevokeToken(number: number).body
-        case .undoState, .subscribe, .resubscribe, .setExpanded, .subscribeChanges, .unsubscribe, .fetch, .object, .statistics,
+        case .undoState, .subscribe, .resubscribe, .setExpanded, .subscribeChanges, .unsubscribe, .fetch, .object,
+            .statistics,
             .forwarded, .query:
             preconditionFailure("a node answers \(self.type) itself")
         }

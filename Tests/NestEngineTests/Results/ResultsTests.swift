@@ -99,9 +99,8 @@ import Testing
                 projection: [property],
                 sort: [OrderingTerm(property, isAscending: isAscending)]
             )
-            guard
-                case .snapshot(_, let bodies, _) = try self.fixture.ask(self.client, .fetch(request, atLeast: Revision(0)))
-            else { return [] }
+            let answer = try self.fixture.ask(self.client, .fetch(request, atLeast: Revision(0)))
+            guard case .snapshot(_, let bodies, _) = answer else { return [] }
             let rows = try bodies.flatMap { body in
                 try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in try reader.rows(valueCount: 1) }
             }
