@@ -34,6 +34,7 @@ final class OutlineChanges {
     private var rows: [ObjectID: ObjectRow?] = [:]
     private var lefts: [Placed: (id: ObjectID, position: Int64)?] = [:]
     private var reached: [Reached: Set<ObjectID>] = [:]
+    private var parents: [Int: Set<ObjectID>] = [:]
     /// The objects that were read from the store.
     private(set) var readCount = 0
 
@@ -133,6 +134,15 @@ final class OutlineChanges {
     func new(_ id: ObjectID) throws(StoreError) -> ObjectRow? {
         if let change = self.changes[id] { return change.after }
         return try self.row(id)
+    }
+
+    /// Whether an object is known to have no children: it is new, and no other changed object is below it.
+    func isNewLeaf(_ id: ObjectID, _ slot: Int) -> Bool {
+        guard let change = self.changes[id], change.before == nil else { return false }
+        if let known = self.parents[slot] { return !known.contains(id) }
+        let parents = Set(self.changes.values.compactMap { $0.after?.values[slot].referenceValue })
+        self.parents[slot] = parents
+        return !parents.contains(id)
     }
 
     /// Returns an object as it was before.

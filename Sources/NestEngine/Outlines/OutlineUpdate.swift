@@ -211,6 +211,11 @@ struct OutlineUpdate {
             self.rows.hang(piece, at: index, depth: depth)
             return inside + [id]
         }
+        if self.changes.isNewLeaf(id, self.source.slot) {
+            let isExpanded = self.source.folds.isExpanded(id, row)
+            self.rows.insert([FlatTree.Entry(id: id, depth: depth, childCount: 0, isExpanded: isExpanded)], at: index)
+            return self.waiting[id] == nil ? [] : [id]
+        }
         let pieces = self.pieces
         let rows = try self.reader.rows(of: id, row, depth: depth) { pieces[$0] != nil }
         self.rows.insert(rows, at: index)

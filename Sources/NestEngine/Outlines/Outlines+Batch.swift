@@ -140,7 +140,7 @@ extension Outlines {
         _ effects: inout [EngineEffect]
     ) throws(StoreError) -> Bool {
         var outcome = OutlineUpdate.Outcome()
-        var cost = 1
+        var cost = Self.workOfDifference
         switch concern {
         case .lost: return false
         case .columns: break
@@ -167,6 +167,8 @@ extension Outlines {
         return true
     }
 
+    /// The units of the work limit of a batch that a difference costs besides its rows, as measured.
+    private static let workOfDifference = 16
     /// The rows of a window that are compared for one unit of the work limit of a batch.
     private static let rowsPerWork = 16
 
@@ -242,7 +244,7 @@ extension Outlines {
             return
         }
         guard outline.laggingSince == nil else { return }
-        guard self.lagging.takeWork(changeCount: 1 + outline.range.count) else {
+        guard self.lagging.takeWork(changeCount: Self.workOfDifference + outline.range.count) else {
             return self.fallBehind(outline, base: base)
         }
         try self.sendDifference(outline, from: outline.lastChange, &effects)

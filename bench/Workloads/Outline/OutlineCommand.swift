@@ -31,7 +31,7 @@ struct OutlineCommand: AsyncParsableCommand {
     @Option(parsing: .upToNextOption, help: "Shown rows, and levels of the chains.")
     var sizes = [1_000, 10_000, 100_000, 1_000_000]
     @Option(help: "Outlines over one tree.") var outlines = 1_000
-    @Option(help: "Rows of that tree.") var rows = 10_000
+    @Option(help: "Rows of that tree.") var rows = 1_500
 
     func validate() throws {
         guard self.options.server == nil else {
