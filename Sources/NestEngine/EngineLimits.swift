@@ -18,6 +18,10 @@ package struct EngineLimits: Sendable {
     package var writeStepsMax: Int
     package var confinedWriteStepsMax: Int
     package var outlineRowsMax: Int
+    package var aggregatedRowsPerTurnMax: Int
+    package var aggregateBytesMax: Int
+    /// For tests: `nil`, the usual number.
+    package var aggregatedFewMax: Int
 
     /// Returns the steps that a write may take.
     func stepsMax(_ scope: AuthorisationScope) -> Int {
@@ -42,7 +46,10 @@ package struct EngineLimits: Sendable {
         answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax,
         writeStepsMax: Int = Limits.writeStepsMax,
         confinedWriteStepsMax: Int = Limits.confinedWriteStepsMax,
-        outlineRowsMax: Int = Limits.outlineRowsMax
+        outlineRowsMax: Int = Limits.outlineRowsMax,
+        aggregatedRowsPerTurnMax: Int = Limits.aggregatedRowsPerTurnMax,
+        aggregateBytesMax: Int = Limits.aggregateBytesMax,
+        aggregatedFewMax: Int? = nil
     ) {
         self.differenceRowsMin = differenceRowsMin
         self.dependencyChangesMax = dependencyChangesMax
@@ -59,5 +66,8 @@ package struct EngineLimits: Sendable {
         self.writeStepsMax = writeStepsMax
         self.confinedWriteStepsMax = confinedWriteStepsMax
         self.outlineRowsMax = outlineRowsMax
+        self.aggregatedRowsPerTurnMax = aggregatedRowsPerTurnMax
+        self.aggregateBytesMax = aggregateBytesMax
+        self.aggregatedFewMax = aggregatedFewMax ?? RelatedAggregates.fewMax
     }
 }

@@ -16,6 +16,8 @@ package final class LiveResult {
             self.key = key
             self.columns = columns
         }
+
+        var valueBytes: Int { self.columns.reduce(0) { $0 + $1.byteCount } }
     }
 
     package let source: ResultSource
@@ -26,6 +28,8 @@ package final class LiveResult {
     /// The rows of a computed result; empty otherwise.
     private var memberTable: [ObjectID: Member] = [:]
     private var totals: ResultTotals?
+    /// The bytes of the values of columns.
+    private var valueBytes = 0
 
     /// The key of the one section of a result without a section key.
     package static let wholeSection = AttributeValue.string("")
@@ -36,6 +40,7 @@ package final class LiveResult {
         self.tree = state.tree
         self.memberTable = state.members
         self.totals = state.totals
+        self.valueBytes = state.members.values.reduce(0) { $0 + $1.valueBytes }
         self.revision = revision
         self.log = RowLog(base: revision)
     }
@@ -49,6 +54,7 @@ package final class LiveResult {
         self.tree = state.tree
         self.memberTable = state.members
         self.totals = state.totals
+        self.valueBytes = state.members.values.reduce(0) { $0 + $1.valueBytes }
         self.revision = revision
         self.log = RowLog(base: revision)
     }
@@ -58,7 +64,8 @@ package final class LiveResult {
     package var byteCount: Int {
         let each = 128 + self.source.columnCount * 40
         let totals = self.totals?.byteCount ?? 0
-        return 1_024 + totals + self.tree.byteCount + self.log.byteCount + each * self.memberTable.count
+        return 1_024 + totals + self.valueBytes + self.tree.byteCount + self.log.byteCount + each
+            * self.memberTable.count
     }
 
     /// The rows of a computed result, in no order.
@@ -88,7 +95,9 @@ package final class LiveResult {
             }
             if self.source.isComputed {
                 let member = change.after.map { Member(key: $0, columns: change.columns) }
-                self.totals?.apply(change.id, from: self.memberTable[change.id], to: member)
+                let before = self.memberTable.removeValue(forKey: change.id)
+                self.totals?.apply(change.id, from: before, to: member)
+                self.valueBytes += (member?.valueBytes ?? 0) - (before?.valueBytes ?? 0)
                 self.memberTable[change.id] = member
             }
         }
@@ -204,4 +213,9 @@ extension LiveState {
 extension LiveResult {
     /// What the last changes have changed in the totals; `nil`: the result has none.
     package var changedTotals: ResultTotals.Changed? { self.totals?.changed }
+}
+
+extension LiveState {
+    /// The estimated memory of the totals, in bytes.
+    package var totalsByteCount: Int { self.totals?.byteCount ?? 0 }
 }

@@ -40,7 +40,9 @@ final class EngineFixture {
         evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
         answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax,
         outlineRowsMax: Int = Limits.outlineRowsMax,
-        dependencyChangesMax: Int = Limits.dependencyChangesMax
+        dependencyChangesMax: Int = Limits.dependencyChangesMax,
+        aggregatedRowsPerTurnMax: Int = Limits.aggregatedRowsPerTurnMax,
+        aggregateBytesMax: Int = Limits.aggregateBytesMax
     ) throws {
         self.model = model
         self.limits = EngineLimits(
@@ -54,7 +56,9 @@ final class EngineFixture {
             turnStepsMax: turnStepsMax,
             evaluationNanosecondsMax: evaluationNanosecondsMax,
             answerBytesUnreadMax: answerBytesUnreadMax,
-            outlineRowsMax: outlineRowsMax
+            outlineRowsMax: outlineRowsMax,
+            aggregatedRowsPerTurnMax: aggregatedRowsPerTurnMax,
+            aggregateBytesMax: aggregateBytesMax
         )
         let location = Store.Configuration.Location.file(self.directory.path + "/nest.sqlite")
         self.store = try Store(

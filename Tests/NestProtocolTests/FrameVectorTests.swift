@@ -42,8 +42,8 @@ import NestFraming
     /// Requests and views have separate ranges of ids. Only messages without a request or view have the id 0.
     @Test(arguments: try Vectors.frames())
     func idsAreInTheRangeOfTheirMessageType(_ vector: Vectors.Frame) throws {
-        // A snapshot belongs to a view or answers a fetch.
-        let ofEither = ["snapshot", "snapshotSections", "snapshotRows"]
+        // A snapshot and totals belong to a view or answer a fetch.
+        let ofEither = ["snapshot", "snapshotSections", "snapshotRows", "resultTotals"]
         let ofAView = ["diff", "totals", "subscriptionEnd", "changeSet"]
         if !ofEither.contains(vector.type) {
             #expect((vector.id >= Limits.viewIDMin) == ofAView.contains(vector.type))

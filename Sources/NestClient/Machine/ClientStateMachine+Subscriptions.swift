@@ -210,10 +210,13 @@ extension ClientStateMachine {
         self.note(diff.to)
         let totals = self.subscriptions[id]?.nextTotals
         self.subscriptions[id]?.nextTotals = nil
+        if let totals, totals.revision != diff.to {
+            throw .malformed(DecodingFailure(.invalidValue, "totals of a diff"))
+        }
         let isAnswer = subscription.awaitsDifference || diff.from == diff.to
         switch self.subscriptions[id]?.take(diff) ?? .notYet {
         case .apply(var diff):
-            if totals?.revision == diff.to { diff.totals = totals }
+            diff.totals = totals
             diff.ownRevisions = self.ownRevisions(after: diff.from, through: diff.to)
             diff.authors = self.authors.filter { $0.revision > diff.from && $0.revision <= diff.to }
             let element = SubscriptionElement.diff(diff, of: isAnswer ? subscription.request : nil)

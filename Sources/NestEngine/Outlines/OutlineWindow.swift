@@ -22,6 +22,8 @@ struct OutlineWindow {
         var entries: [FlatTree.Entry] = []
         entries.reserveCapacity(range.count)
         rows.tree.forEach(in: range) { entries.append($0) }
+        self.related.beginTurn(rowsMax: Limits.outlineAggregatedRowsMax)
+        defer { self.related.endTurn() }
         return try entries.map { (entry) throws(StoreError) in
             if var values = known(entry.id) {
                 for (index, column) in columns.enumerated() {
@@ -46,12 +48,22 @@ struct OutlineWindow {
                 case .slot(EntityLayout.entitySlot): return .integer(Int64(row.entity.rawValue))
                 case .slot(let slot): return row.values[slot]
                 case .related(let index):
-                    return try source.children.related[index].value(entry.id, row, self.related)
+                    do throws(StoreError) {
+                        return try source.children.related[index].value(entry.id, row, self.related)
+                    } catch StoreError.postponed(.resultTooExpensive) {
+                        throw Self.tooManyValues
+                    }
                 }
             }
             return Outline.SentRow(id: entry.id, values: values)
         }
     }
+
+    private static let tooManyValues = StoreError.refused(
+        .limitExceeded,
+        "the functions in the columns of the outline read over \(Limits.outlineAggregatedRowsMax) values of related "
+            + "objects for one window"
+    )
 
     /// Copies the values of a row only if one differs.
     private static func set(_ value: AttributeValue, _ values: inout [AttributeValue], _ index: Int) {

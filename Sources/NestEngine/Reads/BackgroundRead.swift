@@ -113,6 +113,7 @@ package struct BackgroundRead: Sendable {
             try share.grow(by: bytes)
         }
         let state = LiveState(self.source, read)
+        try share.grow(by: state.totalsByteCount)
         if self.isOnlyState { return Rows(only: state, revision, share) }
         let anchor =
             self.anchorMayBeMissing

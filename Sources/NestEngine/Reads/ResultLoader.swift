@@ -59,7 +59,11 @@ extension ObjectReader {
                 let values = try source.related.map { (value) throws(StoreError) in try value.value(id, row, related) }
                 let place = isPlaced ? SparsePlace(position: position, stamp: 0) : nil
                 try append(source.key(id, row, place: place, values, &writer))
-                if source.columnCount > 0 { rows.columns[id] = Array(values.prefix(source.columnCount)) }
+                if source.columnCount > 0 {
+                    let columns = Array(values.prefix(source.columnCount))
+                    newBytes += columns.reduce(0) { $0 + $1.byteCount }
+                    rows.columns[id] = columns
+                }
             }
         }
         // The order of the keys decides; SQL's order only saves the sorting.

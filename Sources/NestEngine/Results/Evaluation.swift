@@ -202,6 +202,8 @@ struct Evaluation {
         if self.related.count > 0 { try self.follow(registry, store, state) }
         let all = self.pending.values.sorted { $0.entry.number < $1.entry.number }
         self.pending = [:]
+        state.beginTurn()
+        defer { state.endTurn() }
         for pending in all {
             let result = pending.entry.result
             let before = result.tree
@@ -211,6 +213,10 @@ struct Evaluation {
                 (changes, isKnownLarge) = try self.changes(pending, state)
             } catch StoreError.refused(let error) {
                 self.failed.append((pending.entry, error))
+                continue
+            } catch StoreError.postponed(.resultTooExpensive) {
+                // A function has too many values: a background read computes it.
+                self.shed(pending.entry)
                 continue
             }
             // Also without a net change: the result is of this revision now, as the journal will show.

@@ -23,7 +23,13 @@ final class LiveResults {
         self.store = store
         self.limits = limits
         self.admission = admission
-        self.related = RelatedState(store.objects, scopes)
+        self.related = RelatedState(
+            store.objects,
+            scopes,
+            aggregatedRowsMax: limits.aggregatedRowsPerTurnMax,
+            aggregateBytesMax: limits.aggregateBytesMax,
+            aggregatedFewMax: limits.aggregatedFewMax
+        )
     }
 
     subscript(key: ResultKey) -> ResultRegistry.Entry? { self.registry[key] }
@@ -51,6 +57,8 @@ final class LiveResults {
     /// Reads the rows of a result between two commits. The source must be retained in `related`.
     func rows(of source: ResultSource) throws(StoreError) -> ResultRows {
         let nanosecondsMax = self.limits.admissionWorkMax * 1_000
+        self.related.beginTurn()
+        defer { self.related.endTurn() }
         do {
             let rows = try self.store.objects.resultRows(source, self.related, nanosecondsMax: nanosecondsMax)
             self.admission.work += max(rows.candidateCount, rows.nanoseconds / 1_000)

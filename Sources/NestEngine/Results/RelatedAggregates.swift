@@ -1,5 +1,6 @@
 import NestLiveQuery
 import NestModel
+import NestProtocol
 import NestSchema
 import NestStore
 
@@ -10,7 +11,8 @@ final class RelatedAggregates {
     /// The state of one owner.
     private enum State {
         case sum(ValueSum)
-        /// The least and the greatest of few values. A change drops them, and they are read again.
+        /// The least and the greatest of few values, or of too many bytes to be kept in order. A change drops them, and
+        /// they are read again.
         case few(minimum: AttributeValue, maximum: AttributeValue)
         case many(OrderedValues)
 
@@ -23,7 +25,7 @@ final class RelatedAggregates {
         }
     }
 
-    /// The number of values that are read again after a change instead of being kept in order.
+    /// The number of related objects whose values are read again after a change instead of being kept in order.
     static let fewMax = 32
 
     private struct Kept {
@@ -58,8 +60,7 @@ final class RelatedAggregates {
                 break
             case .many(var ordered):
                 if sign > 0 { ordered.insert(member.id, member.value) } else { ordered.remove(member.id, member.value) }
-                // Fewer are read again. The distance from `fewMax` avoids that they change sides at each change.
-                if ordered.count >= RelatedAggregates.fewMax / 2 { self.set(owner, .many(ordered)) }
+                self.set(owner, .many(ordered))
             }
         }
     }
@@ -68,14 +69,32 @@ final class RelatedAggregates {
     private typealias Member = (id: ObjectID, value: AttributeValue)
 
     private let objects: ObjectReader
-    /// Whether only the last owner's state is kept: for a read that asks for each owner once.
+    /// Whether few states are kept, for a read that may ask for each owner once.
     private let isTransient: Bool
+    /// Above so many bytes no further states are kept: their values are read whenever they are needed.
+    private let bytesMax: Int
+    private let fewMax: Int
+    /// The values that may be read before the work is postponed.
+    private var rowsLeft = Int.max
     private var kept: [AggregatedValues: Kept] = [:]
 
-    init(_ objects: ObjectReader, isTransient: Bool) {
+    init(
+        _ objects: ObjectReader,
+        isTransient: Bool,
+        bytesMax: Int = Limits.aggregateBytesMax,
+        fewMax: Int = RelatedAggregates.fewMax
+    ) {
         self.objects = objects
         self.isTransient = isTransient
+        self.bytesMax = bytesMax
+        self.fewMax = fewMax
     }
+
+    /// Limits the values that are read from now on, until `endTurn`. With more, reading throws
+    /// `postponed(.resultTooExpensive)`.
+    func beginTurn(rowsMax: Int) { self.rowsLeft = rowsMax }
+
+    func endTurn() { self.rowsLeft = .max }
 
     func retain(_ source: ResultSource) {
         for value in source.relatedValues {
@@ -109,8 +128,8 @@ final class RelatedAggregates {
             state = known
         } else {
             state = try self.read(values, of: owner)
-            if self.isTransient { self.kept[values]?.owners.removeAll() }
-            self.kept[values]?.set(owner, state)
+            if self.isTransient, self.byteCount > Self.transientBytesMax { self.forget() }
+            if self.byteCount + state.byteCount <= self.bytesMax { self.kept[values]?.set(owner, state) }
         }
         switch state {
         case .sum(let sum):
@@ -135,21 +154,50 @@ final class RelatedAggregates {
     private func read(_ values: AggregatedValues, of owner: ObjectID) throws(StoreError) -> State {
         guard values.isOrdered else {
             var sum = ValueSum(of: values.type)
-            try self.objects.forEachValue(values, of: owner) { _, value in sum.add(value) }
+            try self.forEachValue(values, of: owner) { sum.add($1) }
             return .sum(sum)
         }
         var members: [Member] = []
-        try self.objects.forEachValue(values, of: owner) { id, value in
-            if !value.isNull { members.append((id, value)) }
+        var extremes = ExtremeValues(of: values.type)
+        var bytes = 0
+        var visited = 0
+        try self.forEachValue(values, of: owner) { id, value in
+            extremes.note(id, value)
+            visited += 1
+            bytes += value.isNull ? 0 : Self.memberBytes + value.byteCount
+            if bytes > Self.orderedBytesMax {
+                members = []
+            } else if !value.isNull {
+                members.append((id, value))
+            }
         }
-        let ordered = OrderedValues(of: values.type, members)
-        guard members.count <= Self.fewMax else { return .many(ordered) }
-        func value(_ function: AggregateFunction) -> AttributeValue {
-            let id = ordered.object(function)
-            return members.first { $0.id == id }?.value ?? .null
+        if visited > self.fewMax, bytes <= Self.orderedBytesMax {
+            return .many(OrderedValues(of: values.type, members))
         }
-        return .few(minimum: value(.minimum), maximum: value(.maximum))
+        return .few(minimum: extremes.minimum, maximum: extremes.maximum)
     }
+
+    /// Calls `body` with each value. Throws `postponed(.resultTooExpensive)` if there are more than the turn may read.
+    private func forEachValue(
+        _ values: AggregatedValues,
+        of owner: ObjectID,
+        _ body: (ObjectID, AttributeValue) -> Void
+    ) throws(StoreError) {
+        var left = self.rowsLeft
+        defer { self.rowsLeft = left }
+        try self.objects.forEachValue(values, of: owner) { (id, value) throws(StoreError) in
+            guard left > 0 else { throw .postponed(.resultTooExpensive) }
+            left -= 1
+            body(id, value)
+        }
+    }
+
+    /// Above so many bytes a background read forgets its states.
+    private static let transientBytesMax = 16 << 20
+    /// Above so many bytes the values of one owner are not kept in order; they are read again when one changes.
+    private static let orderedBytesMax = 16 << 20
+    /// The estimated memory of a value in order, beside the value itself.
+    private static let memberBytes = 32
 
     // MARK: Changes
 

@@ -29,11 +29,32 @@ final class RelatedState: RelatedObjects {
     private let aggregates: RelatedAggregates
     private var subtrees: [SubtreeKey: Below] = [:]
 
-    init(_ objects: ObjectReader, _ scopes: TokenScopes? = nil) {
+    /// The values of related objects that functions may read in one turn.
+    private let aggregatedRowsMax: Int
+
+    init(
+        _ objects: ObjectReader,
+        _ scopes: TokenScopes? = nil,
+        aggregatedRowsMax: Int = .max,
+        aggregateBytesMax: Int = Limits.aggregateBytesMax,
+        aggregatedFewMax: Int = RelatedAggregates.fewMax
+    ) {
         self.objects = objects
         self.scopes = scopes
-        self.aggregates = RelatedAggregates(objects, isTransient: scopes == nil)
+        self.aggregates = RelatedAggregates(
+            objects,
+            isTransient: scopes == nil,
+            bytesMax: aggregateBytesMax,
+            fewMax: aggregatedFewMax
+        )
+        self.aggregatedRowsMax = aggregatedRowsMax
     }
+
+    /// Begins work that delays commits: until `endTurn`, functions that read more values than a turn may throw
+    /// `postponed(.resultTooExpensive)`.
+    func beginTurn(rowsMax: Int? = nil) { self.aggregates.beginTurn(rowsMax: rowsMax ?? self.aggregatedRowsMax) }
+
+    func endTurn() { self.aggregates.endTurn() }
 
     /// The maximum number of rows that one request may walk through between two commits.
     static let walkedRowsMax = 1_024

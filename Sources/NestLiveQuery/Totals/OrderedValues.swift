@@ -9,14 +9,18 @@ package struct OrderedValues {
 
     /// Makes the values in O(n log n).
     package init(of type: AttributeType, _ values: some Sequence<(id: ObjectID, value: AttributeValue)>) {
-        let term = SortTerm(.slot(0), form: SortTerm.Form(type, isOptional: true, isAlone: true), isDate: type == .date)
+        let term = Self.term(of: type)
         self.term = term
         var keys = values.compactMap { Self.key($0.id, $0.value, term) }
         keys.sort()
         self.tree = OrderStatisticTree(sorted: keys)
     }
 
-    private static func key(_ id: ObjectID, _ value: AttributeValue, _ term: SortTerm) -> RowKey? {
+    fileprivate static func term(of type: AttributeType) -> SortTerm {
+        SortTerm(.slot(0), form: SortTerm.Form(type, isOptional: true, isAlone: true), isDate: type == .date)
+    }
+
+    fileprivate static func key(_ id: ObjectID, _ value: AttributeValue, _ term: SortTerm) -> RowKey? {
         guard !value.isNull else { return nil }
         var writer = SortKeyWriter()
         writer.write(value, term)
@@ -41,4 +45,33 @@ package struct OrderedValues {
 
     /// The estimated memory, in bytes.
     package var byteCount: Int { self.tree.byteCount }
+}
+
+/// The least and the greatest of values of a type that come one after the other; null without values.
+package struct ExtremeValues {
+    package private(set) var minimum = AttributeValue.null
+    package private(set) var maximum = AttributeValue.null
+    private var keys: (minimum: RowKey, maximum: RowKey)?
+    private let term: SortTerm
+
+    package init(of type: AttributeType) {
+        self.term = OrderedValues.term(of: type)
+    }
+
+    package mutating func note(_ id: ObjectID, _ value: AttributeValue) {
+        guard let key = OrderedValues.key(id, value, self.term) else { return }
+        guard let keys else {
+            self.keys = (key, key)
+            (self.minimum, self.maximum) = (value, value)
+            return
+        }
+        if key < keys.minimum {
+            self.keys?.minimum = key
+            self.minimum = value
+        }
+        if keys.maximum < key {
+            self.keys?.maximum = key
+            self.maximum = value
+        }
+    }
 }

@@ -41,6 +41,21 @@ public struct EngineDefaults: Sendable {
     )
     public var dependencyChangesMax = 50_000
 
+    @Bound(
+        .waits,
+        "Values of related objects that functions such as @sum read in one turn; results that need more are read by a background snapshot read"
+    )
+    public var aggregatedRowsPerTurnMax = 100_000
+
+    @Bound(.refused, "Values of related objects that functions read for one window of an outline")
+    public var outlineAggregatedRowsMax = 10_000
+
+    @Bound(
+        .inner,
+        "Bytes of the sums and ordered values of related objects that the engine keeps; above it they are read when needed"
+    )
+    public var aggregateBytesMax = 256 << 20
+
     @Bound(.cut, "Rows on either side up to which RESUBSCRIBE to another result is answered with the difference")
     public var changedRowsMax = 10_000
 

@@ -7,7 +7,7 @@ extension ObjectReader {
     package func forEachValue(
         _ values: AggregatedValues,
         of owner: ObjectID,
-        _ body: (_ member: ObjectID, AttributeValue) -> Void
+        _ body: (_ member: ObjectID, AttributeValue) throws(StoreError) -> Void
     ) throws(StoreError) {
         let members = self.table(values.memberTable)
         let sql: String
@@ -27,7 +27,7 @@ extension ObjectReader {
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
         let column = self.table(values.valueTable).layout.columns[values.valueSlot]
-        while try statement.step() { body(statement.objectID(0), statement.value(1, column)) }
+        while try statement.step() { try body(statement.objectID(0), statement.value(1, column)) }
     }
 
     /// Returns the value of an object, or of the object to which a pair leads.

@@ -43,7 +43,11 @@ struct EventJSON {
         case .progress(let revision): Self.event("progress") { $0.field("revision", revision) }
         case .position(let position):
             Self.event("position") { Self.write(position, &$0) }
-        case .totals(let totals): Self.event("totals") { self.write(totals, &$0) }
+        case .totals(let totals):
+            Self.event("totals") {
+                $0.field("revision", totals.revision)
+                self.write(totals, &$0)
+            }
         case .reset(let reset): Self.event("reset") { $0.field("reason", reset.message) }
         case .disconnected(let reason): Self.event("disconnected") { $0.field("reason", reason) }
         case .paused: Self.event("paused") { _ in }

@@ -36,6 +36,7 @@ enum NaiveAggregates {
     /// The correctly rounded sum: partial sums that do not overlap (Shewchuk, 1997), of which the greatest is rounded
     /// with the rest.
     static func sum(_ numbers: [Double]) -> Double {
+        if let infinity = numbers.first(where: \.isInfinite) { return infinity }
         var parts: [Double] = []
         for number in numbers {
             var number = number

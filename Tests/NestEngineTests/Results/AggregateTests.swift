@@ -1,18 +1,33 @@
 import NestEngine
 import NestModel
+import NestProtocol
 import NestTestSupport
 import Testing
 
 /// Functions of related objects as columns, with the model `ModelDraft.workshop`.
 @Suite struct AggregateTests {
     private let model: ManagedObjectModel
-    private let fixture: EngineFixture
-    private let client: SimulatedClient
+    private var fixture: EngineFixture
+    private var client: SimulatedClient
 
     init() throws {
         self.model = try ModelDraft.workshop.compile()
         self.fixture = try EngineFixture(model: self.model)
         self.client = try self.fixture.connect(session: 1)
+    }
+
+    /// Replaces the engine by one with other limits.
+    private mutating func limit(rows: Int = Limits.aggregatedRowsPerTurnMax, bytes: Int = Limits.aggregateBytesMax)
+        throws
+    {
+        self.fixture = try EngineFixture(model: self.model, aggregatedRowsPerTurnMax: rows, aggregateBytesMax: bytes)
+        self.client = try self.fixture.connect(session: 1)
+    }
+
+    private func runBacklog() throws {
+        for _ in 0..<20 where self.fixture.engine.hasBacklog || !self.fixture.reads.isEmpty {
+            try self.fixture.perform([])
+        }
     }
 
     private func request(_ columns: String...) throws -> ObjectFetchRequest {
@@ -89,24 +104,57 @@ import Testing
         #expect(try self.values(sums) == [.integer(.max - 1)])
     }
 
-    @Test func rowsOfOutlinesHaveFunctionsThatFollow() throws {
-        self.client.expectedEnds = [.valueTooLarge]
+    /// Commits do not wait for the values of a large owner: its result lags, and is read in the background.
+    @Test mutating func anOwnerOfManyValuesIsReadInTheBackground() throws {
+        try self.limit(rows: 20)
+        let request = try self.request("entries.@sum.size", "entries.@max.size")
+        let user = try self.insertUser()
+        for size in Int64(1)...30 { try self.fixture.write(self.client, [self.entry(of: user, size)]) }
+        try self.fixture.perform([self.client.subscribe(request)])
+        try self.runBacklog()
+        #expect(try self.values(request) == [.integer(465), .integer(30)])
+        try self.fixture.write(self.client, [self.entry(of: user, 100)])
+        try self.runBacklog()
+        #expect(try self.values(request) == [.integer(565), .integer(100)])
+        #expect(self.client.ended.isEmpty)
+    }
+
+    @Test mutating func functionsAreReadAgainWhenTheirMemoryIsUsedUp() throws {
+        try self.limit(bytes: 0)
+        let request = try self.request("entries.@sum.size", "entries.@min.size")
+        let user = try self.insertUser()
+        try self.fixture.perform([self.client.subscribe(request)])
+        for size in Int64(1)...40 { try self.fixture.write(self.client, [self.entry(of: user, size)]) }
+        #expect(try self.values(request) == [.integer(820), .integer(1)])
+    }
+
+    @Test func functionsOfOutlinesAreLimited() throws {
         let entry = try #require(self.model.entity(named: "Entry"))
-        func child(of parent: ObjectID?, _ size: Int64) throws -> ObjectID {
-            let place = parent.map {
-                Placement(relationship: self.model.number("Entry", "parent"), owner: .object($0), place: .last)
-            }
-            let insertion = Mutation.insert(
-                entity: entry.number,
-                values: [self.size(size)],
-                placements: place.map { [$0] } ?? []
-            )
-            return try #require(try self.fixture.write(self.client, [insertion]).firstInserted)
+        let top = try #require(try self.fixture.write(self.client, [self.entry(0)]).firstInserted)
+        let upper = try #require(try self.fixture.write(self.client, [self.entry(1, under: top)]).firstInserted)
+        for _ in 0..<2 {
+            let children = (0..<5_001).map { _ in self.entry(1, under: upper) }
+            try self.fixture.write(self.client, children)
         }
-        let top = try child(of: nil, 0)
-        let upper = try child(of: top, 1)
-        let lower = try child(of: upper, 4)
-        let request = ObjectFetchRequest(
+        let request = try self.outline(below: top, entry)
+        try self.fixture.perform([self.client.subscribe(request)])
+        try self.runBacklog()
+        #expect(self.client.refusal?.code == .limitExceeded)
+    }
+
+    private func entry(_ size: Int64, under parent: ObjectID? = nil) -> Mutation {
+        let place = parent.map {
+            Placement(relationship: self.model.number("Entry", "parent"), owner: .object($0), place: .last)
+        }
+        return .insert(
+            entity: self.model.number("Entry"),
+            values: [self.size(size)],
+            placements: place.map { [$0] } ?? []
+        )
+    }
+
+    private func outline(below top: ObjectID, _ entry: EntityDescription) throws -> ObjectFetchRequest {
+        ObjectFetchRequest(
             entity: entry.number,
             source: FetchSource(object: top, relationship: self.model.number("Entry", "children")),
             projection: [.computed(0)],
@@ -114,6 +162,18 @@ import Testing
             window: .range(offset: 0, limit: 10),
             outline: FetchOutline(.all)
         ).canonical(in: self.model)
+    }
+
+    @Test func rowsOfOutlinesHaveFunctionsThatFollow() throws {
+        self.client.expectedEnds = [.valueTooLarge]
+        let entry = try #require(self.model.entity(named: "Entry"))
+        func child(of parent: ObjectID?, _ size: Int64) throws -> ObjectID {
+            try #require(try self.fixture.write(self.client, [self.entry(size, under: parent)]).firstInserted)
+        }
+        let top = try child(of: nil, 0)
+        let upper = try child(of: top, 1)
+        let lower = try child(of: upper, 4)
+        let request = try self.outline(below: top, entry)
         try self.fixture.perform([self.client.subscribe(request)])
         func sums() throws -> [AttributeValue] {
             try #require(self.client.subscriptions[request]?.state).sections[0].rows.map { $0.values[0] }

@@ -18,6 +18,8 @@ final class ResultsSimulation {
     private let windowWorkMax: Int
     private let admissionWorkMax: Int
     let evaluationNanosecondsMax: Int
+    let aggregatedRowsMax: Int
+    let aggregatedFewMax: Int
     /// The number of rows up to which a result is read between two commits; 0: all are read in the background.
     let backgroundReadRowsMin: Int
     /// Background reads that have not run, and outcomes that have not arrived.
@@ -80,6 +82,9 @@ final class ResultsSimulation {
         var budgets = SeededRandom(seed: seed ^ 0xb0d9e7)
         self.evaluationNanosecondsMax =
             budgets.oneIn(3) ? 1 + budgets.below(20_000) : Limits.evaluationNanosecondsMax
+        self.aggregatedFewMax = budgets.below(5)
+        let isUsual = self.evaluationNanosecondsMax == Limits.evaluationNanosecondsMax
+        self.aggregatedRowsMax = isUsual ? Limits.aggregatedRowsPerTurnMax : 1 + budgets.below(40)
         self.store = try Store(self.configuration, newHistoryID: Identifier128.random(using: &self.random))
         self.followers = ChangeFollowers(seed: seed, isSmall: isSmall)
         self.engine = try Engine(
@@ -91,7 +96,9 @@ final class ResultsSimulation {
                 admissionWorkMax: self.admissionWorkMax,
                 backgroundReadRowsMin: self.backgroundReadRowsMin,
                 changePageBytes: self.followers.pageBytes,
-                evaluationNanosecondsMax: self.evaluationNanosecondsMax
+                evaluationNanosecondsMax: self.evaluationNanosecondsMax,
+                aggregatedRowsPerTurnMax: self.aggregatedRowsMax,
+                aggregatedFewMax: self.aggregatedFewMax
             )
         )
         self.scene = Scene(model: self.model, naive: try NaiveResults(self.store), &self.random)
@@ -309,7 +316,9 @@ final class ResultsSimulation {
                 admissionWorkMax: self.admissionWorkMax,
                 backgroundReadRowsMin: self.backgroundReadRowsMin,
                 changePageBytes: self.followers.pageBytes,
-                evaluationNanosecondsMax: self.evaluationNanosecondsMax
+                evaluationNanosecondsMax: self.evaluationNanosecondsMax,
+                aggregatedRowsPerTurnMax: self.aggregatedRowsMax,
+                aggregatedFewMax: self.aggregatedFewMax
             )
         )
         (self.reads, self.outcomes) = ([], [])
