@@ -16,7 +16,7 @@ struct Subscribe: NestCommand {
               nestc subscribe --entity User --sort name --section 'firstCharacter(name)'
               nestc subscribe --entity User --sort company.name \\
                   --properties name,company.name,phones.@count
-              nestc subscribe --entity Task --section owner.name --totals 'count, sum(minutes)'
+              nestc subscribe --entity Task --section day --totals 'count, sum(minutes)'
               nestc subscribe --outline              fold and unfold a live outline
               nestc subscribe --outline 2 --depth 2 --where 'done == NO'
               nestc subscribe --plain                a live list, without the screen
