@@ -172,4 +172,3 @@ export class OutlineResults extends Results {
     super.receive(change.type === 'diff' ? { ...event, change: { ...change, runs: runsOf(change.diff) } } : event);
   }
 }
-
