@@ -30,13 +30,14 @@ struct NestCount: ParsableCommand {
         case tree
         case deleteTree = "delete-tree"
         case get64 = "get-64"
+        case outline
     }
 
     @Argument(
         help: """
             The work: a commit of 1 or 64 rows, a commit with 1,000 subscribers, a change of a sorted result, the \
-            same with five totals, a flat tree in transactions of 1,000 rows, its deletion in one transaction, or 64 \
-            objects requested together.
+            same with five totals, a flat tree in transactions of 1,000 rows, its deletion in one transaction, 64 \
+            objects requested together, or a commit at the head of 1,000 rows that 100 outlines show.
             """
     )
     var work: Work
@@ -65,6 +66,7 @@ struct NestCount: ParsableCommand {
         case .tree: try self.tree(path, isDeleted: false)
         case .deleteTree: try self.tree(path, isDeleted: true)
         case .get64: try self.get(path)
+        case .outline: try self.outline(path)
         }
     }
 
@@ -80,11 +82,29 @@ struct NestCount: ParsableCommand {
         try subject.close()
     }
 
-    private static func insert(under owner: ObjectID) -> Mutation {
+    private func outline(_ path: String) throws {
+        let subject = try EngineSubject(.nestedList, path: path)
+        try subject.write([[Mutation](repeating: Self.insert(under: Self.root), count: 1_000)])
+        for number in 0..<100 {
+            let request = ObjectFetchRequest(
+                entity: EntityNumber(1),
+                source: FetchSource(object: Self.root, relationship: PropertyNumber(6)),
+                projection: [PropertyNumber(1), .outlineChildren, .outlineDepth],
+                window: .range(offset: number, limit: 20),
+                outline: FetchOutline(.all)
+            )
+            try subject.subscribe(request, on: subject.connect(1))
+        }
+        let first = [Self.insert(under: Self.root, .first)]
+        _ = try subject.time([[Mutation]](repeating: first, count: self.count)) { 0 }
+        try subject.close()
+    }
+
+    private static func insert(under owner: ObjectID, _ place: Place = .last) -> Mutation {
         .insert(
             entity: EntityNumber(1),
             values: [PropertyAssignment(PropertyNumber(1), .value(.string("Milk, two litres, and bread")))],
-            placements: [Placement(relationship: PropertyNumber(5), owner: .object(owner), place: .last)]
+            placements: [Placement(relationship: PropertyNumber(5), owner: .object(owner), place: place)]
         )
     }
 

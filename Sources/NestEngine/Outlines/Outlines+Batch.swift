@@ -36,6 +36,7 @@ extension Outlines {
                 self.end(outline, error.nestError, &effects)
             }
         }
+        self.work.examined += batch.tables.values.reduce(0) { $0 + $1.readCount }
         self.live.measureIfOverfull()
         self.shed(&effects)
     }
@@ -197,10 +198,9 @@ extension Outlines {
         let objects = min(budget.objects, self.examinedMax)
         let reader = OutlineReader(source, self.store.objects, self.live.related, budget: objects)
         do throws(StoreError) {
-            let reads = changes.readCount
             let outcome = try OutlineUpdate.apply(changes, ids, batch.related, to: &outline.rows, source, reader)
             budget.objects -= outcome.examined
-            self.work.examined += outcome.examined + changes.readCount - reads
+            self.work.examined += outcome.examined
             return outcome
         } catch .postponed(.resultTooExpensive) {
             budget.objects -= objects

@@ -64,6 +64,18 @@ import Testing
         try world.check("another number of children")
     }
 
+    /// The window shows neither the row that moves nor its parents, and the same rows in the same order.
+    @Test func aWindowBelowARowThatIsIndentedIsCompared() throws {
+        let world = try OutlineWorld()
+        let ids = try world.insert([("z", under: -1), ("a", under: -1)] + (0..<20).map { ("\($0)", under: 1) })
+        let around = try OutlineWorld.request(window: .around(ids[12], before: 3, after: 3))
+        try world.subscribe(around)
+        let before = world.work.compared
+        try world.write([EngineFixture.move(ids[1], under: ids[0], .last)])
+        #expect(world.work.compared == before + 1)
+        try world.check("deeper")
+    }
+
     /// Columns of other objects: only the rows are read whose parent, or number of children, has changed.
     @Test func columnsReadTheRowsThatChange() throws {
         let (world, tops, _) = try self.documents(3, rows: 30)

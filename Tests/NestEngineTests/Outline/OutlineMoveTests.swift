@@ -74,7 +74,9 @@ import Testing
     /// Ten thousand done items are hidden. The place behind them is found by a search over the shown ones.
     @Test func placesAmongHiddenSiblingsCostLittle() throws {
         let world = try OutlineWorld()
+        // Each with children, which belong between it and what comes behind.
         let shown = try world.insert((0..<8).map { ("shown \($0)", under: -1) })
+        for id in shown { try world.write((0..<3).map { EngineFixture.insert("child \($0)", under: id) }) }
         let titles = (0..<10_000).map { (depth: 0, title: "\($0)") }
         try world.perform([try world.fixture.imported(titles, under: EngineFixture.root, by: world.writer)])
         let hidden = try world.fixture.children().filter { !shown.contains($0) }
@@ -92,7 +94,7 @@ import Testing
         try world.write([EngineFixture.move(shown[0], .after(.object(hidden[9_999])))])
         #expect(world.work.examined - before < 80, "\(world.work.examined - before) objects examined")
         try world.check("placed")
-        #expect(world.ids(open).dropFirst(6).first == hidden[5_000] && last.firstInserted != nil)
+        #expect(world.ids(open).contains(hidden[5_000]) && last.firstInserted.map(world.ids(open).contains) == true)
         #expect(world.work.readAgain == 0)
     }
 
