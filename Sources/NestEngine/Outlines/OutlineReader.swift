@@ -82,26 +82,28 @@ struct OutlineReader {
         var rows: [FlatTree.Entry] = []
         /// The rest of the children on the way down, each list reversed.
         var stack: [(children: [Child], depth: Int)] = [(first.reversed(), depth)]
-        while let level = stack.last {
-            guard let child = stack[stack.count - 1].children.popLast() else {
+        // Takes each child in place: a copy of the last level would copy its children again for each of them.
+        while let last = stack.indices.last {
+            let level = stack[last].depth
+            guard let child = stack[last].children.popLast() else {
                 stack.removeLast()
                 continue
             }
             // A chain of only children takes no more memory than its end.
-            if stack[stack.count - 1].children.isEmpty { stack.removeLast() }
+            if stack[last].children.isEmpty { stack.removeLast() }
             if skips(child.id) { continue }
             guard self.roomLeft > 0 else { throw self.source.tooManyRows }
             self.roomLeft -= 1
             var entry = FlatTree.Entry(
                 id: child.id,
-                depth: level.depth,
+                depth: level,
                 childCount: 0,
                 isExpanded: child.isExpanded
             )
             if child.isExpanded {
                 let children = try self.children(of: child.id)
                 entry.childCount = children.count
-                if !children.isEmpty { stack.append((children.reversed(), level.depth + 1)) }
+                if !children.isEmpty { stack.append((children.reversed(), level + 1)) }
             } else {
                 entry.childCount = try self.childCount(of: child.id)
             }
