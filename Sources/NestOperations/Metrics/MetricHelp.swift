@@ -57,6 +57,8 @@ package enum MetricHelp {
         "nest_subscriptions": "Subscriptions to results.",
         "nest_views": "Different views of live results.",
         "nest_change_subscriptions": "Subscriptions to changes.",
+        "nest_outlines": "Subscriptions to outlines.",
+        "nest_outline_rows": "Rows of all outlines, shown or not in their windows.",
         "nest_live_results": "Live results.",
         "nest_live_result_bytes": "Bytes of all live results, with or without subscribers.",
         "nest_disk_free_bytes": "Free bytes on the store's disk in the last health sample.",
