@@ -14,8 +14,16 @@ export function make(name, properties = {}, ...children) {
     else if (typeof value === 'function') element.addEventListener(key.replace(/^on/, ''), value);
     else element[key] = value;
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== false && child !== undefined));
+  element.append(...there(children));
   return element;
+}
+
+const there = (children) =>
+  children.flat(Infinity).filter((child) => child !== null && child !== false && child !== undefined && child !== '');
+
+/** Replaces what is in an element; children that are null, false or empty are left out. */
+export function fill(element, ...children) {
+  element.replaceChildren(...there(children));
 }
 
 const ATTRIBUTES = new Set(['role', 'for', 'list', 'form']);
