@@ -51,6 +51,14 @@ export function ageText(time, now) {
   return dateText(time);
 }
 
+/** The same in a narrow column: 12 s, 5 min, 3 h, 2 days. */
+export function shortAge(time, now) {
+  const seconds = Math.max(0, Math.round((now - time) / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 2 * 86_400 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} days`;
+}
+
 const two = (value) => String(value).padStart(2, '0');
 
 /** A date of this place, such as 2026-11-26. Milliseconds since 1970. */

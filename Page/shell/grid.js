@@ -95,6 +95,17 @@ export class Grid {
     this.#rows.get(key)?.focus({ preventScroll: true });
   }
 
+  /** Whether the last row is in view. */
+  get isAtEnd() {
+    const { scrollTop, clientHeight, scrollHeight } = this.element;
+    return scrollTop + clientHeight >= scrollHeight - this.#height;
+  }
+
+  toEnd() {
+    this.element.scrollTop = this.element.scrollHeight;
+    this.#draw(false);
+  }
+
   close() {
     this.#observer.disconnect();
     cancelAnimationFrame(this.#frame);

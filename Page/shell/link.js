@@ -4,7 +4,7 @@
 import { connect } from '/client/index.js';
 import { Ring, tapped } from './tap.js';
 import { signIn } from './signin.js';
-import { forget, ownSession, keepSession, storedToken, storedUser, storeUser } from './identity.js';
+import { forget, ownSession, keepSession, storedToken, storedUser, storeToken, storeUser } from './identity.js';
 
 /** The pauses before attempts of a window that was never connected, in milliseconds: they double. */
 const PAUSE_MS_MIN = 500;
@@ -74,6 +74,22 @@ export class Link {
     const { error } = this.state;
     await this.#ask(storedToken() === null ? 'This server asks for a token now.' : refusalText(error), error);
     await this.renew('token');
+  }
+
+  /**
+   * Goes on with the token that a function makes. The first token of a store ends the connections without one, also this
+   * one, perhaps before the function has returned: nobody is asked to sign in meanwhile.
+   */
+  async adopt(body) {
+    this.#isSigningIn = true;
+    try {
+      const token = await body();
+      storeToken(token, false);
+      await this.renew('token');
+    } finally {
+      this.#isSigningIn = false;
+      if (this.state.phase === 'signedOut') this.signIn();
+    }
   }
 
   /** Forgets the token. */
