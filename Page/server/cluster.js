@@ -33,7 +33,7 @@ export class Cluster {
     this.body = make('div', { className: 'scrolls' });
     this.words = make('p', { role: 'status' });
     this.actions = make('div', { className: 'buttons' });
-    this.element = make('section', { className: 'card wide-card', hidden: true, data: { region: '' } },
+    this.element = make('section', { className: 'card', hidden: true, data: { region: '' } },
       make('h2', {}, 'Cluster'), this.body, this.actions, this.words);
   }
 
@@ -50,30 +50,40 @@ export class Cluster {
   }
 
   #show() {
-    const { store, node, head, position, lag, log, logFault, nodes, snapshot, drained } = this.#status;
-    const heads = ['Node', 'Address', 'Does', 'Behind', 'Clients', 'Version', ...(this.#mayOperate ? [''] : [])];
+    const { node, logFault, nodes, snapshot, drained } = this.#status;
+    const heads = ['Node', 'Address', 'Does', 'Behind', 'Clients', 'Version'];
     fill(this.body,
-      make('p', {}, `Store “${labelText(store)}”, log at record ${numberText(head)}${log ? `, in ${labelText(log)}` : ''}. `
-        + `This window is at ${labelText(node)}, which has applied record ${numberText(position)}`
-        + `${lag === null ? '' : ` and was level ${spanText(lag)} ago`}.`),
+      make('p', {}, this.#words()),
       logFault && make('p', { className: 'fault' }, `The log does not answer: ${labelText(logFault)}`),
       snapshot && make('p', { className: 'soft' },
         `Newest snapshot: record ${numberText(snapshot.position)}, ${bytesText(snapshot.bytes)}.`),
-      nodes.length > 0 && make('table', {}, make('thead', {}, make('tr', {}, heads.map((text) => (text === ''
-        ? make('td', {}) : make('th', { scope: 'col' }, text))))), make('tbody', {}, nodes.map((one) => this.#row(one)))));
+      nodes.length > 0 && make('table', {},
+        make('thead', {}, make('tr', {}, heads.map((text) => make('th', { scope: 'col' }, text)),
+          this.#mayOperate && make('td', {}))),
+        make('tbody', {}, nodes.map((one) => this.#row(one)))));
+    const drain = drained ? `Let ${labelText(node)} take clients again` : `Drain ${labelText(node)}`;
     fill(this.actions, this.#mayOperate && [
-      button(drained ? `Let ${labelText(node)} take clients again` : `Drain ${labelText(node)}`, () => this.#drain(!drained)),
-      button('Compare the stores', () => this.#verify())]);
+      button(drain, () => this.#drain(!drained)), button('Compare the stores', () => this.#verify())]);
+  }
+
+  #words() {
+    const { store, node, head, position, lag, log } = this.#status;
+    const where = log ? `, in ${labelText(log)}` : '';
+    const level = lag === null ? '' : ` and was level with the log ${spanText(lag)} ago`;
+    return `Store “${labelText(store)}”, log at record ${numberText(head)}${where}. This window is at ${labelText(node)}, `
+      + `which has applied record ${numberText(position)}${level}.`;
   }
 
   #row(one) {
     const { name, address, role, clients, version, drained } = one;
     const canLead = this.#mayOperate && role === 'follower' && !drained;
-    return make('tr', {}, make('td', {}, labelText(name), name === this.#status.node && make('span', { className: 'soft' },
-      ' (here)')), make('td', {}, labelText(address)), make('td', {}, drained ? `${role}, drained` : role),
-    make('td', {}, behindText(one, this.#status.head)), make('td', {}, clients === null ? '–' : numberText(clients)),
-    make('td', {}, labelText(version)), this.#mayOperate && make('td', {}, canLead
-      && button('Let it lead', () => this.#lead(name), { className: 'plain', 'aria-label': `Let ${labelText(name)} lead` })));
+    const lead = canLead && button('Let it lead', () => this.#lead(name),
+      { className: 'plain', 'aria-label': `Let ${labelText(name)} lead` });
+    const here = name === this.#status.node && make('span', { className: 'soft' }, ' (here)');
+    return make('tr', {}, make('td', {}, labelText(name), here), make('td', {}, labelText(address)),
+      make('td', {}, drained ? `${role}, drained` : role), make('td', {}, behindText(one, this.#status.head)),
+      make('td', {}, clients === null ? '–' : numberText(clients)), make('td', {}, labelText(version)),
+      this.#mayOperate && make('td', {}, lead));
   }
 
   async #lead(name) {
@@ -91,12 +101,12 @@ export class Cluster {
     const { node } = this.#status;
     const answer = await ask({
       title: drains ? `Drain ${labelText(node)}?` : `Let ${labelText(node)} take clients again?`,
-      body: [make('p', {}, drains ? 'It sends its clients to other nodes, also this window, and does not lead until it '
-        + 'starts again or is told to take clients.' : 'It may lead, too.')],
+      body: [make('p', {}, drains ? 'It sends its clients to other nodes, also this window, and does not lead. This ends '
+        + 'when it starts again, or with “Let it take clients again”.' : 'It may lead, too.')],
       actions: [['cancel', 'Cancel'], ['ok', drains ? 'Drain' : 'Take clients', 'primary']],
       submit: () => this.#operations.drain(drains),
     });
-    if (answer === 'ok') this.#app.notice(drains ? `${labelText(node)} is drained.` : `${labelText(node)} takes clients.`);
+    if (answer === 'ok') this.#app.notice(`${labelText(node)} ${drains ? 'is drained' : 'takes clients'}.`);
     await this.#app.attempt(() => this.read());
   }
 
@@ -107,7 +117,9 @@ export class Cluster {
       for (const end = performance.now() + VERIFY_MS; performance.now() < end;) {
         const status = await this.#operations.cluster(mark);
         const verdict = verdictOf(status);
-        if (verdict === 'equal') return this.#say(`The stores of ${count(status.verifications.length, 'node')} are equal.`);
+        if (verdict === 'equal') {
+          return this.#say(`The stores of ${count(status.verifications.length, 'node')} are equal.`);
+        }
         if (verdict === 'different') return this.#say('The stores differ: see docs/cluster.md.', 'fault');
         await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
       }

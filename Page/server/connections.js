@@ -1,10 +1,10 @@
-// The connections of the server: who they are and what they do. To sort, and to end one.
+// The connections of the server: to sort, to look at, and to end.
 
 import { button, fill, make } from '../shell/dom.js';
 import { ask } from '../shell/dialog.js';
 import { bytesText, count, labelText, millisecondsOf, momentText, numberText, shortAge } from '../shell/format.js';
 import { Grid } from '../shell/grid.js';
-import { badge } from '../shell/people.js';
+import { person, personText } from '../shell/people.js';
 
 /** What a column is sorted by: a number or a text of a connection. */
 const KEYS = {
@@ -16,8 +16,8 @@ const KEYS = {
 /** Columns whose first click sorts the largest first. */
 const LARGEST_FIRST = new Set(['subscriptions', 'inFlight', 'queued', 'received', 'sent', 'since']);
 
-const nameOf = ({ user, userClaimed, session }) =>
-  (user ? `${userClaimed ? '~' : ''}${labelText(user)}` : `session ${session}`);
+const authorOf = ({ user, userClaimed, session }) => ({ user, userClaimed, sessionNumber: session });
+const nameOf = (one) => personText(authorOf(one));
 
 /** Connections in the order of a column; equal ones by number. */
 export function sorted(clients, column, isDescending) {
@@ -40,7 +40,7 @@ export class Connections {
     this.changed = changed;
     const column = (name, text, className) => ({ name, text, className, sort: true });
     this.grid = new Grid({
-      label: 'Connections', className: 'connections', empty: 'Nobody is connected.',
+      label: 'Connections', className: 'connections', empty: 'There are no connections.',
       columns: [
         column('who', 'Who'), column('client', 'Client'), column('address', 'Address'), column('since', 'For'),
         column('subscriptions', 'Subscriptions', 'number'), column('inFlight', 'In flight', 'number'),
@@ -50,7 +50,7 @@ export class Connections {
       onOpen: (one) => this.#open(one), onSort: (name) => this.#sort(name),
     });
     this.heading = make('h2', { id: 'connections' }, 'Connections');
-    this.element = make('section', { className: 'card wide-card', data: { region: '' } }, this.heading, this.grid.element);
+    this.element = make('section', { className: 'card', data: { region: '' } }, this.heading, this.grid.element);
     this.grid.markSort(this.#column, this.#isDescending);
   }
 
@@ -76,7 +76,7 @@ export class Connections {
   }
 
   #fill(cells, one) {
-    fill(cells.who, badge(one.user ?? `s${one.session}`, one.user ?? one.session), ` ${nameOf(one)}`,
+    fill(cells.who, person(authorOf(one)),
       this.#isOwn(one) && make('span', { className: 'tag next' }, 'this window'));
     cells.client.textContent = labelText(one.name) || '–';
     cells.address.textContent = one.address;

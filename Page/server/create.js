@@ -15,8 +15,8 @@ const ROLES = [
   ['admin', 'admin: also tokens, connections, backups'],
 ];
 const LIMITS = [
-  ['connections', 'Connections at a time'], ['requestsInFlight', 'Requests in flight'], ['subscriptions', 'Subscriptions'],
-  ['outputBytes', 'Bytes that may wait'],
+  ['connections', 'Connections at a time'], ['requestsInFlight', 'Requests in flight'],
+  ['subscriptions', 'Subscriptions'], ['outputBytes', 'Bytes that may wait'],
 ];
 
 /** The relationships that lead down a hierarchy: what a token can be confined along. */
@@ -34,7 +34,8 @@ export function expiryOf(choice, day, now) {
   return choice === 'date' ? new Date(`${day}T23:59:59`) : null;
 }
 
-const select = (name, options) => make('select', { name }, options.map(([value, text]) => make('option', { value }, text)));
+const select = (name, options) => make('select', { name },
+  options.map(([value, text]) => make('option', { value }, text)));
 
 /** Asks for a token and creates it. Resolves with its text, or null. The first one is this window's from then on. */
 export async function createToken(app, operations, isFirst) {
@@ -48,15 +49,17 @@ export async function createToken(app, operations, isFirst) {
   const day = make('input', { type: 'date', name: 'day', 'aria-label': 'The last day' });
   const root = make('input', { name: 'root', inputMode: 'numeric', pattern: '[1-9][0-9]*', autocomplete: 'off',
     title: 'The number of an object' });
-  const way = select('way', down.map(({ entity, relationship }, index) => [String(index), `${entity}.${relationship}`]));
-  const limits = LIMITS.map(([key, text]) => [key, text, make('input', { name: key, inputMode: 'numeric', pattern: '[0-9]*' })]);
+  const way = select('way',
+    down.map(({ entity, relationship }, index) => [String(index), `${entity}.${relationship}`]));
+  const number = (key) => make('input', { name: key, inputMode: 'numeric', pattern: '[0-9]*', autocomplete: 'off' });
+  const limits = LIMITS.map(([key, text]) => [key, text, number(key)]);
   const show = () => {
     day.hidden = expiry.value !== 'date';
     day.required = !day.hidden;
     reach.hidden = role.value === 'admin' || down.length === 0;
   };
-  const reach = make('div', { className: 'pair' }, make('label', {}, 'Only this object and what is below (left out: the whole '
-    + 'store)', root), make('label', {}, 'Along', way));
+  const reach = make('div', { className: 'pair' },
+    make('label', {}, 'Only the object and what is below it (optional)', root), make('label', {}, 'Along', way));
   for (const each of [role, expiry]) each.addEventListener('change', show);
   show();
   let text = null;
@@ -76,14 +79,14 @@ export async function createToken(app, operations, isFirst) {
   await ask({
     title: isFirst ? 'Create the first token' : 'Create a token',
     body: [
-      isFirst && make('p', {}, 'From then on every client needs a token, and those without one are disconnected. This '
-        + 'one is for yourself: it may do everything.'),
+      isFirst && make('p', {}, 'The server then disconnects every client without a token. This token is for yourself: '
+        + 'it may do everything.'),
       make('label', {}, 'Name, for the list', name),
-      make('label', {}, 'User, whom others see (left out: the name)', user),
+      make('label', {}, 'User, shown to others (optional: else the name)', user),
       make('label', {}, 'May', role), make('div', { className: 'pair' }, make('label', {}, 'Expires', expiry), day),
       reach,
-      make('details', {}, make('summary', {}, 'Limits'), make('p', { className: 'soft' }, 'Left out: those of the server.'),
-        limits.map(([, words, field]) => make('label', {}, words, field))),
+      make('details', {}, make('summary', {}, 'Limits'),
+        make('p', { className: 'soft' }, 'Empty: the limits of the server.'), limits.map(([, words, field]) => make('label', {}, words, field))),
     ],
     actions: [['cancel', 'Cancel'], ['ok', 'Create', 'primary']], ready: () => name.focus(),
     submit: () => (isFirst ? app.link.adopt(create) : create()),

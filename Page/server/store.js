@@ -21,10 +21,13 @@ export class Store {
     this.cancel = button('Cancel', () => this.#stop?.abort());
     this.running = make('div', { className: 'running', hidden: true }, this.progress, this.cancel);
     this.problems = make('ul', {});
-    this.buttons = [button('Back up…', () => this.#run(() => this.#backUp())), button('Check', () => this.#run(() => this.#check()))];
+    this.buttons = [
+      button('Back up…', () => this.#run(() => this.#backUp())),
+      button('Check', () => this.#run(() => this.#check())),
+    ];
     this.element = make('section', { className: 'card', data: { region: '' } }, make('h2', {}, 'Store'),
-      make('p', { className: 'soft' }, 'A backup is a file that nestd starts with. A check reads everything. The server '
-        + 'goes on serving during both.'),
+      make('p', { className: 'soft' }, 'A backup is a file that nestd can start with. A check reads the whole store. '
+        + 'The server goes on serving meanwhile.'),
       make('div', { className: 'buttons' }, this.buttons), this.running, this.words, this.problems);
   }
 

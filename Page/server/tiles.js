@@ -12,7 +12,7 @@ const perSecond = (value) => (value < 9.95 ? String(Math.round(value * 10) / 10)
  */
 const TILES = [
   { title: 'Commits', of: ['commits'], isRate: true, text: perSecond, unit: '/s' },
-  { title: 'Deliveries', of: ['deliveries', 'diffs_sent', 'diffs_encoded'], isRate: true, text: perSecond, unit: '/s' },
+  { title: 'Deliveries', of: ['deliveries', 'diffs_encoded'], isRate: true, text: perSecond, unit: '/s' },
   { title: 'Sent', of: ['bytes_out'], isRate: true, text: bytesText, unit: '/s' },
   { title: 'Received', of: ['bytes_in'], isRate: true, text: bytesText, unit: '/s' },
   { title: 'Requests', of: ['requests'], isRate: true, text: perSecond, unit: '/s' },
@@ -30,14 +30,16 @@ const TIMES = [
 ];
 
 function graph() {
-  const make_ = (name, attributes) => {
+  const draw = (name, attributes) => {
     const element = document.createElementNS('http://www.w3.org/2000/svg', name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     return element;
   };
-  const area = make_('path', { class: 'area' });
-  const line = make_('path', { class: 'line' });
-  const svg = make_('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', class: 'graph', 'aria-hidden': 'true' });
+  const area = draw('path', { class: 'area' });
+  const line = draw('path', { class: 'line' });
+  const svg = draw('svg', {
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', class: 'graph', 'aria-hidden': 'true',
+  });
   svg.append(area, line);
   return {
     svg,
@@ -58,7 +60,8 @@ class Tile {
     this.value = make('strong', {}, '–');
     this.most = make('span', { className: 'soft' });
     this.element = make('div', { className: 'card tile' }, make('h3', {}, spec.title),
-      make('p', {}, this.value, spec.unit && make('span', { className: 'soft' }, spec.unit)), this.#graph.svg, this.most);
+      make('p', {}, this.value, spec.unit && make('span', { className: 'soft' }, spec.unit)), this.#graph.svg,
+      this.most);
   }
 
   show(value) {
@@ -100,7 +103,9 @@ export class Tiles {
   #showTimes(statistics) {
     const known = TIMES.filter(([, name]) => statistics.has(name));
     this.commitTimes.hidden = known.length === 0;
-    this.times.replaceChildren(...known.flatMap(([text, name]) => [make('dt', {}, text),
-      make('dd', { className: 'number' }, statistics.get(name) === 0 ? '–' : spanText(Number(statistics.get(name))))]));
+    this.times.replaceChildren(...known.flatMap(([text, name]) => {
+      const value = Number(statistics.get(name));
+      return [make('dt', {}, text), make('dd', { className: 'number' }, value === 0 ? '–' : spanText(value))];
+    }));
   }
 }

@@ -1,4 +1,4 @@
-// Tokens: who may connect, and what they may do.
+// Tokens: to list, to create, to revoke.
 
 import { button, make } from '../shell/dom.js';
 import { ask } from '../shell/dialog.js';
@@ -25,7 +25,7 @@ export class Tokens {
     this.#operations = operations;
     this.heading = make('h2', {}, 'Tokens');
     this.body = make('div', { className: 'scrolls' });
-    this.element = make('section', { className: 'card wide-card', data: { region: '' } },
+    this.element = make('section', { className: 'card', data: { region: '' } },
       make('div', { className: 'card-head' }, this.heading, button('Create a token', () => this.#create())), this.body);
   }
 
@@ -37,8 +37,8 @@ export class Tokens {
   #show() {
     this.heading.textContent = this.#tokens.length === 0 ? 'Tokens' : count(this.#tokens.length, 'token');
     if (this.#tokens.length === 0) {
-      this.body.replaceChildren(make('p', { className: 'soft' }, 'This server has no tokens: whoever can connect may do '
-        + 'everything. The first token closes it: from then on every client needs one.'));
+      this.body.replaceChildren(make('p', { className: 'soft' }, 'This server has no tokens: every client is an '
+        + 'administrator. As soon as there is a token, every client needs one.'));
       return;
     }
     const now = Date.now();
@@ -55,8 +55,9 @@ export class Tokens {
     return make('tr', { data: { token: number } },
       make('td', {}, labelText(name), make('span', { className: 'soft' }, ` ${number}`)),
       make('td', {}, labelText(user || name)), make('td', {}, role), make('td', {}, reachText(token)),
-      make('td', { className: text === 'has expired' ? 'fault' : '', title: expires ? momentText(millisecondsOf(expires)) : '' },
-        text),
+      make('td', {
+        className: text === 'has expired' ? 'fault' : '', title: expires ? momentText(millisecondsOf(expires)) : '',
+      }, text),
       make('td', {}, lastUsed === null ? 'never' : ageText(millisecondsOf(lastUsed), now)),
       make('td', { className: 'number' }, String(connections)),
       make('td', {}, button('Revoke', () => this.#revoke(token), { className: 'plain danger',
@@ -75,7 +76,7 @@ export class Tokens {
     const { number, name, connections } = token;
     const answer = await ask({
       title: `Revoke the token “${labelText(name)}”?`,
-      body: [make('p', {}, connections === 0 ? 'Nobody is connected with it now. It can never be used again.'
+      body: [make('p', {}, connections === 0 ? 'It has no connections now. It can never be used again.'
         : `${count(connections, 'connection ends', 'connections end')} at once. It can never be used again.`)],
       actions: [['revoke', 'Revoke', 'danger'], ['', 'Leave it', 'primary']],
     });
@@ -88,19 +89,20 @@ export class Tokens {
   }
 }
 
-/** Shows a token, whose secret nobody can read again. */
+/** Shows a new token. The server does not have its secret. */
 function showSecret(text, isFirst) {
   const field = make('input', { value: text, readOnly: true, className: 'mono', 'aria-label': 'The token' });
   const said = make('span', { className: 'soft', role: 'status' });
   const copy = async () => {
     field.select();
-    const isDone = await navigator.clipboard?.writeText(text).then(() => true, () => false) || document.execCommand('copy');
+    const isDone = await navigator.clipboard?.writeText(text).then(() => true, () => false)
+      || document.execCommand('copy');
     said.textContent = isDone ? 'Copied.' : 'Copy it with the keyboard.';
   };
   return ask({
     title: 'The new token',
     body: [
-      make('p', {}, 'Copy it now: its secret is not kept anywhere, and not shown again. Who has it may use it.'),
+      make('p', {}, 'Copy it now: the server does not keep the secret, and the page does not show it again.'),
       field, make('p', {}, button('Copy', copy), ' ', said),
       isFirst && make('p', {}, 'This window goes on with it. Every other client needs a token from now on.'),
     ],

@@ -73,6 +73,10 @@ export function clockText(time) {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
 }
 
+/** The time of day if it is today, else the date, too. Both in milliseconds since 1970. */
+export const whenText = (time, now) => (dateText(time) === dateText(now) ? clockText(time)
+  : `${dateText(time)} ${clockText(time).slice(0, 5)}`);
+
 /** Date and time of this place, such as 2026-11-26 09:04:32. */
 export const momentText = (time) => `${dateText(time)} ${clockText(time)}`;
 

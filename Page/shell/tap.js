@@ -1,5 +1,5 @@
 // Records the frames of this window's connections, for /wire: a WebSocket that keeps what it carries, in a ring of
-// bounded size. Frames are cut apart here and decoded where somebody looks at them.
+// bounded size. Frames are cut apart here, and decoded when they are shown.
 
 import { COMPRESSED, FrameDecoder, MORE } from '/client/wire/frames.js';
 import { compressible } from '/client/wire/compression.js';
@@ -173,8 +173,9 @@ export function tapped(ring, Base = WebSocket) {
       const time = Date.now();
       for (const frame of this.#cutters[isOut ? 'out' : 'in'].cut(bytes)) {
         const { of, shape } = this.#context.see(frame, isOut, performance.now());
+        const { type, flags, id } = frame;
         ring.add({
-          kind: 'frame', time, connection: this.#connection, isOut, type: frame.type, flags: frame.flags, id: frame.id,
+          kind: 'frame', time, connection: this.#connection, isOut, type, flags, id,
           size: frame.body.length, body: frame.body.slice(0, BODY_MAX), of, shape,
           after: of ? performance.now() - of.time : null,
         });

@@ -15,7 +15,8 @@ const SECRET = 'hello';
 /** The name of a type of message, as protocol.md writes it: SNAPSHOT_ROWS. */
 export function nameOf(type) {
   const name = messageNames.get(type);
-  return name ? name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase() : `TYPE ${type.toString(16).padStart(2, '0')}`;
+  if (!name) return `TYPE ${type.toString(16).padStart(2, '0')}`;
+  return name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
 /** Views have the numbers from 2^31 on: they are counted from 0 here. */
@@ -45,16 +46,18 @@ export function describe(frame, body, names) {
   }
   const { shape } = frame;
   try {
-    const decoded = decode(message, body, { width: shape?.projection.length ?? 0, hasWindow: shape?.hasWindow ?? false });
+    const context = { width: shape?.projection.length ?? 0, hasWindow: shape?.hasWindow ?? false };
+    const decoded = decode(message, body, context);
     const summary = (SUMMARIES[message] ?? firstWords)(decoded, { names, shape, frame });
     const more = frame.flags & MORE ? ', more follows' : '';
-    return { name, summary: summary + more, fields: named(redacted(message, decoded), { names, shape, entity: null }), fault: null };
+    const fields = named(redacted(message, decoded), { names, shape, entity: null });
+    return { name, summary: summary + more, fields, fault: null };
   } catch (error) {
     return { name, summary: '', fields: null, fault: `It cannot be read: ${error.message}` };
   }
 }
 
-/** The fields without what nobody may read from somebody's screen. */
+/** The fields without the secrets of this window. */
 function redacted(message, fields) {
   if (message !== SECRET) return fields;
   return { ...fields, session: '(secret)', token: fields.token && { ...fields.token, secret: '(secret)' } };
@@ -107,16 +110,19 @@ const SUMMARIES = {
   diff: diffText,
   progress: ({ revision }) => `revision ${revision}`,
   totals: ({ revision, position }) => `revision ${revision}, ${rowsText(position.total)}`,
-  transaction: ({ name, mutations }) => [name && `“${labelText(name)}”`, stepsText(mutations)].filter(Boolean).join(', '),
+  transaction: ({ name, mutations }) => [name && `“${labelText(name)}”`, stepsText(mutations)]
+    .filter(Boolean).join(', '),
   receipt: ({ revision, name, isChanged, isReplayed }) => [`revision ${revision}`, name && `“${labelText(name)}”`,
     !isChanged && 'nothing changed', isReplayed && 'repeated'].filter(Boolean).join(', '),
-  changeSet: ({ revision, name, objects }) => `revision ${revision}, “${labelText(name)}”, ${count(objects.length, 'object')}`,
+  changeSet: ({ revision, name, objects }) => `revision ${revision}, “${labelText(name)}”, ${
+    count(objects.length, 'object')}`,
   history: ({ entries }) => count(entries.length, 'transaction'),
   model: ({ entities }) => entities.map(({ name }) => labelText(name)).join(', '),
   statistics: ({ values }) => count(values.length, 'number'),
   clients: ({ clients }) => count(clients.length, 'connection'),
-  undoState: ({ undo, redo }) => [undo && `undo “${labelText(undo.name)}”`, redo && `redo “${labelText(redo.name)}”`]
-    .filter(Boolean).join(', ') || 'nothing to undo',
+  undoState: ({ undo, redo }) => [
+    undo && `undo “${labelText(undo.name)}”`, redo && `redo “${labelText(redo.name)}”`,
+  ].filter(Boolean).join(', ') || 'nothing to undo',
   unsubscribe: ({ view }) => viewText(view),
   subscribeChanges: ({ since }) => (since ? `from revision ${since.revision} on` : 'from now on'),
   authors: ({ authors }) => authors.map((one) => `${personText(one)} in ${one.revision}`).join(', '),
@@ -132,7 +138,8 @@ function firstWords(fields) {
 
 // MARK: Fields with names
 
-const isPlain = (value) => typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+const isPlain = (value) => typeof value === 'object' && value !== null
+  && Object.getPrototypeOf(value) === Object.prototype;
 
 const isEmpty = (value) => value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
@@ -157,7 +164,8 @@ function named(value, context, key = '') {
   const inner = { ...context, entity };
   if ('steps' in value && 'leaf' in value) return names.path(value, entity);
   if (key === 'sort') return names.sortKey(value, entity);
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => !isEmpty(each)).map(([name, each]) => [name, named(each, inner, name)]));
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => !isEmpty(each))
+    .map(([name, each]) => [name, named(each, inner, name)]));
 }
 
 function simple(value, { names, shape, entity }, key) {

@@ -18,9 +18,11 @@ export class Follow {
 
   constructor(app) {
     this.#app = app;
-    this.select = make('select', { onchange: () => this.#begin(this.select.value) }, make('option', { value: '' }, 'no list'));
+    this.select = make('select', { onchange: () => this.#begin(this.select.value) },
+      make('option', { value: '' }, 'no list'));
     this.words = make('span', { className: 'soft followed' });
-    this.element = make('div', { className: 'follow' }, make('label', {}, make('span', {}, 'Follow'), this.select), this.words);
+    this.element = make('div', { className: 'follow' },
+      make('label', {}, make('span', {}, 'Follow'), this.select), this.words);
     app.attempt(() => this.#offer());
   }
 
@@ -61,7 +63,7 @@ export class Follow {
     }
     const labels = state.rows.slice(0, SHOWN).map((row) => labelText((name && row.get(name)) || `#${row.id}`));
     const more = state.total > labels.length ? ', …' : '';
-    this.words.textContent = `${STATUS[status] ?? status}, revision ${numberText(revision)}, ${count(state.total, 'row')}: ${
-      labels.join(', ')}${more}`;
+    const words = [STATUS[status] ?? status, `revision ${numberText(revision)}`, count(state.total, 'row')].join(', ');
+    this.words.textContent = `${words}: ${labels.join(', ')}${more}`;
   }
 }

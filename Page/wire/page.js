@@ -2,7 +2,7 @@
 
 import '/client/wire/messages-more.js';
 import { streamUnpacker } from '/client/client/unpack.js';
-import { COMPRESSED } from '/client/wire/frames.js';
+import { COMPRESSED, MORE } from '/client/wire/frames.js';
 import { button, fill, make, style } from '../shell/dom.js';
 import { bytesText, clockText, count, numberText, spanText } from '../shell/format.js';
 import { Grid } from '../shell/grid.js';
@@ -53,8 +53,8 @@ class WirePage {
       label: 'Frames, the newest last', className: 'frames', empty: 'No frame is like that.',
       columns: [
         { name: 'time', text: 'Time' }, { name: 'direction', text: '' }, { name: 'message', text: 'Message' },
-        { name: 'of', text: 'Of' }, { name: 'summary', text: 'What it says' }, { name: 'after', text: 'After', className: 'number' },
-        { name: 'size', text: 'Size', className: 'number' },
+        { name: 'of', text: 'Of' }, { name: 'summary', text: 'What it says' },
+        { name: 'after', text: 'After', className: 'number' }, { name: 'size', text: 'Size', className: 'number' },
       ],
       keyOf: ({ number }) => number, fill: (cells, entry, row) => this.#fill(cells, entry, row),
       onOpen: (entry) => this.#open(entry),
@@ -62,9 +62,11 @@ class WirePage {
     this.follow = new Follow(app);
     this.side = make('div', { className: 'side' });
     this.status = make('p', { className: 'soft status' });
-    main.append(make('div', { className: 'head', data: { region: '' } }, make('h1', {}, 'Wire'), this.#tools(), this.follow.element),
-      make('div', { className: 'split' }, make('div', { className: 'list', data: { region: '' } }, this.#grid.element, this.status),
-        this.side));
+    main.append(
+      make('div', { className: 'head', data: { region: '' } },
+        make('h1', {}, 'Wire'), this.#tools(), this.follow.element),
+      make('div', { className: 'split' },
+        make('div', { className: 'list', data: { region: '' } }, this.#grid.element, this.status), this.side));
     this.main = main;
     this.onKey = (event) => this.#key(event);
     main.addEventListener('keydown', this.onKey);
@@ -87,10 +89,13 @@ class WirePage {
   // MARK: Which frames
 
   #tools() {
-    const field = make('input', { type: 'search', placeholder: 'Filter', 'aria-label': 'Filter by words', oninput: () => {
+    const filter = () => {
       this.#text = field.value.toLowerCase();
       this.#draw();
-    } });
+    };
+    const field = make('input', {
+      type: 'search', placeholder: 'Filter', 'aria-label': 'Filter by words', oninput: filter,
+    });
     const direction = make('select', { 'aria-label': 'Direction', onchange: () => {
       this.#direction = direction.value;
       this.#draw();
@@ -184,7 +189,8 @@ class WirePage {
     cells.time.textContent = `${clockText(entry.time)}.${String(entry.time % 1_000).padStart(3, '0')}`;
     if (entry.kind !== 'frame') {
       cells.message.textContent = entry.kind === 'opened' ? 'connected' : 'link lost';
-      cells.summary.textContent = entry.kind === 'opened' ? `connection ${entry.connection} to ${entry.text}` : entry.text;
+      cells.summary.textContent = entry.kind === 'closed' ? entry.text
+        : `connection ${entry.connection} to ${entry.text}`;
       return;
     }
     const { name, summary, fault } = this.#described(entry);
@@ -206,7 +212,8 @@ class WirePage {
     const facts = [
       ['Direction', entry.isOut ? 'sent' : 'received'], ['Type', entry.type.toString(16).padStart(2, '0')],
       ['Of', belongsTo(entry.id)], ['Size', `${numberText(entry.size)} bytes, and 12 of the head`],
-      entry.flags !== 0 && ['Flags', [entry.flags & 1 && 'MORE', entry.flags & 2 && 'COMPRESSED'].filter(Boolean).join(', ')],
+      entry.flags !== 0 && ['Flags', [entry.flags & MORE && 'MORE', entry.flags & COMPRESSED && 'COMPRESSED']
+        .filter(Boolean).join(', ')],
       entry.after !== null && ['Answers', `${nameOf(entry.of.type)} after ${spanText(entry.after * 1_000)}`],
     ].filter(Boolean);
     fill(this.side, make('section', { className: 'detail', 'aria-label': 'The frame', data: { region: '' } },
@@ -214,7 +221,8 @@ class WirePage {
         { className: 'plain', 'aria-label': 'Close the frame', title: 'Close (Escape)' })),
       make('dl', {}, facts.map(([key, value]) => [make('dt', {}, key), make('dd', {}, value)])),
       fault && make('p', { className: 'fault' }, fault),
-      fields && make('pre', { className: 'fields', tabIndex: 0, 'aria-label': 'Fields' }, linesOf(fields).join('\n') || 'no fields'),
+      fields && make('pre', { className: 'fields', tabIndex: 0, role: 'group', 'aria-label': 'Fields' },
+        linesOf(fields).join('\n') || 'no fields'),
       this.#hex(entry, body)));
     this.main.dataset.open = '';
     this.#grid.mark(entry.number);
@@ -224,11 +232,12 @@ class WirePage {
   #hex(entry, body) {
     if (entry.size === 0) return null;
     if (isSecret(entry)) {
-      return make('p', { className: 'soft' }, 'Its bytes are not shown: they hold the session and the token of this window.');
+      return make('p', { className: 'soft' },
+        'Its bytes are not shown: they contain the session and the token of this window.');
     }
     const cut = body.subarray(0, HEX_MAX);
     return make('details', {}, make('summary', {}, 'Bytes of the body'),
-      make('pre', { className: 'hex', tabIndex: 0, 'aria-label': 'Bytes' }, hexLines(cut).join('\n')),
+      make('pre', { className: 'hex', tabIndex: 0, role: 'group', 'aria-label': 'Bytes' }, hexLines(cut).join('\n')),
       body.length > cut.length && make('p', { className: 'soft' }, `The first ${bytesText(HEX_MAX)}.`));
   }
 
