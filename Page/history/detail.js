@@ -35,8 +35,8 @@ function objectLine({ change, entity, id, label = '', properties = [] }, rest = 
 }
 
 /**
- * The panel of one transaction, or of the next undo or redo. `subject`: 'undo', 'redo' or a revision; of a revision also
- * the `entry` of HISTORY, and `siblings`, the transactions of its undo entry. `done(receipt, kind)`: it was taken back.
+ * The panel of one transaction, or of the next undo or redo. `subject`: 'undo', 'redo' or a revision; for a revision
+ * also `entry` of HISTORY, and `siblings`, the transactions of its undo entry. `done(receipt, kind)`: it is taken back.
  */
 export class Detail {
   #app;

@@ -70,8 +70,8 @@ export class Cluster {
     const { store, node, head, position, lag, log } = this.#status;
     const where = log ? `, in ${labelText(log)}` : '';
     const level = lag === null ? '' : ` and was level with the log ${spanText(lag)} ago`;
-    return `Store “${labelText(store)}”, log at record ${numberText(head)}${where}. This window is at ${labelText(node)}, `
-      + `which has applied record ${numberText(position)}${level}.`;
+    return `Store “${labelText(store)}”, log at record ${numberText(head)}${where}. This window is at `
+      + `${labelText(node)}, which has applied record ${numberText(position)}${level}.`;
   }
 
   #row(one) {
@@ -101,8 +101,8 @@ export class Cluster {
     const { node } = this.#status;
     const answer = await ask({
       title: drains ? `Drain ${labelText(node)}?` : `Let ${labelText(node)} take clients again?`,
-      body: [make('p', {}, drains ? 'It sends its clients to other nodes, also this window, and does not lead. This ends '
-        + 'when it starts again, or with “Let it take clients again”.' : 'It may lead, too.')],
+      body: [make('p', {}, drains ? 'It sends its clients to other nodes, also this window, and does not lead. This '
+        + 'ends when it starts again, or with “Let it take clients again”.' : 'It may lead, too.')],
       actions: [['cancel', 'Cancel'], ['ok', drains ? 'Drain' : 'Take clients', 'primary']],
       submit: () => this.#operations.drain(drains),
     });

@@ -4,7 +4,7 @@ import { button, make, newID } from './dom.js';
 
 /**
  * Asks in a dialog. `body`: elements; `actions`: the buttons, `[value, text, kind]`, where kind is '', 'primary' or
- * 'danger'. Resolves with the value of a button; null if the dialog was left. `ready(dialog)` is called once it is open.
+ * 'danger'. Resolves with the value of a button; null if the dialog was left. `ready(dialog)`: it is open now.
  * `submit()`: does what the primary button says while the dialog is open; if it throws, the dialog says why and stays.
  */
 export function ask({ title, body = [], actions = [['', 'Close', 'primary']], ready, submit, wide = false }) {
