@@ -120,6 +120,8 @@ export class Page {
     this.faults = [];
     /** Addresses that the page asked for, WebSockets too. */
     this.requests = [];
+    /** What else wants events of the DevTools protocol: functions of their parameters, by name. */
+    this.listeners = new Map();
     this.loads = [];
   }
 
@@ -127,7 +129,13 @@ export class Page {
     return this.browser.send(method, params, this.session);
   }
 
+  /** Calls a function with the parameters of each event of this name. */
+  on(method, listener) {
+    this.listeners.set(method, [...(this.listeners.get(method) ?? []), listener]);
+  }
+
   noticed(method, params) {
+    for (const listener of this.listeners.get(method) ?? []) listener(params);
     const text = (values) => values.map((each) => each.value ?? each.description ?? each.type).join(' ');
     if (method === 'Page.loadEventFired') for (const resolve of this.loads.splice(0)) resolve();
     if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
