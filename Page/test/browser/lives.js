@@ -1,6 +1,7 @@
 // Which objects exist at which revision: read from the feed of changes, beside the pages, from the first revision on.
 
 import { connect } from '../../../Clients/js/node.js';
+import { until } from '../../../Clients/js/test/live/nestd.js';
 
 export class Lives {
   /** Follows a server from its first revision on. */
@@ -38,6 +39,12 @@ export class Lives {
     const turns = this.#turns.get(id);
     if (!turns) return true;
     return turns.filter((turn) => turn <= revision).length % 2 === 1;
+  }
+
+  /** Waits until everything up to a revision is known. */
+  async reach(revision) {
+    await until(() => this.error || this.revision >= revision, () => `${this.revision} of ${revision}`);
+    if (this.error) throw this.error;
   }
 
   close() {

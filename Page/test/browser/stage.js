@@ -27,6 +27,9 @@ const asPerson = (name, token) => `
     ${token ? `localStorage.setItem('nest-token', ${JSON.stringify(token)});` : ''}
   }`;
 
+/** A port of this machine on which nothing listens. */
+const CLOSED_PORT = 1;
+
 /** Faults that a bad network explains: a browser reports each attempt to reach a server that does not answer. */
 const ofTheNetwork = /^WebSocket connection to |net::ERR_(CONNECTION|EMPTY|INTERNET|NETWORK|SOCKET|INCOMPLETE)/;
 
@@ -36,7 +39,7 @@ export class Stage {
     const stage = new Stage();
     try {
       stage.server = await Server.start('--web', 'WEB', ...options);
-      if (random) stage.proxy = await ChaosProxy.start(() => stage.server.webPort, random);
+      if (random) stage.proxy = await ChaosProxy.start(() => stage.isBlocked ? CLOSED_PORT : stage.server.webPort, random);
       stage.browser = await Chromium.start();
     } catch (error) {
       await stage.close();
@@ -46,10 +49,22 @@ export class Stage {
   }
 
   pages = [];
+  isBlocked = false;
+
+  /** Takes the server away from who reaches it through the proxy. */
+  block() {
+    this.isBlocked = true;
+    this.proxy.breakAll();
+  }
+
+  unblock() {
+    this.isBlocked = false;
+  }
 
   /** Opens a page as a person, and waits until it is connected, or asks for a token. `isProxied`: through the proxy. */
-  async open(path = '/outline', { name, token, isProxied = false, isReady = true, ...options } = {}) {
-    const page = await this.browser.open('about:blank', { apart: true, script: asPerson(name, token), ...options });
+  async open(path = '/outline', { name, token, isProxied = false, isReady = true, script = '', ...options } = {}) {
+    const page = await this.browser.open('about:blank',
+      { apart: true, script: `${asPerson(name, token)}\n${script}`, ...options });
     page.host = isProxied ? `127.0.0.1:${this.proxy.port}` : this.server.web;
     page.name = name ?? 'somebody';
     this.pages.push(page);

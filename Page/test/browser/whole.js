@@ -1,0 +1,91 @@
+// The whole outline that a page shows, read by scrolling from its first row to its last, beside what nestc prints.
+
+import assert from 'node:assert/strict';
+import { until } from './stage.js';
+
+/** What a page shows now, and where the list is scrolled to: `{ count, top, isAtEnd, rows }`. */
+const part = () => {
+  const grid = document.querySelector('[role=treegrid]');
+  const number = (row, name) => Number(row.getAttribute(`aria-${name}`));
+  const rows = [...grid.querySelectorAll('[role=row][data-id]')].map((row) => ({
+    index: number(row, 'rowindex'), id: Number(row.dataset.id), level: number(row, 'level'),
+    place: `${number(row, 'posinset')}/${number(row, 'setsize')}`, expanded: row.getAttribute('aria-expanded'),
+    title: row.querySelector('textarea')?.value ?? row.querySelector('.title').textContent,
+    done: row.classList.contains('done') || row.dataset.done === 'true',
+  }));
+  return { count: Number(grid.getAttribute('aria-rowcount')), rows };
+};
+
+/** Scrolls the list: to its start, or on by most of what it shows. */
+const scroll = (isOn) => {
+  let element = document.querySelector('[role=treegrid] [role=row], [role=treegrid]');
+  while (element && !(element.scrollHeight > element.clientHeight + 1
+    && /auto|scroll/.test(getComputedStyle(element).overflowY))) element = element.parentElement;
+  element ??= document.scrollingElement;
+  element.scrollTop = isOn ? element.scrollTop + element.clientHeight * 0.7 : 0;
+};
+
+/** All rows of a page's outline, in order. A list that changes meanwhile gives null. */
+export async function whole(page) {
+  await page.evaluate(scroll, false);
+  const found = new Map();
+  let first = null;
+  for (let idle = 0; idle < 100;) {
+    const { count, rows } = await page.evaluate(part);
+    first ??= count;
+    if (count !== first) return null;
+    const before = found.size;
+    for (const row of rows) found.set(row.index, row);
+    if (found.size >= count) return [...found.values()].sort((a, b) => a.index - b.index);
+    const lowest = Math.min(Infinity, ...rows.map(({ index }) => index));
+    const highest = Math.max(0, ...rows.map(({ index }) => index));
+    // Rows may still be on their way: go on when what is shown joins what was seen.
+    const isComplete = rows.length > 0 && Array.from({ length: highest - lowest + 1 }, (_, at) => lowest + at)
+      .every((index) => found.has(index));
+    if (isComplete) await page.evaluate(scroll, true);
+    idle = found.size > before ? 0 : idle + 1;
+    await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve, 10)); }));
+  }
+  return null;
+}
+
+/** What nestc prints as the tree below an object, without what a page has folded. */
+async function stored(server, under, folded) {
+  const rows = await server.json(['tree', `${under}`]);
+  const above = rows.length > 0 && rows[0].id === under ? 1 : 0;
+  const shown = [];
+  let hidden = Infinity;
+  const sizes = new Map();
+  const path = [];
+  for (const row of rows.slice(above)) {
+    const depth = row.depth - above;
+    path.length = depth;
+    const parent = path.at(-1) ?? under;
+    path.push(row.id);
+    sizes.set(parent, (sizes.get(parent) ?? 0) + 1);
+    if (depth > hidden) continue;
+    hidden = folded.has(row.id) ? depth : Infinity;
+    shown.push({ id: row.id, level: depth + 1, title: row.title, parent, position: sizes.get(parent) });
+  }
+  return shown.map(({ parent, position, ...row }) => ({ ...row, place: `${position}/${sizes.get(parent)}` }));
+}
+
+/** Waits until the whole outline of a page is what the server has. Returns its number of rows. */
+export async function agree(server, page) {
+  let shown = null;
+  let expected = null;
+  const isEqual = async () => {
+    const seen = await whole(page);
+    if (!seen) return false;
+    const [, under = '1'] = /^\/outline\/(\d+)/.exec(await page.evaluate(() => location.pathname)) ?? [];
+    const folded = new Set(seen.filter(({ expanded }) => expanded === 'false').map(({ id }) => id));
+    shown = seen.map(({ id, level, title, place }) => ({ id, level, title, place }));
+    expected = await stored(server, Number(under), folded);
+    return JSON.stringify(shown) === JSON.stringify(expected);
+  };
+  await until(isEqual, () => page.evaluate(() => document.querySelector('#notices').innerText)).catch((error) => {
+    assert.deepEqual(shown, expected, `${page.name}'s page: ${error.message}`);
+    throw error;
+  });
+  return shown.length;
+}
