@@ -5,6 +5,7 @@
 //
 // NEST_BUILD: the directory of nestd and nestc; use a release build.
 
+import { jump, unfoldAll } from '../test/browser/list.js';
 import { Stage, skip } from '../test/browser/stage.js';
 
 const [rows = 1_000_000, slowness = 4] = process.argv.slice(2).map(Number);
@@ -28,8 +29,7 @@ try {
   await stage.server.nestc(['import', '-', '--timeout', '600'], text);
   const page = await stage.open('/outline', { name: 'Ann', script: sample });
   await page.until(() => document.querySelector('[role=treegrid] [role=row]'));
-  await unfoldAll(page);
-  await page.until((count) => Number(document.querySelector('[role=treegrid]').getAttribute('aria-rowcount')) === count, rows);
+  await unfoldAll(page, rows);
   await page.send('Emulation.setCPUThrottlingRate', { rate: slowness });
   const point = await page.middle('[role=treegrid]');
   for (const [name, place] of [['at the start', 0], ['in the middle', 0.5], ['at the end', 0.99]]) {

@@ -98,7 +98,7 @@ test('the tree that assistive technology reads is the outline', { skip }, async 
     await page.until(() => document.querySelectorAll('[role=treegrid] [role=row]').length > 2);
     const tree = async () => (await accessibility(page)).filter(({ role }) => role === 'row');
     const drawn = await page.evaluate(() => [...document.querySelectorAll('[role=treegrid] [role=row]')].map((row) => ({
-      title: row.querySelector('.title, textarea')?.textContent, level: Number(row.getAttribute('aria-level')),
+      title: window.titleOf(row), level: Number(row.getAttribute('aria-level')),
       place: [row.getAttribute('aria-posinset'), row.getAttribute('aria-setsize')].join('/'),
       expanded: row.getAttribute('aria-expanded'),
     })));

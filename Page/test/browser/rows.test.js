@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { jump, rowCount, unfoldAll } from './list.js';
 import { Stage, skip, until } from './stage.js';
 
 const ROWS = Number(process.env.NEST_ROWS ?? 50_000);
@@ -19,24 +20,14 @@ function* lines(count) {
   for (let row = 0; row < count; row += 1) yield `${row % (CHILDREN + 1) ? '\t' : ''}row ${row}\n`;
 }
 
-const first = () => document.querySelector('[role=treegrid]');
-
 /** What the list shows in the middle of its view; null while that is not there yet. */
 const middle = () => {
   const grid = document.querySelector('[role=treegrid]');
   const { left, top, width, bottom } = grid.getBoundingClientRect();
   const [above, below] = [Math.max(0, top), Math.min(innerHeight, bottom)];
   const row = document.elementFromPoint(left + width / 2, (above + below) / 2)?.closest('[role=row][data-id]');
-  return row?.querySelector('.title, textarea') ? row.querySelector('textarea')?.value ?? row.querySelector('.title').textContent : null;
+  return row ? window.titleOf(row) : null;
 };
-
-/** The element that scrolls. */
-const scroller = `(() => {
-  let element = document.querySelector('[role=treegrid]');
-  while (element && !(element.scrollHeight > element.clientHeight + 1
-    && /auto|scroll/.test(getComputedStyle(element).overflowY))) element = element.parentElement;
-  return element ?? document.scrollingElement;
-})()`;
 
 const measure = () => ({
   drawn: document.querySelectorAll('[role=treegrid] [role=row]').length,
@@ -56,13 +47,10 @@ test(`an outline of ${ROWS} rows`, { skip }, async (context) => {
     await stage.server.nestc(['import', '-', '--timeout', '600'], text);
     const page = await stage.open('/outline', { name: 'Ann', width: 1000, height: 800 });
     await page.until(() => document.querySelector('[role=treegrid] [role=row]'));
-    const count = () => page.evaluate(() => Number(document.querySelector('[role=treegrid]').getAttribute('aria-rowcount')));
-    await until(async () => await count() > 0);
-    if (await count() < ROWS) await unfoldAll(page);
-    await until(async () => await count() === ROWS, async () => `${await count()} rows of ${ROWS}`);
+    await unfoldAll(page, ROWS);
 
     const at = async (ratio) => {
-      await page.evaluate(`(ratio) => { const element = ${scroller}; element.scrollTop = ratio * (element.scrollHeight - element.clientHeight); }`, ratio);
+      await jump(page, ratio);
       const title = await until(() => page.evaluate(middle), () => `nothing is shown at ${ratio}`);
       const { drawn, tallest } = await page.evaluate(measure);
       assert.ok(drawn > 0 && drawn <= DRAWN_MAX, `${drawn} rows in the document`);
@@ -109,23 +97,13 @@ test(`an outline of ${ROWS} rows`, { skip }, async (context) => {
 
     await context.test('what others write above shifts nothing', async () => {
       const row = await at(0.5);
-      const total = await count();
+      const total = await rowCount(page);
       await stage.server.nestc(['add', 'above', '--first']);
-      await until(async () => await count() === total + 1);
+      await until(async () => await rowCount(page) === total + 1);
       assert.equal(Number((await until(() => page.evaluate(middle))).split(' ')[1]), row);
     });
-    assert.ok(await page.evaluate(first) !== null);
     await stage.check(assert);
   } finally {
     await stage.close();
   }
 });
-
-/** Unfolds the whole outline, as the page offers it. */
-async function unfoldAll(page) {
-  await page.evaluate(() => {
-    const named = [...document.querySelectorAll('button, [role=menuitem]')].find((button) =>
-      /unfold (all|everything)|expand all/i.test(button.getAttribute('aria-label') ?? button.textContent));
-    named?.click();
-  });
-}

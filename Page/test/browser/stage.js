@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Chromium, program } from '../../../Clients/js/test/browser/chromium.js';
 import { Server, missing, until } from '../../../Clients/js/test/live/nestd.js';
 import { ChaosProxy } from '../../../Clients/js/test/live/proxy.js';
+import { listScript } from './list.js';
 
 export { root, until } from '../../../Clients/js/test/live/nestd.js';
 export { Random } from '../../../Clients/js/test/live/random.js';
@@ -64,7 +65,7 @@ export class Stage {
   /** Opens a page as a person, and waits until it is connected, or asks for a token. `isProxied`: through the proxy. */
   async open(path = '/outline', { name, token, isProxied = false, isReady = true, script = '', ...options } = {}) {
     const page = await this.browser.open('about:blank',
-      { apart: true, script: `${asPerson(name, token)}\n${script}`, ...options });
+      { apart: true, script: `${asPerson(name, token)}\n${listScript}\n${script}`, ...options });
     page.host = isProxied ? `127.0.0.1:${this.proxy.port}` : this.server.web;
     page.name = name ?? 'somebody';
     this.pages.push(page);

@@ -20,9 +20,13 @@ const WEIGHTS = {
 const visible = () => {
   const grid = document.querySelector('[role=treegrid]');
   if (!grid) return [];
-  const covered = (x, y, row) => !row.contains(document.elementFromPoint(x, y));
+  // The field of the row that is edited lies over it.
+  const covered = (x, y, row) => {
+    const top = document.elementFromPoint(x, y);
+    return !row.contains(top) && !top?.matches('textarea.editor');
+  };
   return [...grid.querySelectorAll('[role=row][data-id]')].flatMap((row) => {
-    const title = row.querySelector('.title, textarea').getBoundingClientRect();
+    const title = row.querySelector('.title').getBoundingClientRect();
     const bullet = row.querySelector('.bullet')?.getBoundingClientRect();
     const [x, y] = [title.left + Math.min(12, title.width / 2 + 1), title.top + Math.min(title.height / 2, 12)];
     if (covered(x, y, row)) return [];

@@ -1,6 +1,7 @@
 // The whole outline that a page shows, read by scrolling from its first row to its last, beside what nestc prints.
 
 import assert from 'node:assert/strict';
+import { jump } from './list.js';
 import { until } from './stage.js';
 
 /** What a page shows now, and where the list is scrolled to: `{ count, top, isAtEnd, rows }`. */
@@ -10,24 +11,20 @@ const part = () => {
   const rows = [...grid.querySelectorAll('[role=row][data-id]')].map((row) => ({
     index: number(row, 'rowindex'), id: Number(row.dataset.id), level: number(row, 'level'),
     place: `${number(row, 'posinset')}/${number(row, 'setsize')}`, expanded: row.getAttribute('aria-expanded'),
-    title: row.querySelector('textarea')?.value ?? row.querySelector('.title').textContent,
-    done: row.classList.contains('done') || row.dataset.done === 'true',
+    title: window.titleOf(row), done: row.classList.contains('done'),
   }));
   return { count: Number(grid.getAttribute('aria-rowcount')), rows };
 };
 
-/** Scrolls the list: to its start, or on by most of what it shows. */
-const scroll = (isOn) => {
-  let element = document.querySelector('[role=treegrid] [role=row], [role=treegrid]');
-  while (element && !(element.scrollHeight > element.clientHeight + 1
-    && /auto|scroll/.test(getComputedStyle(element).overflowY))) element = element.parentElement;
-  element ??= document.scrollingElement;
-  element.scrollTop = isOn ? element.scrollTop + element.clientHeight * 0.7 : 0;
+/** Scrolls on by most of what the list shows. */
+const on = () => {
+  const element = window.scroller();
+  element.scrollTop += element.clientHeight * 0.7;
 };
 
 /** All rows of a page's outline, in order. A list that changes meanwhile gives null. */
 export async function whole(page) {
-  await page.evaluate(scroll, false);
+  await jump(page, 0);
   const found = new Map();
   let first = null;
   for (let idle = 0; idle < 100;) {
@@ -42,7 +39,7 @@ export async function whole(page) {
     // Rows may still be on their way: go on when what is shown joins what was seen.
     const isComplete = rows.length > 0 && Array.from({ length: highest - lowest + 1 }, (_, at) => lowest + at)
       .every((index) => found.has(index));
-    if (isComplete) await page.evaluate(scroll, true);
+    if (isComplete) await page.evaluate(on);
     idle = found.size > before ? 0 : idle + 1;
     await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve, 10)); }));
   }
@@ -65,7 +62,7 @@ async function stored(server, under, folded) {
     sizes.set(parent, (sizes.get(parent) ?? 0) + 1);
     if (depth > hidden) continue;
     hidden = folded.has(row.id) ? depth : Infinity;
-    shown.push({ id: row.id, level: depth + 1, title: row.title, parent, position: sizes.get(parent) });
+    shown.push({ id: row.id, level: depth + 1, title: row.title, done: row.done, parent, position: sizes.get(parent) });
   }
   return shown.map(({ parent, position, ...row }) => ({ ...row, place: `${position}/${sizes.get(parent)}` }));
 }
@@ -79,8 +76,10 @@ export async function agree(server, page) {
     if (!seen) return false;
     const [, under = '1'] = /^\/outline\/(\d+)/.exec(await page.evaluate(() => location.pathname)) ?? [];
     const folded = new Set(seen.filter(({ expanded }) => expanded === 'false').map(({ id }) => id));
-    shown = seen.map(({ id, level, title, place }) => ({ id, level, title, place }));
     expected = await stored(server, Number(under), folded);
+    // A row does not know its place among rows that the page does not have.
+    shown = seen.map(({ id, level, title, done, place }, index) =>
+      ({ id, level, title, done, place: place.endsWith('/-1') ? expected[index]?.place : place }));
     return JSON.stringify(shown) === JSON.stringify(expected);
   };
   await until(isEqual, () => page.evaluate(() => document.querySelector('#notices').innerText)).catch((error) => {
