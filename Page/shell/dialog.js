@@ -1,6 +1,6 @@
 // Dialogs and menus. Both keep the focus, end with Escape, and give it back.
 
-import { button, make } from './dom.js';
+import { button, make, newID } from './dom.js';
 
 /**
  * Asks in a dialog. `body`: elements; `actions`: the buttons, `[value, text, kind]`, where kind is '', 'primary' or
@@ -8,12 +8,21 @@ import { button, make } from './dom.js';
  */
 export function ask({ title, body = [], actions = [['', 'Close', 'primary']], ready, wide = false }) {
   return new Promise((resolve) => {
-    const heading = make('h2', { id: `dialog-${crypto.randomUUID()}` }, title);
-    const form = make('form', { method: 'dialog' }, heading, make('div', { className: 'body' }, body),
-      make('div', { className: 'actions' }, actions.map(([value, text, kind]) =>
-        make('button', { value, className: kind ?? '', formNoValidate: kind !== 'primary' }, text))));
-    const dialog = make('dialog', { 'aria-labelledby': heading.id, className: wide ? 'wide' : '' }, form);
+    const heading = make('h2', { id: newID('dialog') }, title);
+    const content = make('div', { className: 'body' }, body);
+    const hasField = content.querySelector('input, select, textarea') !== null;
     let answer = null;
+    const end = (value) => {
+      answer = value;
+      dialog.close();
+    };
+    // Enter in a field is the primary button, whatever stands before it.
+    const buttons = actions.map(([value, text, kind = '']) => make('button', {
+      value, className: kind, type: kind === 'primary' ? 'submit' : 'button', autofocus: kind === 'primary' && !hasField,
+      onclick: kind === 'primary' ? undefined : () => end(value),
+    }, text));
+    const form = make('form', { method: 'dialog' }, heading, content, make('div', { className: 'actions' }, buttons));
+    const dialog = make('dialog', { 'aria-labelledby': heading.id, className: wide ? 'wide' : '' }, form);
     form.addEventListener('submit', (event) => { answer = event.submitter?.value ?? null; });
     dialog.addEventListener('close', () => {
       dialog.remove();
@@ -25,12 +34,15 @@ export function ask({ title, body = [], actions = [['', 'Close', 'primary']], re
   });
 }
 
-/** Asks for a line of text. Resolves with it, or with null. */
-export async function askText({ title, label, value = '', action = 'Save', hint }) {
-  const field = make('input', { value, required: true, autocomplete: 'off' });
+/** Asks for a line of text. Resolves with it, or with null. `isRequired`: whether it may not be empty. */
+export async function askText({ title, label, value = '', action = 'Save', hint, isRequired = true }) {
+  const field = make('input', { value, required: isRequired, autocomplete: 'off' });
   const answer = await ask({
     title, body: [make('label', {}, label, field), hint && make('p', { className: 'soft' }, hint)],
-    actions: [['cancel', 'Cancel'], ['ok', action, 'primary']], ready: () => field.select(),
+    actions: [['cancel', 'Cancel'], ['ok', action, 'primary']], ready: () => {
+      field.focus();
+      field.select();
+    },
   });
   return answer === 'ok' ? field.value : null;
 }

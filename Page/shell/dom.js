@@ -14,7 +14,7 @@ export function make(name, properties = {}, ...children) {
     else if (typeof value === 'function') element.addEventListener(key.replace(/^on/, ''), value);
     else element[key] = value;
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== false && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== false && child !== undefined));
   return element;
 }
 
@@ -34,6 +34,25 @@ export function icon(path) {
   svg.append(line);
   return svg;
 }
+
+/**
+ * Loads the style sheet of a page's module: `await style(import.meta.url, './page.css')`. It stays, as the module does.
+ * Resolves also if it cannot be loaded: a page without it can be read.
+ */
+export function style(module, path) {
+  const { href } = new URL(path, module);
+  const known = [...document.head.querySelectorAll('link[rel=stylesheet]')].find((link) => link.href === href);
+  if (known) return Promise.resolve();
+  return new Promise((resolve) => {
+    const link = make('link', { rel: 'stylesheet', href, onload: () => resolve(), onerror: () => resolve() });
+    document.head.append(link);
+  });
+}
+
+let names = 0;
+
+/** A new id for an element, such as what `aria-labelledby` names. */
+export const newID = (prefix = 'id') => `${prefix}-${(names += 1)}`;
 
 /** Whether the keyboard writes into this element. */
 export const isField = (element) => element instanceof HTMLElement
