@@ -11,13 +11,14 @@ export const sampler = `(${() => {
   const look = () => {
     requestAnimationFrame(look);
     const grid = document.querySelector('[role=treegrid]');
-    if (!grid?.dataset.revision) return;
+    const { revision } = document.body.dataset;
+    if (!grid || !revision) return;
     frames.count += 1;
     const ids = [...grid.querySelectorAll('[role=row][data-id]')].map((row) => Number(row.dataset.id));
-    const sample = `${grid.dataset.revision}: ${ids.join(' ')}`;
+    const sample = `${revision}: ${ids.join(' ')}`;
     if (sample === last) return;
     last = sample;
-    frames.samples.push({ revision: Number(grid.dataset.revision), ids });
+    frames.samples.push({ revision: Number(revision), ids });
   };
   requestAnimationFrame(look);
 }})();`;
