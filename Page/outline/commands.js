@@ -239,13 +239,13 @@ export class Commands {
   // MARK: Moves
 
   /** Moves rows to a place, in their order. */
-  move(rows, place, name = `move ${listed(rows)}`, more = []) {
+  move(rows, place, { name = `move ${listed(rows)}`, more = [], begin } = {}) {
     const tops = topsOf(this.#tree.rows, rows.map(({ key }) => key));
     const moved = tops.length > 0 ? tops : rows;
     const { step, place: placed, mend } = this.#placed(place);
     const keys = moved.map(({ key }) => key);
     return this.#writes.add({
-      name, mend, steps: [{ kind: 'move', keys, place: step }, ...more],
+      name, mend, begin, steps: [...more, { kind: 'move', keys, place: step }],
       body: (tx, id) => {
         let after = null;
         for (const key of keys) {
@@ -267,11 +267,18 @@ export class Commands {
     const owner = await this.#rowBefore(tops[0], index);
     if (!owner) return false;
     const shown = this.#tree.row(owner.key);
-    // It unfolds, so that what moves stays in view.
-    if (owner.id && !(shown?.isExpanded)) this.#app.attempt(() => this.#tree.outline.setExpanded(owner.id, true));
-    const more = shown ? [{ kind: 'fold', key: owner.key, isExpanded: true }] : [];
-    this.move(tops, { parent: owner.key, after: this.#lastChild(owner.key) }, `indent ${listed(tops)}`, more);
+    this.move(tops, { parent: owner.key, after: this.#lastChild(owner.key) },
+      { name: `indent ${listed(tops)}`, ...this.#unfolded(shown ?? owner) });
     return true;
+  }
+
+  /** The row that others go below unfolds first, so that they stay in view. */
+  #unfolded({ key, isExpanded }) {
+    if (isExpanded) return {};
+    const begin = async () => {
+      await this.#tree.outline.setExpanded(this.#writes.keys.id(key), true).catch(this.#refused);
+    };
+    return { more: [{ kind: 'fold', key, isExpanded: true }], begin };
   }
 
   #lastChild(key) {
@@ -308,7 +315,7 @@ export class Commands {
     }
     if (!parent) return false;
     const before = owner ? this.after(owner).before : null;
-    this.move(tops, { parent, after: first.parent, before }, `outdent ${listed(tops)}`);
+    this.move(tops, { parent, after: first.parent, before }, { name: `outdent ${listed(tops)}` });
     return true;
   }
 
@@ -323,17 +330,16 @@ export class Commands {
     if (beside >= 0) {
       const { key } = all[beside];
       const near = by < 0 ? { parent, before: key } : { parent, after: key };
-      await this.move(tops, near);
+      this.move(tops, near);
       return true;
     }
     const owner = parentOf(all, at);
     const next = owner < 0 ? -1 : by < 0 ? previousOf(all, owner) : nextOf(all, owner);
     if (next < 0) return false;
-    const { key, id, isExpanded, children } = all[next];
-    if (children > 0 && !isExpanded && id) this.#app.attempt(() => this.#tree.outline.setExpanded(id, true));
+    const { key } = all[next];
     const first = all[next + 1]?.parent === key ? all[next + 1].key : null;
     const place = by < 0 ? { parent: key, after: this.#lastChild(key) } : { parent: key, before: first, isFirst: true };
-    await this.move(tops, place);
+    this.move(tops, place, this.#unfolded(all[next]));
     return true;
   }
 

@@ -15,6 +15,8 @@ export class Editor {
   #caretTimer = null;
   /** The column that ↑ and ↓ keep. */
   column = null;
+  /** The number of the row among all, when it was last there. */
+  lastPlace = null;
   key = null;
   field = null;
   text = null;
@@ -118,6 +120,8 @@ export class Editor {
   place() {
     const under = this.key === null ? null : this.#under;
     if (!under) return;
+    const number = this.#tree.place(this.key);
+    if (number >= 0) this.lastPlace = number;
     const shown = this.#rows.elementOf(this.key);
     for (const owner of this.#rows.list.querySelectorAll('[aria-owns]')) {
       if (owner !== shown.cell) owner.removeAttribute('aria-owns');

@@ -14,11 +14,26 @@ export class Keyboard {
     page.editor.element.addEventListener('keydown', (event) => this.#inField(event));
     page.editor.element.addEventListener('beforeinput', (event) => this.#willInput(event));
     page.rows.list.addEventListener('keydown', (event) => this.#inList(event));
+    addEventListener('keydown', this.#elsewhere);
     page.rows.list.addEventListener('focus', () => this.#entered());
     page.rows.element.addEventListener('mousedown', (event) => this.#pressed(event));
     page.rows.element.addEventListener('click', (event) => this.#clicked(event));
     page.rows.element.addEventListener('contextmenu', (event) => this.#wantsMenu(event));
   }
+
+  close() {
+    removeEventListener('keydown', this.#elsewhere);
+  }
+
+  /** Keys while nothing has the keyboard, or a button of the page. */
+  #elsewhere = (event) => {
+    const isHere = event.target === document.body || event.target === this.#page.main
+      || this.#page.app.tools.contains(event.target) || this.#page.path.element.contains(event.target);
+    if (event.defaultPrevented || !isHere || document.querySelector('dialog[open]')) return;
+    if (event.key === '/' && !hasCommand(event) && !event.altKey) this.#take(event, this.#page.search());
+    else if (hasCommand(event) || event.altKey) this.#take(event, this.#common(event));
+    else if (event.key === 'ArrowDown' && event.target === document.body) this.#page.rows.list.focus();
+  };
 
   /** The rows that a command is for. */
   get #targets() {

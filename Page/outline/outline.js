@@ -22,6 +22,7 @@ const ROWS = 100;
 export class Outline {
   #closed = [];
   #arriving = null;
+  #wasEditing = false;
 
   /** Opens the outline below an object in an element. */
   static async open(main, app, source, under) {
@@ -43,7 +44,8 @@ export class Outline {
     this.writes = new Writes(nest, keys);
     this.drafts = new Drafts(nest.server.historyID);
     this.texts = new Texts({
-      nest, source, writes: this.writes, drafts: this.drafts, changed: (text, isConflict) => this.#textChanged(text, isConflict),
+      nest, source, writes: this.writes, drafts: this.drafts, gone: (text) => this.#textGone(text),
+      changed: (text, isConflict) => this.#textChanged(text, isConflict),
     });
     this.tree = new Tree({ outline, source, keys, writes: this.writes, texts: this.texts });
     this.rows = new Rows(this.tree, this);
@@ -73,6 +75,7 @@ export class Outline {
     this.texts.flushAll();
     this.editor.remove();
     this.rows.close();
+    this.keyboard.close();
     this.tools.close();
     this.tree.outline.close();
   }
@@ -85,6 +88,7 @@ export class Outline {
     if (change.status) return this.status.show();
     const isElsewhere = Boolean(change.isElsewhere);
     if (isElsewhere) {
+      this.#wasEditing = this.editor.isOpen;
       this.editor.close();
       this.selection.clear();
     }
@@ -120,23 +124,23 @@ export class Outline {
     selection.follow(isReset ? null : gone ?? new Set());
   }
 
-  /** Others have deleted or hidden the row that is edited. What was typed is offered. */
+  /** Others have deleted or hidden the row that is edited: the keyboard goes to the next one. */
   #rowGone() {
-    const { editor, tree, rows } = this;
-    const { text } = editor;
+    const { editor, tree, rows, selection } = this;
     const hadFocus = document.activeElement === editor.element;
-    const lost = text.isDirty ? text.text : null;
     editor.close();
-    if (lost !== null) {
-      this.texts.discard(text);
-      this.app.notice(`Others have deleted the row that you wrote in: “${lost}”`, {
-        kind: 'warning', actions: [['Add it as a new row', () => this.append(lost)]],
-      });
-    }
     if (!hadFocus) return;
-    const row = tree.at(rows.view.first) ?? tree.rows[0];
     rows.list.focus({ preventScroll: true });
-    if (row) this.selection.select(row.key, { reveal: false });
+    const row = tree.at(Math.min(editor.lastPlace ?? rows.view.first, tree.total - 1)) ?? tree.at(rows.view.first);
+    if (row) selection.select(row.key, { reveal: false });
+  }
+
+  /** What was typed into a row that is deleted. */
+  #textGone({ text }) {
+    if (text.trim() === '') return;
+    this.app.notice(`Somebody has deleted the row that you wrote in: “${text}”`, {
+      kind: 'warning', actions: [['Add it as a new row', () => this.append(text)]],
+    });
   }
 
   #textChanged(text, isConflict) {
@@ -175,10 +179,10 @@ export class Outline {
     const row = tree.row(key) ?? tree.rows[0];
     // The keyboard goes on where it was: among the rows.
     if (document.activeElement !== document.body && !rows.element.contains(document.activeElement)) return;
-    if (row && this.mayEdit && matchMedia('(pointer: fine)').matches) this.editor.open(row.key);
-    else if (row) {
+    if (row && this.#wasEditing) this.editor.open(row.key);
+    else {
       rows.list.focus({ preventScroll: true });
-      selection.select(row.key, { reveal: false });
+      if (row) selection.select(row.key, { reveal: false });
     }
   }
 

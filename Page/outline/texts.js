@@ -43,9 +43,14 @@ export class Texts {
   #nest;
   #drafts;
   #changed;
+  #gone;
 
-  /** `changed(text)`: is called when a text shows something else than what was typed, or a fault, or a chip. */
-  constructor({ nest, source, writes, drafts, changed }) {
+  /**
+   * `changed(text)`: is called when a text shows something else than what was typed, or a fault, or a chip. `gone(text)`:
+   * its row was deleted before the text was stored.
+   */
+  constructor({ nest, source, writes, drafts, changed, gone }) {
+    this.#gone = gone;
     this.#nest = nest;
     this.#source = source;
     this.#writes = writes;
@@ -175,8 +180,13 @@ export class Texts {
       refused: (error) => {
         text.sent = null;
         text.isQueued = false;
-        text.fault = error;
-        this.#changed(text);
+        if (error.code === 'NOT_FOUND') {
+          this.discard(text);
+          this.#gone(text);
+        } else {
+          text.fault = error;
+          this.#changed(text);
+        }
       },
     };
   }

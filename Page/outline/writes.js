@@ -86,7 +86,7 @@ export class Writes {
    *
    * - `name` of the undo entry, or what gives it when it is sent. `steps` to show. `coalescing`, `key`: of the transaction.
    * - `body(tx, id, made)` adds its steps: `id(key)` is an object; `made(key, object)` names one that `tx` inserts.
-   * - `inserts`: whether it makes rows. `begin()`: called before it is sent; it is left out if that is false.
+   * - `inserts`: whether it makes rows. `begin()`: called, and awaited, before it is sent; it is left out if that is false.
    * - `mend(error)`: called when the server refuses; true: send it again, as it is now.
    * - `done(receipt)`, `refused(error)`.
    *
@@ -122,7 +122,7 @@ export class Writes {
   async #send(write) {
     for (;;) {
       try {
-        if (write.begin?.() === false) return null;
+        if (await write.begin?.() === false) return null;
         write.isSent = true;
         const receipt = await this.#transact(write);
         if (receipt.isChanged) {
