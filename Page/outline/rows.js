@@ -253,6 +253,7 @@ export class Rows {
     this.#shift = offset - (anchor?.offsetTop ?? 0);
     this.list.style.transform = `translateY(${this.#shift}px)`;
     this.list.setAttribute('aria-rowcount', total);
+    this.list.dataset.revision = this.#tree.revision;
   }
 
   #showPlace() {
