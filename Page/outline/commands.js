@@ -57,7 +57,7 @@ export class Commands {
   #insertInto(key, place, values, name = null) {
     const { step, place: placed, mend } = this.#placed(place);
     const text = this.#texts.open(key, 'title', values.title, 0);
-    text.place = { parent: this.#writes.keys.id(place.parent), after: this.#writes.keys.id(place.after ?? 0) };
+    text.parent = this.#writes.keys.id(place.parent);
     this.#texts.keep(text);
     this.#writes.add({
       name: () => name ?? `add “${short(text.text)}”`, inserts: true, mend,
@@ -130,7 +130,7 @@ export class Commands {
     const { step, place, mend } = this.#placed(this.#behind(row));
     this.#texts.typed(text, left, [start, start]);
     clearTimeout(text.timer);
-    rest.place = { parent: this.#writes.keys.id(step.parent), after: row.id };
+    rest.parent = this.#writes.keys.id(step.parent);
     this.#texts.keep(rest);
     this.#writes.add({
       name: () => (right === '' ? `add “${short(rest.text)}”` : `split “${short(title)}”`), inserts: true,

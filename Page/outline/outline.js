@@ -3,12 +3,16 @@
 import { make } from '../shell/dom.js';
 import { Clipboard } from './clipboard.js';
 import { Commands } from './commands.js';
+import { Drag } from './drag.js';
 import { Drafts } from './drafts.js';
 import { Editor } from './editor.js';
+import { Flash } from './flash.js';
 import { Folds } from './folds.js';
 import { Keyboard } from './keyboard.js';
 import { parentOf } from './overlay.js';
 import { Path } from './path.js';
+import { People } from './people.js';
+import { restore } from './restore.js';
 import { Rows } from './rows.js';
 import { Selection } from './selection.js';
 import { Status } from './status.js';
@@ -63,8 +67,17 @@ export class Outline {
     const hint = make('p', { id: 'keys-hint', className: 'quiet' }, 'Enter: a new row. Escape: select rows. ? explains the keys.');
     main.append(make('div', { className: 'outline-page' }, this.path.element, this.empty, this.rows.element,
       this.status.element, this.tools.bar, hint));
+    this.flash = new Flash(this);
+    this.people = new People(this);
+    if (this.mayEdit) this.drag = new Drag(this);
+    this.editor.moved = this.selection.changed = () => {
+      this.people.say();
+      this.#markRow();
+    };
     this.tree.subscribe((change) => this.#show(change));
+    this.#closed.push(nest.onState(() => this.status.show()));
     this.#showPath();
+    restore(this).catch(app.fault);
     nest.undoStates().then((states) => {
       this.#closed.push(() => states.close());
       states.subscribe((state) => this.tools.undoState(state));
@@ -80,6 +93,8 @@ export class Outline {
     this.keyboard.close();
     this.clipboard.close();
     this.tools.close();
+    this.people.close();
+    this.drag?.close();
     this.tree.outline.close();
   }
 
@@ -98,6 +113,7 @@ export class Outline {
     this.rows.show({ isElsewhere, animates: !change.isReset });
     if (isElsewhere) this.#arrived();
     else this.#keepFocus(change);
+    if (change.changed) this.flash.show(change);
     this.status.show();
     this.#showEmpty();
     if (tree.total === 0 && change.gone?.size > 0) this.#checkPlace();
@@ -115,6 +131,15 @@ export class Outline {
 
   #drawn() {
     this.editor.place();
+    this.people?.show();
+    this.#markRow();
+  }
+
+  /** The row that one writes in. */
+  #markRow() {
+    for (const { element, row } of this.rows.shown) {
+      element.classList.toggle('active', row !== null && row.key === this.editor.key);
+    }
   }
 
   /** The row with the keyboard may be gone, or elsewhere. */

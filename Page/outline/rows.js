@@ -78,6 +78,19 @@ export class Rows {
     return this.#elements.get(key) ?? null;
   }
 
+  /** The elements of all rows that are drawn. */
+  get shown() {
+    return this.#elements.values();
+  }
+
+  /** Whether a row, or a part of it, is in view. */
+  isInView(key) {
+    const element = this.#elements.get(key)?.element;
+    if (!element || element.classList.contains('away')) return false;
+    const top = element.offsetTop + this.#shift;
+    return top < this.#viewport.height && top + element.offsetHeight > 0;
+  }
+
   /** The row of an element inside of it. */
   rowAt(target) {
     const key = Number(target.closest?.('.row')?.dataset.key);
