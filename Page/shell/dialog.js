@@ -1,20 +1,46 @@
 // Dialogs and menus. Both keep the focus, end with Escape, and give it back.
 
-import { button, make } from './dom.js';
+import { button, make, newID } from './dom.js';
 
 /**
  * Asks in a dialog. `body`: elements; `actions`: the buttons, `[value, text, kind]`, where kind is '', 'primary' or
- * 'danger'. Resolves with the value of a button; null if the dialog was left. `ready(dialog)` is called when it is open.
+ * 'danger'. Resolves with the value of a button; null if the dialog was left. `ready(dialog)`: it is open now.
+ * `submit()`: does what the primary button says while the dialog is open; if it throws, the dialog says why and stays.
  */
-export function ask({ title, body = [], actions = [['', 'Close', 'primary']], ready, wide = false }) {
+export function ask({ title, body = [], actions = [['', 'Close', 'primary']], ready, submit, wide = false }) {
   return new Promise((resolve) => {
-    const heading = make('h2', { id: `dialog-${crypto.randomUUID()}` }, title);
-    const form = make('form', { method: 'dialog' }, heading, make('div', { className: 'body' }, body),
-      make('div', { className: 'actions' }, actions.map(([value, text, kind]) =>
-        make('button', { value, className: kind ?? '', formNoValidate: kind !== 'primary' }, text))));
-    const dialog = make('dialog', { 'aria-labelledby': heading.id, className: wide ? 'wide' : '' }, form);
+    const heading = make('h2', { id: newID('dialog') }, title);
+    const content = make('div', { className: 'body' }, body);
+    const hasField = content.querySelector('input, select, textarea') !== null;
     let answer = null;
-    form.addEventListener('submit', (event) => { answer = event.submitter?.value ?? null; });
+    const end = (value) => {
+      answer = value;
+      dialog.close();
+    };
+    // Enter in a field is the primary button, whatever stands before it.
+    const buttons = actions.map(([value, text, kind = '']) => make('button', {
+      value, className: kind, type: kind === 'primary' ? 'submit' : 'button',
+      autofocus: kind === 'primary' && !hasField, onclick: kind === 'primary' ? undefined : () => end(value),
+    }, text));
+    const words = make('p', { className: 'fault', role: 'alert' });
+    const form = make('form', { method: 'dialog' }, heading, content, words,
+      make('div', { className: 'actions' }, buttons));
+    const dialog = make('dialog', { 'aria-labelledby': heading.id, className: wide ? 'wide' : '' }, form);
+    form.addEventListener('submit', async (event) => {
+      answer = event.submitter?.value ?? null;
+      if (!submit) return;
+      event.preventDefault();
+      words.textContent = '';
+      for (const each of buttons) each.disabled = true;
+      try {
+        await submit();
+        dialog.close();
+      } catch (error) {
+        words.textContent = error.message;
+        answer = null;
+      }
+      for (const each of buttons) each.disabled = false;
+    });
     dialog.addEventListener('close', () => {
       dialog.remove();
       resolve(answer);
@@ -25,18 +51,21 @@ export function ask({ title, body = [], actions = [['', 'Close', 'primary']], re
   });
 }
 
-/** Asks for a line of text. Resolves with it, or with null. */
-export async function askText({ title, label, value = '', action = 'Save', hint }) {
-  const field = make('input', { value, required: true, autocomplete: 'off' });
+/** Asks for a line of text. Resolves with it, or with null. `isRequired`: whether it may not be empty. */
+export async function askText({ title, label, value = '', action = 'Save', hint, isRequired = true }) {
+  const field = make('input', { value, required: isRequired, autocomplete: 'off' });
   const answer = await ask({
     title, body: [make('label', {}, label, field), hint && make('p', { className: 'soft' }, hint)],
-    actions: [['cancel', 'Cancel'], ['ok', action, 'primary']], ready: () => field.select(),
+    actions: [['cancel', 'Cancel'], ['ok', action, 'primary']], ready: () => {
+      field.focus();
+      field.select();
+    },
   });
   return answer === 'ok' ? field.value : null;
 }
 
 /**
- * Opens a menu at an element or a point `{x, y}`. `entries`: `{ text, key, act, isOff, isChecked }`, or null for a line.
+ * Opens a menu at an element or a point `{x, y}`. `entries`: `{ text, key, act, isOff, isChecked }`; null for a line.
  * Arrows, Home, End and the first letter move; Enter acts.
  */
 export function menu(at, entries, { label = 'Actions' } = {}) {

@@ -6,19 +6,19 @@ export class Router {
 
   constructor(show) {
     this.#show = show;
-    addEventListener('popstate', () => this.#read());
+    addEventListener('popstate', () => this.read());
     addEventListener('click', (event) => this.#clicked(event));
   }
 
   start() {
-    this.#read();
+    this.read();
   }
 
   /** Goes to an address of this server. `replace`: as a better name of where one is. */
   go(path, { replace = false } = {}) {
     if (path === location.pathname + location.search) return;
     history[replace ? 'replaceState' : 'pushState'](null, '', path);
-    this.#read();
+    this.read();
   }
 
   /** Names where one is, without showing it anew. */
@@ -26,14 +26,16 @@ export class Router {
     history.replaceState(null, '', path);
   }
 
-  #read() {
+  /** Shows the page of the address, again. */
+  read() {
     const [name = '', ...rest] = location.pathname.split('/').slice(1).map(decode);
     this.#show(name || 'outline', rest.filter((part) => part !== ''));
   }
 
   #clicked(event) {
     const link = event.target instanceof Element ? event.target.closest('a[href]') : null;
-    if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    if (!link || event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
     if (link.target || link.hasAttribute('download') || link.origin !== location.origin || link.hash) return;
     event.preventDefault();
     this.go(link.pathname + link.search);
