@@ -57,7 +57,7 @@ export class Commands {
   #insertInto(key, place, values, name = null) {
     const { step, place: placed, mend } = this.#placed(place);
     const text = this.#texts.open(key, 'title', values.title, 0);
-    text.place = { parent: this.#writes.keys.id(place.parent), after: this.#writes.keys.id(place.after ?? 0) };
+    text.parent = this.#writes.keys.id(place.parent);
     this.#texts.keep(text);
     this.#writes.add({
       name: () => name ?? `add “${short(text.text)}”`, inserts: true, mend,
@@ -88,6 +88,31 @@ export class Commands {
     });
   }
 
+  /** Inserts rows of any depth as one transaction; `replaced`: a row that goes. Resolves with the key of the last top row. */
+  async insertRows(rows, place, replaced = null) {
+    const { step, place: placed, mend } = this.#placed(place);
+    const { entity } = this.#source;
+    const last = this.#writes.keys.make();
+    const receipt = await this.#writes.add({
+      name: rows.length === 1 ? `paste “${short(rows[0].title)}”` : `paste ${rows.length} rows`, inserts: true, mend,
+      steps: replaced ? [{ kind: 'remove', keys: [replaced.key] }] : [],
+      body: (tx, id, made) => {
+        const owners = [];
+        let before = null;
+        for (const row of rows) {
+          const to = row.depth > 0 ? this.#source.place({ of: owners[row.depth - 1] })
+            : before === null ? placed(id) : this.#source.place({ of: id(step.parent), after: before });
+          owners[row.depth] = tx.insert(entity, this.#source.values(row), to);
+          if (row.depth === 0) before = owners[0];
+        }
+        made(last, before);
+        if (replaced) tx.delete(id(replaced.key));
+      },
+      refused: this.#refused,
+    });
+    return receipt && last;
+  }
+
   /**
    * Splits a row's title at two places (between them it is deleted); what is behind them becomes a new row. Returns its
    * key.
@@ -105,7 +130,7 @@ export class Commands {
     const { step, place, mend } = this.#placed(this.#behind(row));
     this.#texts.typed(text, left, [start, start]);
     clearTimeout(text.timer);
-    rest.place = { parent: this.#writes.keys.id(step.parent), after: row.id };
+    rest.parent = this.#writes.keys.id(step.parent);
     this.#texts.keep(rest);
     this.#writes.add({
       name: () => (right === '' ? `add “${short(rest.text)}”` : `split “${short(title)}”`), inserts: true,
@@ -215,8 +240,9 @@ export class Commands {
         // Both rows are as the server has them.
         text.sent = null;
         this.#texts.discard(text);
-        this.#app.fault(error.code === 'CONFLICT'
-          ? new Error('Others have changed these rows meanwhile. Look at them, and join them again.') : error);
+        if (error.code !== 'CONFLICT') return this.#app.fault(error);
+        const words = 'Others have changed these rows meanwhile. Look at them, and join them again.';
+        return this.#app.notice(words, { kind: 'warning' });
       },
     });
     return { key: above.key, caret };

@@ -1,13 +1,18 @@
 // The parts of the outline page, and what its commands do with them.
 
 import { make } from '../shell/dom.js';
+import { Clipboard } from './clipboard.js';
 import { Commands } from './commands.js';
+import { Drag } from './drag.js';
 import { Drafts } from './drafts.js';
 import { Editor } from './editor.js';
+import { Flash } from './flash.js';
 import { Folds } from './folds.js';
 import { Keyboard } from './keyboard.js';
 import { parentOf } from './overlay.js';
 import { Path } from './path.js';
+import { People } from './people.js';
+import { restore } from './restore.js';
 import { Rows } from './rows.js';
 import { Selection } from './selection.js';
 import { Status } from './status.js';
@@ -58,11 +63,21 @@ export class Outline {
     this.empty = make('div', { className: 'empty', hidden: true });
     this.rows.drawn = () => this.#drawn();
     this.keyboard = new Keyboard(this);
+    this.clipboard = new Clipboard(this);
     const hint = make('p', { id: 'keys-hint', className: 'quiet' }, 'Enter: a new row. Escape: select rows. ? explains the keys.');
     main.append(make('div', { className: 'outline-page' }, this.path.element, this.empty, this.rows.element,
       this.status.element, this.tools.bar, hint));
+    this.flash = new Flash(this);
+    this.people = new People(this);
+    if (this.mayEdit) this.drag = new Drag(this);
+    this.editor.moved = this.selection.changed = () => {
+      this.people.say();
+      this.#markRow();
+    };
     this.tree.subscribe((change) => this.#show(change));
+    this.#closed.push(nest.onState(() => this.status.show()));
     this.#showPath();
+    restore(this).catch(app.fault);
     nest.undoStates().then((states) => {
       this.#closed.push(() => states.close());
       states.subscribe((state) => this.tools.undoState(state));
@@ -76,7 +91,10 @@ export class Outline {
     this.editor.remove();
     this.rows.close();
     this.keyboard.close();
+    this.clipboard.close();
     this.tools.close();
+    this.people.close();
+    this.drag?.close();
     this.tree.outline.close();
   }
 
@@ -95,6 +113,7 @@ export class Outline {
     this.rows.show({ isElsewhere, animates: !change.isReset });
     if (isElsewhere) this.#arrived();
     else this.#keepFocus(change);
+    if (change.changed) this.flash.show(change);
     this.status.show();
     this.#showEmpty();
     if (tree.total === 0 && change.gone?.size > 0) this.#checkPlace();
@@ -112,6 +131,15 @@ export class Outline {
 
   #drawn() {
     this.editor.place();
+    this.people?.show();
+    this.#markRow();
+  }
+
+  /** The row that one writes in. */
+  #markRow() {
+    for (const { element, row } of this.rows.shown) {
+      element.classList.toggle('active', row !== null && row.key === this.editor.key);
+    }
   }
 
   /** The row with the keyboard may be gone, or elsewhere. */
@@ -171,9 +199,15 @@ export class Outline {
     this.#showPath(under);
   }
 
+  /** Shows a row as soon as the page has arrived at its place. */
+  arriveAt(id) {
+    this.#arriving = id;
+  }
+
   #arrived() {
     const { tree, rows, selection } = this;
-    const key = this.#arriving;
+    const key = this.#arriving === null ? null : this.writes.keys.of(this.#arriving);
+    if (key !== null && !tree.row(key)) this.find(this.#arriving);
     this.#arriving = null;
     if (key !== null && tree.row(key)) rows.startAt(key);
     const row = tree.row(key) ?? tree.rows[0];
@@ -273,7 +307,7 @@ export class Outline {
     if (row.children > 0 && row.isExpanded) return void this.fold([row], false);
     const index = parentOf(tree.rows, tree.index(row.key));
     if (index >= 0) selection.select(tree.rows[index].key);
-    else if (row.depth > 0) this.find(row.parent);
+    else if (row.depth > 0) this.find(this.writes.keys.id(row.parent));
   }
 
   // MARK: The keyboard
@@ -306,8 +340,8 @@ export class Outline {
   /** Brings a row into view that may be far away, and selects it. */
   async find(id) {
     const key = this.writes.keys.of(id);
-    const { size } = { size: ROWS / 2 };
-    await this.app.attempt(() => this.tree.change({ window: { around: id, before: size, after: size - 1 } }));
+    const window = { around: id, before: ROWS / 2, after: ROWS / 2 - 1 };
+    await this.app.attempt(() => this.tree.change({ window }));
     if (!this.tree.row(key)) return false;
     this.rows.startAt(key);
     this.selectRow(key);
@@ -353,10 +387,9 @@ export class Outline {
     this.edit(editor.key, { field: editor.field === 'note' ? 'title' : 'note', caret: 'end' });
   }
 
-  async #join(row, isBack) {
+  async #join(row) {
     const joined = await this.commands.join(row);
     if (joined) this.edit(joined.key, { caret: joined.caret });
-    return isBack;
   }
 
   joinBack() {
@@ -365,7 +398,7 @@ export class Outline {
     if (start !== 0 || end !== 0) return false;
     if (editor.field === 'note') return editor.element.value === '' ? this.edit(editor.key) : false;
     if (tree.index(editor.key) < 1) return undefined;
-    this.#join({ ...editor.row, title: editor.element.value }, true);
+    this.#join({ ...editor.row, title: editor.element.value });
     return undefined;
   }
 
@@ -374,7 +407,7 @@ export class Outline {
     const [start, end] = editor.selection;
     if (editor.field === 'note' || start !== end || end < editor.element.value.length) return false;
     const next = tree.rows[tree.index(editor.key) + 1];
-    if (next) this.#join(next, false);
+    if (next) this.#join(next);
     return undefined;
   }
 

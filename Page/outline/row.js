@@ -64,8 +64,9 @@ export class RowElement {
   fill(row, { place, editing, siblings, isSelected }) {
     const { element } = this;
     element.dataset.key = row.key;
-    if (row.id ?? (row.key > 0 && row.key)) element.dataset.id = row.id ?? row.key;
+    if (row.id) element.dataset.id = row.id;
     else delete element.dataset.id;
+    element.toggleAttribute('data-pending', !row.id);
     element.id = `row${row.key}`;
     element.style.setProperty('--depth', Math.min(row.depth, INDENTS_MAX));
     element.setAttribute('aria-level', row.depth + 1);
@@ -81,9 +82,9 @@ export class RowElement {
     this.fold.setAttribute('aria-label', row.isExpanded ? 'Fold' : 'Unfold');
     this.fold.hidden = row.children === 0;
     this.bullet.classList.toggle('full', row.children > 0 && !row.isExpanded);
-    if (this.address !== row.key) {
-      this.address = row.key;
-      if (row.key > 0 || row.id) this.bullet.href = `/outline/${row.id ?? row.key}`;
+    if (this.address !== (row.id ?? 0)) {
+      this.address = row.id ?? 0;
+      if (row.id) this.bullet.href = `/outline/${row.id}`;
       else this.bullet.removeAttribute('href');
       this.bullet.setAttribute('aria-label', 'Open this row');
     }

@@ -78,6 +78,19 @@ export class Rows {
     return this.#elements.get(key) ?? null;
   }
 
+  /** The elements of all rows that are drawn. */
+  get shown() {
+    return this.#elements.values();
+  }
+
+  /** Whether a row, or a part of it, is in view. */
+  isInView(key) {
+    const element = this.#elements.get(key)?.element;
+    if (!element || element.classList.contains('away')) return false;
+    const top = element.offsetTop + this.#shift;
+    return top < this.#viewport.height && top + element.offsetHeight > 0;
+  }
+
   /** The row of an element inside of it. */
   rowAt(target) {
     const key = Number(target.closest?.('.row')?.dataset.key);
@@ -253,6 +266,7 @@ export class Rows {
     this.#shift = offset - (anchor?.offsetTop ?? 0);
     this.list.style.transform = `translateY(${this.#shift}px)`;
     this.list.setAttribute('aria-rowcount', total);
+    this.list.dataset.revision = this.#tree.revision;
   }
 
   #showPlace() {

@@ -17,7 +17,7 @@ export class Status {
   }
 
   show() {
-    const { tree, writes, texts, nest } = this.#page;
+    const { tree, writes, texts, nest, rows } = this.#page;
     const revision = Math.max(tree.revision, tree.outline.revision);
     this.count.textContent = tree.isLoaded ? `${counted(tree.total, 'row', 'rows')} · revision ${revision}` : 'Loading…';
     const open = new Set(texts.dirty.map(({ key }) => key));
@@ -27,6 +27,7 @@ export class Status {
       ? `${counted(waiting, 'change waits', 'changes wait')} for the connection` : `saving ${counted(Math.max(waiting, open.size), 'change', 'changes')}…`;
     document.body.dataset.revision = revision;
     document.body.dataset.waiting = waiting;
+    rows.list.dataset.waiting = waiting;
     for (const text of texts.all) this.chips(text);
   }
 

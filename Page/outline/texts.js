@@ -92,7 +92,8 @@ export class Texts {
   /** Ends editing: the text stays until the server has it. */
   close(text) {
     text.isOpen = false;
-    if (!text.isDirty && !text.isQueued && text.theirs === null && text.later === null) this.#forget(text);
+    const isWaiting = text.isDirty || text.isQueued || this.#writes.keys.id(text.key) === null;
+    if (!isWaiting && text.theirs === null && text.later === null) this.#forget(text);
     else this.flush(text);
   }
 
@@ -115,8 +116,10 @@ export class Texts {
   keep(text) {
     const { key, field, base } = text;
     const id = this.#writes.keys.id(key);
-    if (text.isDirty) this.#drafts.keep(this.#draftName(text), { kind: 'text', id, key, field, base, text: text.text });
-    else this.#drafts.drop(this.#draftName(text));
+    // A row that has no id is not stored at all: its place is kept, too.
+    const isStored = id !== null && !text.isDirty;
+    if (isStored || text.text === '') this.#drafts.drop(this.#draftName(text));
+    else this.#drafts.keep(this.#draftName(text), { id, field, base, text: text.text, parent: text.parent ?? null });
   }
 
   /** Somebody has typed. */
