@@ -37,10 +37,12 @@ function graph() {
   };
   const area = draw('path', { class: 'area' });
   const line = draw('path', { class: 'line' });
+  // Where there are no samples yet.
+  const base = draw('path', { class: 'base', d: `M0 ${HEIGHT - 1}H${WIDTH}` });
   const svg = draw('svg', {
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', class: 'graph', 'aria-hidden': 'true',
   });
-  svg.append(area, line);
+  svg.append(base, area, line);
   return {
     svg,
     show(values) {
@@ -59,7 +61,7 @@ class Tile {
     this.spec = spec;
     this.value = make('strong', {}, '–');
     this.most = make('span', { className: 'soft' });
-    this.element = make('div', { className: 'card tile' }, make('h3', {}, spec.title),
+    this.element = make('div', { className: 'card tile' }, make('h2', {}, spec.title),
       make('p', {}, this.value, spec.unit && make('span', { className: 'soft' }, spec.unit)), this.#graph.svg,
       this.most);
   }
@@ -80,7 +82,7 @@ export class Tiles {
 
   constructor() {
     this.times = make('dl', {});
-    this.commitTimes = make('div', { className: 'card tile times', hidden: true }, make('h3', {}, 'Time of a commit'),
+    this.commitTimes = make('div', { className: 'card tile times', hidden: true }, make('h2', {}, 'Time of a commit'),
       this.times, make('span', { className: 'soft' }, 'in the last minute'));
     this.element = make('div', { className: 'tiles' }, this.#tiles[0].element, this.commitTimes,
       this.#tiles.slice(1).map(({ element }) => element));
