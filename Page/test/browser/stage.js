@@ -111,7 +111,7 @@ export class Stage {
 
 /** Whether a page has its connection, and shows more than that it loads. */
 export const isDrawn = () => document.querySelector('#link')?.dataset.state === 'ready'
-  && document.querySelector('#main').childElementCount > 0 && !document.querySelector('#main > .empty[role=status]');
+  && document.querySelector('#main h1, #main .empty:not([role=status])') !== null;
 
 /** Waits until a page is connected. */
 export const live = (page) => page.until(() => document.querySelector('#link').dataset.state === 'ready');
