@@ -23,6 +23,8 @@ import { Keys, Writes } from './writes.js';
 
 /** The rows that the first request asks for. */
 const ROWS = 100;
+/** How often the line below the rows is looked at, in milliseconds. */
+const STATUS_MS = 1_000;
 
 export class Outline {
   #closed = [];
@@ -76,6 +78,9 @@ export class Outline {
     };
     this.tree.subscribe((change) => this.#show(change));
     this.#closed.push(nest.onState(() => this.status.show()));
+    // Revisions that change nothing here call nobody.
+    const clock = setInterval(() => this.status.show(), STATUS_MS);
+    this.#closed.push(() => clearInterval(clock));
     this.#showPath();
     restore(this).catch(app.fault);
     nest.undoStates().then((states) => {
