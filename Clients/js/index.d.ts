@@ -85,7 +85,17 @@ export interface Section {
   readonly key: Value;
   readonly rows: readonly Row[];
   readonly count: number;
+  /** Over all its rows, also those that a window does not show: as `ListState.totals`. */
+  readonly totals?: Totals;
   at(index: number): Row | undefined;
+}
+
+/**
+ * Values over all rows, by the texts of the request without spaces: `totals['sum(minutes)']`. Exact: integers beyond
+ * 2^53-1 are BigInt, decimals and averages of them are text.
+ */
+export interface Totals {
+  readonly [total: string]: Value;
 }
 
 /** Where a window is in the whole result. */
@@ -108,6 +118,8 @@ export interface ListState {
   readonly count: number;
   readonly total: number;
   readonly position: Position | null;
+  /** Of the same revision as the rows. Undefined without `totals(…)`, and before the first rows. */
+  readonly totals?: Totals;
   /** What JSON.stringify and console.log of Node show. */
   toJSON(): { readonly revision: number; readonly total: number; readonly rows: readonly Row[] };
 }
@@ -123,6 +135,8 @@ export interface FetchRequest {
   properties(...names: (string | readonly string[])[]): FetchRequest;
   columns(...names: string[]): FetchRequest;
   section(path: string, by?: 'value' | 'firstCharacter' | 'year' | 'month' | 'day'): FetchRequest;
+  /** Values over all rows and over those of each section: `count`, `sum(path)`, `min(path)`, `max(path)`, `avg(path)`. */
+  totals(...texts: string[]): FetchRequest;
   window(offset: number, limit: number): FetchRequest;
   around(object: ObjectLike, before: number, after: number): FetchRequest;
   whole(): FetchRequest;
@@ -161,6 +175,7 @@ export type Change = { readonly state: ListState } & (
     readonly authors: readonly Author[];
   }
   | { readonly type: 'position'; readonly position: Position }
+  | { readonly type: 'totals' }
   | { readonly type: 'progress'; readonly revision: number }
   | { readonly type: 'request' }
   | { readonly type: 'reset'; readonly cause: 'server' | 'mismatch' | 'request'; readonly message: string }

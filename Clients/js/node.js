@@ -6,6 +6,7 @@
 import crypto from 'node:crypto';
 import zlib from 'node:zlib';
 import { optionsOf, start } from './client/connect.js';
+import './client/inspect.js';
 import { invalid } from './client/options.js';
 import { unpacker } from './client/unpack.js';
 import * as cluster from './machine/cluster.js';

@@ -1,4 +1,350 @@
-export function open(main) {
-  main.textContent = 'explore';
-  return { go() {}, close() {} };
+// /explore[/ENTITY[/ID]]: the entities, a live table of the objects that a predicate finds, an object beside it. All that
+// is shown is in the address, so that a link shows the same.
+
+import { button, make, style } from '../shell/dom.js';
+import { menuButton } from '../shell/dialog.js';
+import { numberText } from '../shell/format.js';
+import { totalWords } from './columns.js';
+import { chooseColumns, chooseTotals, relatedSectionKeys, sectionKeys, sectionWords } from './choose.js';
+import { javaScriptText, nestcText, swiftText } from './copy.js';
+import { EditCell } from './cell.js';
+import { Entities } from './entities.js';
+import { showExplanation } from './explain.js';
+import { insertObject } from './insert.js';
+import { Live, QUERY } from './live.js';
+import { modelView } from './model.js';
+import { ObjectPanel } from './object.js';
+import { labelOf } from './paths.js';
+import { PredicateBox, remember } from './predicate.js';
+import { columnsOf, EMPTY, isSameQuery, pathOf, readQuery, requestOf, sortedBy } from './query.js';
+import { Sheet } from './sheet.js';
+
+/** For the help that `?` shows. */
+const KEYS = [
+  { title: 'Predicate', keys: [
+    ['Ctrl+Enter', 'Run it; Enter does, too'], ['Tab', 'Take the first completion'], ['↑ ↓', 'Choose another one'],
+    ['Alt+↑ Alt+↓', 'What was asked before'], ['/', 'To the predicate'],
+  ] },
+  { title: 'Table', keys: [
+    ['↑ ↓ ← →', 'To another cell'], ['Enter', 'Open the object'], ['F2', 'Edit the value in its place'],
+    ['Ctrl+Home Ctrl+End', 'To the first row, to the last row'], ['Escape', 'Close the object'],
+  ] },
+];
+
+export async function open(main, app, rest) {
+  await style(import.meta.url, './explore.css');
+  const explorer = new Explorer(main, app);
+  await explorer.start(rest);
+  return explorer;
+}
+
+class Explorer {
+  keys = KEYS;
+  /** What is asked for, and what the rows shown are of. @type {any} */
+  #query = null;
+  #shown = null;
+  #id = null;
+  #model = null;
+  #entity = null;
+  #base = null;
+  #live = null;
+  #turn = 0;
+
+  constructor(main, app) {
+    this.app = app;
+    this.main = main;
+    this.entities = new Entities();
+    this.box = new PredicateBox({
+      onRun: (text) => this.#run(text),
+      check: async (text) => { if (this.#base) await app.nest.resolve(this.#base.where(text)); },
+    });
+    this.sheet = new Sheet({
+      onSort: (path, isMore) => this.#change({ sort: sortedBy(this.#model, this.#entity, this.#query.sort, path, isMore) }),
+      onOpen: (id) => this.#openObject(id),
+      onEdit: (row, column, cell) => this.#editCell(row, column, cell),
+      onWindow: (window, settled) => this.#live?.scroll(window, settled),
+      onRemote: (count, who) => app.announce(`${who ?? 'Others'} changed ${count === 1 ? 'a row' : `${count} rows`} in view`),
+    });
+    this.panel = new ObjectPanel(app, {
+      onClose: () => this.#openObject(null),
+      onDeleted: (name) => {
+        this.#openObject(null);
+        app.notice(`${name} was deleted`, { actions: [['Undo', () => app.attempt(() => app.nest.undo())]] });
+      },
+      onEntity: (name) => app.name(pathOf({ ...(this.#query?.entity === name ? this.#query : { ...EMPTY, entity: name }) }, this.#id)),
+      insert: (entity, preset) => this.#insert(entity.name, preset),
+    });
+    this.onKey = (event) => this.#key(event);
+  }
+
+  async start(rest) {
+    const { app } = this;
+    this.#model = await app.nest.model();
+    this.#build();
+    addEventListener('keydown', this.onKey);
+    await Promise.all([
+      this.entities.open(app.nest, (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')), this.go(rest),
+    ]);
+  }
+
+  close() {
+    removeEventListener('keydown', this.onKey);
+    this.#turn += 1;
+    this.entities.close();
+    this.#live?.close();
+    this.sheet.close();
+    this.box.close();
+    this.panel.close();
+  }
+
+  #build() {
+    const { app } = this;
+    this.title = make('h1', {});
+    this.status = make('p', { className: 'result-status', role: 'status' });
+    this.totals = make('p', { className: 'totals', hidden: true });
+    this.crumb = make('p', { className: 'crumb', hidden: true });
+    this.sections = menuButton('Sections', () => this.#sectionEntries(), { 'aria-label': 'Sections', className: 'plain' });
+    const tools = make('div', { className: 'tools', role: 'toolbar', 'aria-label': 'What is shown' },
+      button('Columns…', () => app.attempt(() => this.#columns()), { className: 'plain' }), this.sections,
+      button('Totals…', () => app.attempt(() => this.#totals()), { className: 'plain' }),
+      button('Explain', () => app.attempt(() => showExplanation(app, this.#request())), { className: 'plain' }),
+      menuButton('Copy as', () => this.#copyEntries(), { className: 'plain' }),
+      this.new = app.can('write') ? button('New…', () => app.attempt(() => this.#insert(this.#query.entity)), { className: 'plain' }) : null);
+    this.result = make('section', { className: 'result', 'aria-label': 'Objects', data: { region: 'result' } },
+      make('header', {}, this.title, this.crumb, this.status, tools), this.box.element, this.sheet.element, this.totals);
+    this.main.replaceChildren(make('div', { className: 'explorer' }, this.entities.nav,
+      make('div', { className: 'entity-line' }, this.entities.select), this.result, this.panel.element));
+    this.layout = this.main.firstElementChild;
+  }
+
+  // MARK: Addresses
+
+  async go([entity = null, id = null]) {
+    const mine = ++this.#turn;
+    const number = id !== null && /^\d{1,15}$/.test(id) ? Number(id) : null;
+    const known = entity === null ? null : this.#model.find(entity);
+    this.entities.mark(known?.name ?? null);
+    this.layout.classList.toggle('has-object', number !== null && Boolean(known));
+    if (!known) {
+      this.#showModel(entity);
+      return;
+    }
+    const query = readQuery(entity, location.search);
+    this.app.title(number === null ? entity : `${entity} ${number}`);
+    this.layout.querySelector('.model')?.remove();
+    this.result.hidden = false;
+    const isOther = number !== this.#id || entity !== this.#query?.entity;
+    if (!isSameQuery(query, this.#query)) {
+      this.#query = query;
+      await this.#show(mine);
+    }
+    if (mine !== this.#turn) return;
+    if (isOther || (number !== null && !this.panel.isOpen)) this.#showObject(number);
+  }
+
+  #showModel(entity) {
+    this.#query = null;
+    this.#live?.close();
+    this.#live = null;
+    this.#id = null;
+    this.panel.close();
+    this.result.hidden = true;
+    this.layout.querySelector('.model')?.remove();
+    this.result.after(modelView(this.#model));
+    this.app.title('Explore');
+    if (entity !== null) this.app.notice(`The model has no entity ${entity}.`, { kind: 'warning' });
+  }
+
+  #showObject(id) {
+    this.#id = id;
+    this.sheet.mark(id);
+    if (id === null) this.panel.close();
+    else this.panel.open(this.#query.entity, id);
+  }
+
+  #openObject(id) {
+    if (id === this.#id && (id === null) === !this.panel.isOpen) return;
+    this.app.go(pathOf(this.#query, id));
+    if (id === null) this.sheet.focus();
+  }
+
+  /** Goes to the same with something different. */
+  #change(changes) {
+    this.app.go(pathOf({ ...this.#query, ...changes }, this.#id));
+  }
+
+  #run(text) {
+    const where = text.trim();
+    if (this.#query.where === where) this.#show(++this.#turn);
+    else this.#change({ where });
+  }
+
+  // MARK: The result
+
+  #request() {
+    return requestOf(this.#model, this.#base, this.owner, this.#query);
+  }
+
+  async #show(mine) {
+    const { app } = this;
+    const query = this.#query;
+    const isOtherEntity = query.entity !== this.#entity?.name;
+    this.#entity = this.#model.entity(query.entity);
+    this.#base = await app.nest.entity(query.entity);
+    this.owner = query.of ? await app.nest.entity(query.of.entity).catch(() => null) : null;
+    if (mine !== this.#turn) return;
+    this.#describe(query);
+    if (isOtherEntity || !this.#live) {
+      this.#live?.close();
+      this.#live = this.#newLive();
+      this.#shown = null;
+      this.sheet.showWords(null);
+    }
+    try {
+      if (query.of && !this.owner) throw new RangeError(`The model has no entity ${query.of.entity}.`);
+      const request = this.#request();
+      this.asked = query;
+      await this.#live.show(request, this.sheet.rowsWanted);
+      if (mine !== this.#turn) return;
+      this.box.showFault(null);
+      remember(query.entity, query.where);
+    } catch (error) {
+      if (mine === this.#turn) this.#refused(error, query);
+    }
+  }
+
+  /** What the address says, in the controls. */
+  #describe(query) {
+    this.title.textContent = query.entity;
+    this.box.describe(this.#model, this.#entity);
+    this.box.set(query.where);
+    this.sections.textContent = query.section ? `Sections: ${sectionWords(query.section)}` : 'Sections';
+    this.crumb.hidden = !query.of;
+    if (!query.of) return;
+    const { entity, id, relationship } = query.of;
+    this.crumb.replaceChildren(make('span', { className: 'soft' }, `${relationship} of `),
+      make('a', { href: pathOf({ ...EMPTY, entity }, id) }, `${entity} #${id}`), ' ',
+      button('×', () => this.#change({ of: null }), { className: 'plain', 'aria-label': `All ${query.entity}` }));
+  }
+
+  /** A fault of the predicate is shown at its place; what was there before stays. */
+  #refused(error, query) {
+    if (error.code === 'CLOSED' || error.code === 'CANCELLED') return;
+    if (error.code === 'INVALID_PREDICATE' || error.column != null) {
+      this.box.showFault(error);
+      this.box.field.focus();
+    } else this.app.fault(error instanceof RangeError ? error.message : error);
+    if (!this.#shown) this.sheet.showWords('The request was refused.');
+    this.asked = this.#shown ?? query;
+  }
+
+  #newLive() {
+    const live = new Live(this.app.nest, {
+      onState: (state, more) => {
+        if (live !== this.#live) return;
+        if (more.cause === QUERY || !this.#shown) this.#describeSheet();
+        this.sheet.show(state, this.#shown && more.cause !== QUERY ? more : { ...more, cause: QUERY });
+        this.#shown = this.asked;
+        this.#count(state);
+      },
+      onStatus: (status, error) => {
+        if (live !== this.#live) return;
+        this.result.dataset.status = status;
+        if (error && this.#shown) this.app.fault(error);
+      },
+      onLost: () => this.sheet.lost(),
+    });
+    return live;
+  }
+
+  #describeSheet() {
+    const { asked } = this;
+    this.sheet.describe(this.#model, this.#entity, columnsOf(this.#entity, asked), {
+      sort: asked.sort, hasSections: asked.section !== '', label: `Objects of ${asked.entity}`,
+    });
+  }
+
+  #count(state) {
+    const { total } = state;
+    const sections = this.asked.section ? `, ${numberText(state.position?.sectionTotal ?? 0)} sections` : '';
+    this.status.textContent = `${numberText(total)} ${total === 1 ? 'object' : 'objects'}${sections}`;
+    this.totals.hidden = !state.totals;
+    this.totals.replaceChildren(...totalWords(state.totals));
+    const isNarrow = this.asked.where || this.asked.of;
+    this.sheet.showWords(total > 0 ? null : isNarrow ? 'No object is found.' : `There are no objects of ${this.asked.entity} yet.`);
+  }
+
+  // MARK: What is shown
+
+  async #columns() {
+    const columns = await chooseColumns(this.#model, this.#entity, this.#query);
+    if (columns) this.#change({ columns: columns.length > 0 ? columns : null });
+  }
+
+  async #totals() {
+    const totals = await chooseTotals(this.#model, this.#entity, this.#query);
+    if (totals) this.#change({ totals });
+  }
+
+  #sectionEntries() {
+    const now = this.#query.section;
+    const keys = [...sectionKeys(this.#entity), ...relatedSectionKeys(this.#model, this.#entity, labelOf)];
+    return [{ text: 'None', isChecked: now === '', act: () => this.#change({ section: '' }) }, null,
+      ...keys.map(([text, words]) => ({ text: words, isChecked: text === now, act: () => this.#change({ section: text }) }))];
+  }
+
+  #copyEntries() {
+    const { host, protocol, hostname } = location;
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const texts = {
+      nestc: () => nestcText(this.#entity, this.#query),
+      Swift: () => swiftText(this.#entity, this.#query, { host: hostname }),
+      JavaScript: () => javaScriptText(this.#entity, this.#query, { address: `${protocol === 'https:' ? 'wss' : 'ws'}://${host}/nest`, zone }),
+    };
+    return [
+      ...Object.entries(texts).map(([name, text]) => ({ text: name, act: () => this.#copy(name, text()) })), null,
+      { text: 'A link to this', act: () => this.#copy('link', location.href) },
+    ];
+  }
+
+  async #copy(name, text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      this.app.notice(name === 'link' ? 'The link is copied.' : `Copied for ${name}.`);
+    } catch {
+      // Not every page may write the clipboard: then people copy it.
+      const field = make('textarea', { value: text, readOnly: true, rows: Math.min(14, text.split('\n').length + 1), className: 'mono', 'aria-label': 'Text' });
+      await this.app.ask({ title: `For ${name}`, wide: true, body: [field], ready: () => field.select() });
+    }
+  }
+
+  // MARK: Writing
+
+  async #insert(entityName, preset = null) {
+    const made = await insertObject(this.app, entityName, preset);
+    if (!made) return;
+    if (preset) return;
+    this.#openObject(made.id);
+  }
+
+  #editCell(row, column, cell) {
+    if (!this.app.can('write')) return;
+    const { property } = column;
+    EditCell.open(cell, property, row.get(column.path), {
+      save: async (value) => {
+        const entity = await this.app.nest.entity(this.#query.entity);
+        await this.app.nest.transaction(`set ${property.name}`, (tx) => tx.update(entity, row.id, { [property.name]: value }));
+      },
+      onEnd: () => this.sheet.focus(),
+      choose: null,
+    });
+  }
+
+  #key(event) {
+    if (event.key !== '/' || event.target.closest('input, textarea, select, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!this.#query) return;
+    event.preventDefault();
+    this.box.field.focus();
+    this.box.field.select();
+  }
 }

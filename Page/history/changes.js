@@ -7,7 +7,8 @@ export const LISTED_MAX = 200;
 
 /**
  * Reads what the transactions from one revision to another have changed. Calls `each(revision, { inserted, updated,
- * deleted, objects, isMore })` for each of them, oldest first; `isMore`: there is more than COUNTED_MAX. `signal` ends it.
+ * deleted, objects, isMore })` for each of them, oldest first; `isMore`: the transaction has more objects than were
+ * counted. `signal` ends it.
  */
 export async function readChanges(nest, from, to, each, signal) {
   const feed = nest.changes({ since: { history: nest.server.historyID, revision: from - 1, place: 0 } });
@@ -48,7 +49,7 @@ export function add(sum, objects) {
 
 export const totalOf = ({ inserted, updated, deleted }) => inserted + updated + deleted;
 
-/** How many objects each transaction has changed: from the live feed, or read when somebody looks at it. */
+/** How many objects each transaction has changed: from the live feed, or read when its row is drawn. */
 export class Counts {
   #nest;
   #known = new Map();
@@ -66,7 +67,7 @@ export class Counts {
     this.#floor = nest.server.oldestRevision;
   }
 
-  /** `{ total, isMore }`, null if it is not known yet, undefined if nobody knows any more. */
+  /** `{ total, isMore }`, null if it is not known yet, undefined if the journal no longer has it. */
   of(revision) {
     return this.#known.get(revision) ?? (revision <= this.#floor ? undefined : null);
   }
@@ -75,7 +76,7 @@ export class Counts {
     this.#known.set(revision, { total: totalOf(sum), isMore: sum.isMore });
   }
 
-  /** Reads the counts of revisions that are not known: one reading at a time, of the newest wish. */
+  /** Reads the counts of revisions that are not known: one reading at a time, always of the newest request. */
   want(revisions) {
     const missing = revisions.filter((each) => this.of(each) === null);
     if (missing.length === 0) return;

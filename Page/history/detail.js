@@ -25,16 +25,18 @@ const VERBS = { undo: 'Undo', redo: 'Redo', revert: 'Take it back' };
 /** A line for an object: a sign, its entity and number with a link to it, its label. */
 function objectLine({ change, entity, id, label = '', properties = [] }, rest = []) {
   const [sign, word] = SIGNS[change];
-  const name = make('a', { href: `/explore/${encodeURIComponent(entity)}/${id}` }, `${labelText(entity)} #${id}`);
+  const name = `${labelText(entity)} #${id}`;
   return make('li', { data: { change } },
     make('span', { className: 'sign', 'aria-hidden': 'true' }, sign), make('span', { className: 'quiet' }, `${word} `),
-    make('div', {}, change === 'deleted' ? `${labelText(entity)} #${id}` : name, label && ` “${labelText(label)}”`,
+    make('div', {},
+      change === 'deleted' ? name : make('a', { href: `/explore/${encodeURIComponent(entity)}/${id}` }, name),
+      label && ` “${labelText(label)}”`,
       properties.length > 0 && make('span', { className: 'soft' }, ` ${properties.map(labelText).join(', ')}`), rest));
 }
 
 /**
- * The panel of one transaction, or of the next undo or redo. `subject`: 'undo', 'redo' or a revision; `entry` of HISTORY
- * for a revision, `siblings` the other transactions of its undo entry. `done(receipt)` is called when it was taken back.
+ * The panel of one transaction, or of the next undo or redo. `subject`: 'undo', 'redo' or a revision; for a revision
+ * also `entry` of HISTORY, and `siblings`, the transactions of its undo entry. `done(receipt, kind)`: it is taken back.
  */
 export class Detail {
   #app;
@@ -95,7 +97,7 @@ export class Detail {
     const kind = kindText(this.#entry);
     const others = siblings.filter((each) => each !== revision);
     return make('dl', {}, [
-      ['Who', personText(this.#entry)],
+      ['Author', personText(this.#entry)],
       ['When', momentText(millisecondsOf(time))],
       ['Revision', numberText(revision)],
       kind && ['Kind', this.#entry.reverted === null ? kind
@@ -121,7 +123,8 @@ export class Detail {
     if (this.#stop.signal.aborted) return;
     const total = sum ? totalOf(sum) : 0;
     const listed = sum?.objects ?? [];
-    fill(this.changes, make('h3', {}, `It changed ${sum?.isMore ? 'at least ' : ''}${count(total, 'object')}`),
+    fill(this.changes,
+      make('h3', {}, `It changed ${sum?.isMore ? 'at least ' : ''}${count(total, 'object')}`),
       make('ul', { className: 'objects' }, listed.map((object) => objectLine(object))),
       total > listed.length && make('p', { className: 'soft' }, `These are the first ${LISTED_MAX}.`));
   }
@@ -131,7 +134,8 @@ export class Detail {
   #undoPart() {
     const kind = this.#kind;
     if (kind === 'revert' && !this.#hasFeed) {
-      return make('p', { className: 'soft' }, 'Your token can undo and redo in order, but not take back one transaction.');
+      return make('p', { className: 'soft' },
+        'Your token can undo and redo in order. It cannot take back one transaction.');
     }
     const name = `policy-${kind}-${this.#subject}`;
     const policy = ([value, text, words]) => make('label', { className: 'check' },
@@ -196,7 +200,8 @@ export class Detail {
     const isEmpty = error.code === 'NOTHING_TO_UNDO' || error.code === 'NOTHING_TO_REDO';
     const advice = adviceText(error);
     fill(this.preview,
-      make('p', { className: isEmpty ? 'soft' : 'fault' }, isEmpty ? `There is nothing to ${this.#kind}.` : error.message),
+      make('p', { className: isEmpty ? 'soft' : 'fault' },
+        isEmpty ? `There is nothing to ${this.#kind}.` : error.message),
       advice && make('p', { className: 'soft' }, advice));
   }
 

@@ -1,6 +1,6 @@
 // The transactions that /history shows: newest first, those of one undo entry in one line. Without a network or a page.
 
-/** Transactions that are kept at most, however far somebody scrolls. */
+/** Transactions that are kept at most, however far the user scrolls. */
 export const TRANSACTIONS_MAX = 50_000;
 
 /**
@@ -42,7 +42,8 @@ export class HistoryLog {
    * caller reads on, before the last of this page.
    */
   addNewest(page) {
-    const meets = this.#entries.size === 0 || page.length === 0 || page.some(({ revision }) => this.#entries.has(revision));
+    const isKnown = ({ revision }) => this.#entries.has(revision);
+    const meets = this.#entries.size === 0 || page.length === 0 || page.some(isKnown);
     this.#add(page);
     return meets;
   }

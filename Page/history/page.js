@@ -1,8 +1,11 @@
-// /history[/REVISION or undo or redo]: who has changed what, as it happens; what taking it back would mean; doing it.
+// /history[/REVISION or undo or redo]: the transactions as they happen, what each has changed, what taking it back
+// would mean, and taking it back.
 
-import { badge, personText } from '../shell/people.js';
+import { person, personText } from '../shell/people.js';
 import { button, fill, make, style } from '../shell/dom.js';
-import { ageText, count, labelText, millisecondsOf, momentText, numberText, shortNumber } from '../shell/format.js';
+import {
+  ageText, count, labelText, millisecondsOf, momentText, numberText, shortNumber, whenText,
+} from '../shell/format.js';
 import { Grid } from '../shell/grid.js';
 import { add, Counts, emptySum } from './changes.js';
 import { conflictList, Detail } from './detail.js';
@@ -15,8 +18,6 @@ const PAGE = 200;
 const GAP_PAGES_MAX = 5;
 /** The least time between two readings of the newest transactions, in milliseconds. */
 const LIVE_MS = 250;
-/** How often ages are written anew, in milliseconds. */
-const AGES_MS = 10_000;
 /** How long a line is marked as new, in milliseconds. */
 const NEW_MS = 2_500;
 
@@ -50,7 +51,6 @@ class HistoryPage {
   #isReading = false;
   #isReadingOlder = false;
   #timers = new Set();
-  #now = Date.now();
   /** The time until which a line is marked as new, by what names it. */
   #fresh = new Map();
 
@@ -64,19 +64,22 @@ class HistoryPage {
       label: 'Transactions, newest first', empty: 'Nothing has been changed yet.', className: 'transactions',
       columns: [
         { name: 'time', text: 'When' }, { name: 'who', text: 'Who' }, { name: 'name', text: 'What' },
-        { name: 'objects', text: 'Objects', className: 'number' }, { name: 'revision', text: 'Revision', className: 'number' },
+        { name: 'objects', text: 'Objects', className: 'number' },
+        { name: 'revision', text: 'Revision', className: 'number' },
       ],
       keyOf: ({ first }) => first, fill: (cells, line, row) => this.#fill(cells, line, row),
       onOpen: ({ entry }) => app.go(`/history/${entry.revision}`), onEnd: () => this.#readOlder(),
     });
     this.undoButton = button('Undo', () => this.#takeBack('undo'), { disabled: true });
     this.redoButton = button('Redo', () => this.#takeBack('redo'), { disabled: true });
+    this.previewButton = button('Preview…', () => this.#preview(), { disabled: true, 'aria-haspopup': 'menu' });
     this.side = make('div', { className: 'side' });
     main.append(make('div', { className: 'head', data: { region: '' } }, make('h1', {}, 'History'), this.#filter(),
       make('div', { className: 'undo-buttons', role: 'group', 'aria-label': 'Undo and redo' },
         app.can('write') && [this.undoButton, this.redoButton],
-        make('a', { className: 'button', href: '/history/undo' }, 'Preview undo'))),
-    make('div', { className: 'split' }, make('div', { className: 'list', data: { region: '' } }, this.#grid.element), this.side));
+        this.previewButton)),
+    make('div', { className: 'split' },
+      make('div', { className: 'list', data: { region: '' } }, this.#grid.element), this.side));
     this.main = main;
     this.onKey = (event) => this.#key(event);
     main.addEventListener('keydown', this.onKey);
@@ -89,17 +92,14 @@ class HistoryPage {
     this.#showUndo();
     await this.#readNewest();
     await this.go(rest);
-    this.#every(AGES_MS, () => {
-      this.#now = Date.now();
-      this.#grid.refresh();
-    });
   }
 
   /** Opens what the address names. */
   async go([subject]) {
     const isWord = subject === 'undo' || subject === 'redo';
     const revision = isWord ? null : Number(subject);
-    if (subject === undefined || (!isWord && !(Number.isSafeInteger(revision) && revision > 0))) return this.#closeDetail();
+    const isRevision = Number.isSafeInteger(revision) && revision > 0;
+    if (subject === undefined || !(isWord || isRevision)) return this.#closeDetail();
     if (this.#detail?.subject === (revision ?? subject)) return undefined;
     const entry = isWord ? null : await this.#entryOf(revision);
     if (this.#isClosed) return undefined;
@@ -125,7 +125,7 @@ class HistoryPage {
 
   close() {
     this.#isClosed = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const timer of this.#timers) clearTimeout(timer);
     this.#feed?.close().catch(() => {});
     this.#undo?.close();
     this.#counts.close();
@@ -193,11 +193,12 @@ class HistoryPage {
   }
 
   async #readOlder() {
-    if (this.#isReadingOlder || this.#isReading || this.#log.isWhole || this.#log.isFull || this.#log.oldest === 0) return;
+    const { isWhole, isFull, oldest } = this.#log;
+    if (this.#isReadingOlder || this.#isReading || isWhole || isFull || oldest === 0) return;
     this.#isReadingOlder = true;
     const onlyMine = this.#onlyMine;
     try {
-      const page = await this.#nest.history({ before: this.#log.oldest, limit: PAGE, onlyMine });
+      const page = await this.#nest.history({ before: oldest, limit: PAGE, onlyMine });
       if (!this.#isCurrent(onlyMine)) return;
       this.#log.addOlder(page);
       this.#grid.set(this.#log.lines);
@@ -208,7 +209,7 @@ class HistoryPage {
     }
   }
 
-  /** Follows what others and this session write. */
+  /** Follows what all sessions write. */
   async #follow() {
     const isDue = () => this.#later(LIVE_MS, () => this.#readNewest());
     if (this.#app.root !== null) return;
@@ -239,10 +240,11 @@ class HistoryPage {
       const fresh = lines.filter(({ first }) => !known.has(first)).slice(0, PAGE);
       for (const { first } of fresh) this.#fresh.set(first, performance.now() + NEW_MS);
       const [newest] = fresh;
-      if (newest && !newest.entry.isMine) this.#app.announce(`${personText(newest.entry)}: ${labelText(newest.entry.name)}`);
+      if (newest && !newest.entry.isMine) {
+        this.#app.announce(`${personText(newest.entry)}: ${labelText(newest.entry.name)}`);
+      }
       if (fresh.length > 0) this.#later(NEW_MS + 100, () => this.#grid.refresh());
     }
-    this.#now = Date.now();
     this.#grid.set(lines);
   }
 
@@ -251,16 +253,16 @@ class HistoryPage {
   #fill(cells, line, row) {
     const { entry, revisions, isBlocked, first } = line;
     const time = millisecondsOf(entry.time);
-    cells.time.textContent = ageText(time, this.#now);
-    cells.time.title = momentText(time);
-    const who = personText(entry);
-    fill(cells.who, badge(entry.user ?? (entry.isMine ? 'me' : who), entry.user ?? entry.sessionNumber), ` ${who}`);
+    cells.time.textContent = whenText(time, Date.now());
+    cells.time.title = `${momentText(time)}, ${ageText(time, Date.now())}`;
+    fill(cells.who, person(entry));
     const kind = kindText(entry);
     const next = this.#nextOf(revisions);
     fill(cells.name,
       kind && make('span', { className: 'tag' }, kind), labelText(entry.name) || make('i', {}, 'no name'),
       revisions.length > 1 && make('span', { className: 'soft' }, ` ${count(revisions.length, 'transaction')}`),
-      next && make('span', { className: 'tag next' }, next), isBlocked && make('span', { className: 'tag' }, 'blocked'));
+      next && make('span', { className: 'tag next' }, next),
+      isBlocked && make('span', { className: 'tag' }, 'blocked'));
     cells.objects.textContent = this.#objectsText(revisions);
     cells.revision.textContent = numberText(entry.revision);
     row.classList.toggle('fresh', (this.#fresh.get(first) ?? 0) > performance.now());
@@ -283,10 +285,19 @@ class HistoryPage {
 
   // MARK: Undo and redo
 
+  /** Offers what can be looked at before it is done. */
+  #preview() {
+    const { undo, redo } = this.#undo.state;
+    const entry = (kind, verb, next) => next
+      && { text: `${verb} “${labelText(next.name)}”`, act: () => this.#app.go(`/history/${kind}`) };
+    this.#app.menu(this.previewButton, [entry('undo', 'Undo', undo), entry('redo', 'Redo', redo)].filter(Boolean));
+  }
+
   #showUndo() {
     const state = this.#undo.state;
     this.#showNext(this.undoButton, 'Undo', state?.undo);
     this.#showNext(this.redoButton, 'Redo', state?.redo);
+    this.previewButton.disabled = !state?.undo && !state?.redo;
     this.#detail?.update();
     if (this.#app.root !== null) this.#later(LIVE_MS, () => this.#readNewest());
     else this.#grid.refresh();
@@ -328,12 +339,12 @@ class HistoryPage {
   // MARK: Which ones
 
   #filter() {
-    if (this.#app.root !== null) return make('p', { className: 'soft' }, 'What this session has written');
+    if (this.#app.root !== null) return make('p', { className: 'soft' }, 'The transactions of this session');
     const option = (text, onlyMine) => make('label', { className: 'check' }, make('input', {
       type: 'radio', name: 'whose', checked: onlyMine === this.#onlyMine, onchange: () => this.#setFilter(onlyMine),
     }), text);
     return make('fieldset', { className: 'filter' }, make('legend', { className: 'quiet' }, 'Whose'),
-      option('Everybody’s', false), option('Mine', true));
+      option('All', false), option('Mine', true));
   }
 
   #setFilter(onlyMine) {
@@ -352,9 +363,5 @@ class HistoryPage {
       if (!this.#isClosed) body();
     }, milliseconds);
     this.#timers.add(timer);
-  }
-
-  #every(milliseconds, body) {
-    this.#timers.add(setInterval(body, milliseconds));
   }
 }

@@ -6,14 +6,14 @@ import { personText } from '../shell/people.js';
 /** What a transaction is, before its name: nothing for a write. */
 export const kindText = ({ kind, reverted }) => (kind === 'write' ? '' : `${kind} of ${reverted ?? 'something'}`);
 
-/** Who changed something last, and when: " by Ann in revision 7". Nothing is known of what the journal has dropped. */
+/** The author and revision of the last change: " by Ann in revision 7"; empty if the journal no longer has it. */
 function since({ revision, sessionNumber, user, userClaimed }) {
   const who = sessionNumber === null && !user ? '' : ` by ${personText({ user, userClaimed, sessionNumber })}`;
   return `${who}${revision === null ? '' : ` in revision ${revision}`}`;
 }
 
 /**
- * A conflict in words: what an undo leaves, or overwrites. `isLoss`: whether somebody's later change is lost by it.
+ * A conflict in words: what an undo leaves, or overwrites. `isLoss`: whether it loses a later change.
  */
 export function conflictText(conflict) {
   const { reason, entity, object, property, label } = conflict;
@@ -42,7 +42,7 @@ export function effectText({ insertedCount, updatedCount, deletedCount }) {
   return parts.length === 0 ? 'Nothing would change.' : `${parts.join(', ')}.`;
 }
 
-/** What somebody can do about a refusal, beside reading it; null: nothing. */
+/** What the user can do about a refusal; null: nothing. */
 export function adviceText({ code }) {
   return {
     UNDO_CONFLICT: 'Force overwrites what others have changed since.',

@@ -29,7 +29,8 @@ export function fill(element, ...children) {
 const ATTRIBUTES = new Set(['role', 'for', 'list', 'form']);
 
 /** A button with a text, and what it does. */
-export const button = (text, onclick, properties = {}) => make('button', { type: 'button', onclick, ...properties }, text);
+export const button = (text, onclick, properties = {}) =>
+  make('button', { type: 'button', onclick, ...properties }, text);
 
 /** A drawing of one path in a square of 16, for a button; its name for people is the button's. */
 export function icon(path) {
@@ -62,9 +63,11 @@ let names = 0;
 /** A new id for an element, such as what `aria-labelledby` names. */
 export const newID = (prefix = 'id') => `${prefix}-${(names += 1)}`;
 
+const FIELDS = 'textarea, select, input:not([type=checkbox], [type=radio], [type=button])';
+
 /** Whether the keyboard writes into this element. */
 export const isField = (element) => element instanceof HTMLElement
-  && (element.isContentEditable || element.matches('textarea, select, input:not([type=checkbox], [type=radio], [type=button])'));
+  && (element.isContentEditable || element.matches(FIELDS));
 
 /** Whether people have asked for little motion. */
 export const calm = matchMedia('(prefers-reduced-motion: reduce)');

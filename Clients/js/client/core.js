@@ -27,6 +27,7 @@ import { checkTime } from './options.js';
  *   call?: any }} [stream] gets what arrives; its `call` is what client/streams.js sends parts for
  * @property {(m: any) => Uint8Array} [bodyAt] makes the body anew for each server
  * @property {number[]} [projection] for FETCH
+ * @property {any[]} [totals] for FETCH
  * @property {boolean} [isRaw] whether the answer is `{type, body}`
  * @property {Promise<any>} [ready] resolves with more of the request: it is sent then, if its time is not over
  */

@@ -90,7 +90,8 @@ export async function ping(nest) {
 export async function fetch(nest, request, given = {}) {
   const { atLeast = 0, signal, timeout } = known('fetch', given, ['atLeast', ...CALL]);
   const ready = nest.resolve(request).then(({ bytes, wire, model }) =>
-    ({ body: bytes, bodyAt: atLeastBefore(atLeast, bytes), model, projection: wire.projection }));
+    ({ body: bytes, bodyAt: atLeastBefore(atLeast, bytes), model, projection: wire.projection,
+      totals: wire.totals }));
   const state = await nest.request('fetch', null, { ready, signal, timeout });
   return shown(request.shownWindow ? state : { ...state, position: null }, request);
 }

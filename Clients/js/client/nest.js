@@ -70,7 +70,8 @@ export class Nest extends Core {
     if (!(request instanceof FetchRequest)) invalid('a request is made from entity()');
     const parsed = await Promise.all(request.predicates.map((text) => this.#parse(request, text)));
     const { wire } = request.lowered();
-    return specOf({ ...wire, predicate: joined(parsed) }, request.model.hash, request);
+    const totals = request.totalTexts[0] && (await loaded(import('./totals.js'))).read(this, request);
+    return specOf({ ...wire, totals, predicate: joined(parsed) }, request.model.hash, request);
   }
 
   /** @param {FetchRequest} request @param {string} text @returns {Promise<Uint8Array>} */

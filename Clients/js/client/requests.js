@@ -111,6 +111,8 @@ export class FetchRequest {
     this.sectionKey = fields.sectionKey ?? null;
     /** @type {any} `{offset, limit}` or `{anchor, before, after}`; null: all rows */
     this.shownWindow = fields.shownWindow ?? null;
+    /** @type {readonly string[]} texts of totals: client/totals.js reads them */
+    this.totalTexts = fields.totalTexts ?? EMPTY;
     if (new.target === FetchRequest) Object.freeze(this);
   }
 
@@ -164,6 +166,11 @@ export class FetchRequest {
     return this.with({ sectionKey, sort });
   }
 
+  /** Values over all rows, and over those of each section: `totals('count', 'sum(minutes)')`. @param {...string} texts */
+  totals(...texts) {
+    return this.with({ totalTexts: Object.freeze(texts) });
+  }
+
   /** Some rows: those from `offset` on. @param {number} offset @param {number} limit */
   window(offset, limit) {
     return this.with({
@@ -193,8 +200,8 @@ export class FetchRequest {
    * @param {string} name of the relationship
    */
   of(object, name) {
-    const { description, source, predicates, sort, names, sectionKey, shownWindow } = this;
-    if (source || sectionKey || shownWindow || predicates.length + sort.length + names.length > 0) {
+    const { description, source, predicates, sort, names, sectionKey, shownWindow, totalTexts } = this;
+    if (source || sectionKey || shownWindow || predicates.length + sort.length + names.length + totalTexts.length > 0) {
       refuse('INVALID', `begin with entity.of(object, '${name}')`);
     }
     const relationship = description.property(name);

@@ -7,9 +7,6 @@
 /** Names that mean something else on a row. */
 const RESERVED = new Set(['id', 'values', 'get', 'constructor', '__proto__', 'toJSON']);
 
-/** The name of the method that console.log of Node calls. */
-const INSPECT = Symbol.for('nodejs.util.inspect.custom');
-
 /**
  * A row. Each value has a property of its name (`row.title`); `get` works for every name, also for one like `id`.
  */
@@ -40,10 +37,6 @@ export class Shape {
       toJSON() {
         const values = Object.fromEntries(names.map((name, slot) => [name, this.values[slot] ?? null]));
         return { ...values, id: this.id };
-      }
-
-      [INSPECT]() {
-        return this.toJSON();
       }
     };
     for (const [name, slot] of slots) {
@@ -77,7 +70,7 @@ export class Shape {
     return new this.Row(id, Object.freeze(values));
   }
 
-  /** @param {{ key: any, rows: any[] }} arrived */
+  /** @param {{ key: any, rows: any[], totals?: any }} arrived */
   section(arrived) {
     let section = this.sections.get(arrived);
     if (!section) {
@@ -102,12 +95,14 @@ class Section {
   /** @type {readonly any[] | null} */
   #rows = null;
 
-  /** @param {{ key: any, rows: any[] }} arrived @param {Shape} shape */
+  /** @param {{ key: any, rows: any[], totals?: any }} arrived @param {Shape} shape */
   constructor(arrived, shape) {
     this.#arrived = arrived;
     this.#shape = shape;
     /** What the rows have in common; "" in a result without sections. */
     this.key = arrived.key;
+    /** The values over its rows: those of `state.totals`. */
+    this.totals = arrived.totals;
     Object.freeze(this);
   }
 
@@ -163,6 +158,8 @@ export class ListState {
     for (const { rows } of arrived.sections) this.count += rows.length;
     /** How many rows the whole result has. */
     this.total = position ? position.total : this.count;
+    /** The values over all rows, by their texts; undefined if the request has none. */
+    this.totals = arrived.totals;
     Object.freeze(this);
   }
 
@@ -175,10 +172,6 @@ export class ListState {
   toJSON() {
     const { revision, total, rows } = this;
     return { revision, total, rows };
-  }
-
-  [INSPECT]() {
-    return this.toJSON();
   }
 
   /**

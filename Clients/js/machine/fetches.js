@@ -56,6 +56,7 @@ handlers.set(T.fetch, (m, frame) => {
   let state;
   try {
     state = entry.assembler.finish();
+    if (entry.totals) state = entry.totals(state);
   } catch (error) {
     m.table.finish(frame.id);
     return fail(m, entry.request, error);

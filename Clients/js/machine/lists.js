@@ -15,7 +15,7 @@ import { atLeast } from './seen.js';
 import { Showing } from './showing.js';
 import { specOf } from './spec.js';
 import { FEATURE_RESUME, T } from './types.js';
-import { View } from './views.js';
+import { View, views } from './views.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
 /** @typedef {import('./spec.js').Spec} Spec */
@@ -115,7 +115,7 @@ export class List extends Showing {
     this.detach(m);
     this.held = null;
     if (first === 'alreadySubscribed') return this.join(m, id, before, change !== null);
-    this.enter(m, new View(id, projection, this.spec.windowed));
+    this.enter(m, new views.View(id, projection, this.spec.windowed));
     const view = /** @type {View} */ (this.view);
     m.views.set(id, view);
     if (first === 'snapshot') {

@@ -33,6 +33,7 @@ import { REQUESTS_WAITING_MAX } from './limits.js';
  * @property {boolean} [isRaw] whether the owner gets the body of the reply, not its fields
  * @property {(m: any) => Uint8Array} [bodyAt] makes the body anew for each server: fetches.js
  * @property {number[]} [projection] of the rows in the answer, if it has rows
+ * @property {any[]} [totals] of the answer, if it has some: totals.js
  * @property {number} [group] the group that it is part of: it is not sent again outside the group
  * @property {any} [view] of a list whose request changes
  * @property {boolean} [isEnded] whether the end of an upload was sent
@@ -45,6 +46,7 @@ import { REQUESTS_WAITING_MAX } from './limits.js';
  * @property {string | null} sentTo the history of the server that had it when a connection was lost, if any
  * @property {{ since: number | null, error: any } | null} refusal the newest refusal of a node, and since when
  * @property {any} assembler of a snapshot that arrives
+ * @property {(state: any) => any} [totals] the state with the totals that came before it: totals.js
  */
 
 /** The types of requests that keep their order among each other, also while one of them waits for a leader. */

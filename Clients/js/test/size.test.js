@@ -18,7 +18,8 @@ const isThere = existsSync(join(root, 'index.js'));
  * history and previews, several servers, tokens, Zstandard. What another `import()` names counts, also if it is late.
  */
 const rare = new Set(['client/operations.js', 'client/transfers.js', 'client/feeds.js', 'client/more.js',
-  'client/outlines.js', 'client/token.js', 'client/undo.js', 'client/unpack.js', 'machine/cluster.js', 'wire/messages-more.js']);
+  'client/outlines.js', 'client/token.js', 'client/totals.js', 'client/undo.js', 'client/unpack.js', 'machine/cluster.js',
+  'wire/messages-more.js']);
 
 /** The text of a module without its comments. Texts, templates and regular expressions stay as they are. */
 export function withoutComments(source) {

@@ -5,6 +5,7 @@ import test, { afterEach } from 'node:test';
 import { inspect } from 'node:util';
 import { digest } from '../../wire/results.js';
 import { sectionKey } from '../../wire/rows.js';
+import '../../client/inspect.js';
 import { differenceOf } from '../machine/outline-server.js';
 import { Page, turn } from '../machine/page.js';
 import { VIEW } from '../machine/server.js';

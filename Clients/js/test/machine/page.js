@@ -37,7 +37,9 @@ export const ENTITIES = [
 export const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 export class Page {
-  constructor() {
+  /** @param {{ features?: number }} [options] what the server offers */
+  constructor({ features = 0x107 } = {}) {
+    this.features = features;
     this.sent = [];
     this.opened = 0;
     this.closed = 0;
@@ -80,7 +82,7 @@ export class Page {
     if (name === 'hello') {
       this.events.received(preface());
       return this.reply('welcome', {
-        serverName: 't', features: 0x107, historyID: HISTORY, modelHash: this.hash ?? modelHash(), revision: 1,
+        serverName: 't', features: this.features, historyID: HISTORY, modelHash: this.hash ?? modelHash(), revision: 1,
       });
     }
     if (name === 'getModel') return this.reply('model', { entities: ENTITIES }, id);

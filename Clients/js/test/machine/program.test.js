@@ -8,6 +8,7 @@ import { NestDate, Reference, UUID } from '../../wire/values.js';
 import { Listeners } from '../../client/listeners.js';
 import { predicateText, quote } from '../../client/text.js';
 import { openWebSocket } from '../../transports/websocket.js';
+import '../../client/inspect.js';
 import { Page, turn } from './page.js';
 
 /** A client that is open would keep a failed test running. */

@@ -1,0 +1,79 @@
+// The entities of the model with their live counts.
+
+import { make } from '../shell/dom.js';
+import { numberText } from '../shell/format.js';
+import { entityTree } from './paths.js';
+import { pathOf, EMPTY } from './query.js';
+
+/** Entities whose counts are followed: each is a subscription of the connection. */
+const COUNTS_MAX = 100;
+
+export class Entities {
+  #lists = new Map();
+  #counts = new Map();
+  #current = null;
+
+  constructor() {
+    this.nav = make('nav', { className: 'entities', 'aria-label': 'Entities', data: { region: 'entities' } });
+    /** For small windows. */
+    this.select = make('select', { 'aria-label': 'Entity', className: 'entity-select' });
+  }
+
+  /** Follows the counts. `go(name)`: another entity was chosen in the small window. `onCount(name, count)`. */
+  async open(nest, go, onCount = () => {}) {
+    const model = await nest.model();
+    const tree = entityTree(model);
+    this.nav.replaceChildren(make('h2', {}, 'Entities'), make('ul', {}, tree.map(({ entity, depth }) => {
+      const count = make('span', { className: 'count' });
+      const link = make('a', { href: pathOf({ ...EMPTY, entity: entity.name }), data: { entity: entity.name } },
+        make('span', { className: 'name' }, entity.name), count);
+      link.style.paddingInlineStart = `${0.6 + depth * 0.9}rem`;
+      this.#counts.set(entity.name, { link, count, option: null });
+      return make('li', {}, link);
+    })), make('p', {}, make('a', { href: '/explore', className: 'model-link' }, 'The model')));
+    this.select.append(make('option', { value: '' }, 'The model'));
+    for (const { entity, depth } of tree) {
+      const option = make('option', { value: entity.name }, `${'  '.repeat(depth)}${entity.name}`);
+      this.#counts.get(entity.name).option = option;
+      this.select.append(option);
+    }
+    this.select.addEventListener('change', () => go(this.select.value));
+    for (const { entity } of tree.slice(0, COUNTS_MAX)) this.#follow(nest, await nest.entity(entity.name), onCount);
+    this.mark(this.#current);
+  }
+
+  #follow(nest, base, onCount) {
+    const { name } = base;
+    const list = nest.results(base.window(0, 0));
+    this.#lists.set(name, list);
+    const { count, option } = this.#counts.get(name);
+    list.subscribe(({ state }) => {
+      if (state.revision === 0) return;
+      const text = list.status === 'ended' ? '' : numberText(state.total);
+      if (count.textContent === text) return;
+      count.textContent = text;
+      option.textContent = `${option.textContent.replace(/ · .*/, '')} · ${text}`;
+      onCount(name, state.total);
+    });
+  }
+
+  /** The count of an entity; undefined: not known. */
+  countOf(name) {
+    const list = this.#lists.get(name);
+    return list && list.state.revision > 0 ? list.state.total : undefined;
+  }
+
+  mark(name) {
+    this.#current = name;
+    for (const [each, { link }] of this.#counts) {
+      if (each === name) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+    this.select.value = name ?? '';
+    this.nav.querySelector('.model-link')?.toggleAttribute('aria-current', name === null);
+  }
+
+  close() {
+    for (const list of this.#lists.values()) list.close();
+  }
+}

@@ -1,0 +1,140 @@
+// A new object: a dialog with a field for each property, which keeps what was typed when the server refuses it.
+
+import { ask } from '../shell/dialog.js';
+import { button, make, newID } from '../shell/dom.js';
+import { wordsOf } from '../shell/notice.js';
+import { faultWords } from './fields.js';
+import { findObject, nameOf } from './find.js';
+import { isHidden, withSubentities } from './paths.js';
+import { cellText, fieldText, readValue } from './values.js';
+
+/** The field of an attribute: `read()` gives undefined for what is left to the server's default. */
+function attributeInput(property) {
+  const { type, isOptional } = property;
+  const id = newID('new');
+  const initial = property.default === null || property.default === undefined ? '' : fieldText(property.default);
+  const hint = property.defaultsToNow ? 'now' : initial !== '' ? cellText(property.default) : isOptional ? 'no value' : '';
+  let control;
+  if (type === 'boolean') {
+    control = make('select', { id }, [['', hint || 'no value'], ['true', 'yes'], ['false', 'no']].map(([value, text]) => make('option', { value }, text)));
+  } else if (type === 'string' || type === 'uri') control = make('textarea', { id, rows: 1, placeholder: hint });
+  else control = make('input', { id, type: 'text', placeholder: type === 'data' ? 'base64' : hint, autocomplete: 'off', spellcheck: false });
+  const isRequired = !isOptional && !property.defaultsToNow && initial === '' && type !== 'boolean';
+  return {
+    control, isRequired,
+    read() {
+      if (control.value === '') return isRequired && type === 'string' ? '' : isRequired ? readValue(property, '') : undefined;
+      return type === 'boolean' ? control.value === 'true' : readValue(property, control.value);
+    },
+  };
+}
+
+/** The field of a to-one relationship. */
+function relationshipInput(app, model, property, preset) {
+  const destination = model.entity(property.destination);
+  let chosen = preset ?? null;
+  const text = make('span', { className: 'text' }, chosen ? `#${chosen}` : 'none');
+  const choose = async () => {
+    const row = await findObject(app, await app.nest.entity(destination.name), { title: `${property.name}: choose` });
+    if (!row) return;
+    chosen = row.id;
+    text.textContent = nameOf(destination, row);
+  };
+  const control = make('div', { className: 'control' }, text, button('Choose…', () => app.attempt(choose), { 'aria-label': `Choose ${property.name}` }));
+  return { control, isRequired: !property.isOptional, read: () => chosen ?? undefined };
+}
+
+/**
+ * Asks for the values of a new object. `preset`: null, or `{ relationship, owner }`, a to-many relationship that it goes
+ * to. Resolves with its entity and id, or with null.
+ */
+export async function insertObject(app, entityName, preset = null) {
+  const model = await app.nest.model();
+  const kinds = withSubentities(model, model.entity(entityName)).filter(({ isAbstract }) => !isAbstract);
+  const fault = make('p', { className: 'fault', role: 'alert', hidden: true });
+  const fields = make('div', { className: 'values' });
+  let inputs = new Map();
+  let description = kinds[0];
+  const build = () => {
+    inputs = new Map();
+    const lines = [];
+    for (const property of [...description.attributes, ...description.relationships.filter((one) => !one.isToMany && !isHidden(one))]) {
+      const isTo = 'destination' in property;
+      const isPreset = isTo && preset && preset.relationship.inverse === property.number;
+      const input = isTo ? relationshipInput(app, model, property, isPreset ? preset.owner : null) : attributeInput(property);
+      const words = make('p', { className: 'fault', role: 'status', hidden: true });
+      inputs.set(property.name, { ...input, property, words });
+      lines.push(make('div', { className: 'field' }, make(isTo ? 'div' : 'label', { for: isTo ? undefined : input.control.id, className: 'name' },
+        make('span', {}, property.name), make('span', { className: 'soft type' }, isTo ? `→ ${model.entity(property.destination).name}` : property.type,
+          input.isRequired ? ' · required' : '')), input.control, words));
+    }
+    fields.replaceChildren(...lines);
+  };
+  build();
+  const kind = kinds.length > 1 ? make('label', {}, 'Entity', make('select', { onchange: ({ target }) => {
+    description = model.entity(target.value);
+    build();
+  } }, kinds.map(({ name }) => make('option', { value: name }, name)))) : null;
+  let made = null;
+  const save = async (dialog) => {
+    const values = {};
+    fault.hidden = true;
+    let isRight = true;
+    for (const [name, { read, words }] of inputs) {
+      words.hidden = true;
+      try {
+        values[name] = read();
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        isRight = false;
+        words.textContent = error.message;
+        words.hidden = false;
+      }
+    }
+    if (!isRight) return;
+    try {
+      const entity = await app.nest.entity(description.name);
+      const owner = preset && inverseIsMany(model, preset) ? await app.nest.entity(model.entity(destinationOf(model, preset)).name) : null;
+      let object;
+      const receipt = await app.nest.transaction(`insert ${description.name}`, (tx) => {
+        object = tx.insert(entity, values);
+        if (owner) tx.relate(owner, preset.owner, preset.relationship.name, object);
+      });
+      made = { entity: description.name, id: receipt.id(object) };
+      dialog.close();
+    } catch (error) {
+      const named = new Set();
+      for (const { property, words } of inputs.values()) {
+        const own = error.faults?.filter((one) => one.property === property.number) ?? [];
+        for (const one of own) named.add(one);
+        words.hidden = own.length === 0;
+        words.textContent = own.length > 0 ? faultWords({ faults: own }, property) : '';
+      }
+      const others = error.faults?.filter((one) => !named.has(one)) ?? [];
+      fault.hidden = named.size > 0 && others.length === 0;
+      fault.textContent = others.length > 0 ? others.map(({ message }) => message).join('; ') : wordsOf(error);
+    }
+  };
+  await ask({
+    title: `New ${entityName}`, body: [kind, fields, fault], actions: [['', 'Cancel'], ['ok', 'Insert', 'primary']],
+    ready(dialog) {
+      // The dialog stays open until the server has the object.
+      dialog.querySelector('form').addEventListener('submit', (event) => {
+        event.preventDefault();
+        app.attempt(() => save(dialog));
+      });
+      dialog.querySelector('input, textarea, select')?.focus();
+    },
+  });
+  return made;
+}
+
+/** Whether the relationship's other end is to-many: then the owner is given the object. */
+function inverseIsMany(model, { relationship }) {
+  const inverse = model.entity(relationship.destination).find(relationship.inverse);
+  return !inverse || inverse.isToMany || isHidden(inverse);
+}
+
+/** The entity that has the relationship. */
+const destinationOf = (model, { relationship }) =>
+  model.entities.find((entity) => entity.relationships.includes(relationship)).number;
