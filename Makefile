@@ -10,7 +10,7 @@ LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-d
 # log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux
 
-.PHONY: beside consumer setup tools web-tools build build-release test test-web test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture documentation clean
+.PHONY: beside consumer setup tools web-tools build build-release test test-web test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames documentation clean
 
 build: setup
 	swift build $(CHECKED) $(if $(TARGET),--target $(TARGET))
@@ -58,11 +58,13 @@ test-unit: build-tests
 	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
 
 # The JavaScript client: its checks in Node; then with nestd, through a proxy that breaks connections and kill -9; then
-# in Chromium. Prints what is skipped. A random run prints its seed: make test-web NEST_SEED=7 NEST_STEPS=2000
+# in Chromium. Then the page, in Node and in Chromium. Prints what is skipped. A random run prints its seed:
+# make test-web NEST_SEED=7 NEST_STEPS=2000; more rows: NEST_ROWS=1000000
+WEB_TESTS = Clients/js/test/live Clients/js/test/browser Page/test Page/test/browser
 test-web: build-tests web-tools
 	Clients/js/check
-	@if command -v node >/dev/null; then echo node --test Clients/js/test/live Clients/js/test/browser; \
-	    node --test --test-reporter=spec Clients/js/test/live/*.test.js Clients/js/test/browser/*.test.js; fi
+	@if command -v node >/dev/null; then echo node --test $(WEB_TESTS); \
+	    node --test --test-reporter=spec $(foreach each,$(WEB_TESTS),$(each)/*.test.js); fi
 
 # One test or suite, or all whose names contain this: make test-one NAME=undoAndRedoOfAllIsTheIdentity
 test-one: build-tests
@@ -229,6 +231,14 @@ install:
 picture: build-release tools
 	docs/picture/record.py
 
+# The pictures of the page, taken anew with the programs in .build/debug.
+page-pictures: build-tests web-tools
+	Page/pictures/take.js
+
+# How long frames take while one scrolls through an outline, 4 times slowed down: make page-frames ROWS=100000
+page-frames: build-release web-tools
+	NEST_BUILD=.build/release Page/bench/scroll.js $(or $(ROWS),1000000)
+
 clean:
 	rm -rf .build
 
@@ -246,10 +256,11 @@ tools:
 	else echo "some tests are skipped without: sudo apt-get install -y $$missing" >&2; fi
 	@deploy/install-postgresql || echo "without it the tests of clusters are skipped" >&2
 
-# What make test-web needs, by program and Debian package. Node may come from elsewhere; 18 is enough.
+# What make test-web needs, by program and Debian package, and axe-core. Node may come from elsewhere; 18 is enough.
 web-tools:
-	@missing=$$(for pair in node:nodejs chromium:chromium tsc:node-typescript; do \
+	@missing=$$(for pair in node:nodejs chromium:chromium tsc:node-typescript firefox-esr:firefox-esr; do \
 	    command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done | xargs); \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then apt-get update && apt-get install -y --no-install-recommends $$missing || true; \
 	else echo "some tests are skipped without: sudo apt-get install -y $$missing" >&2; fi
+	@Page/test/get-axe

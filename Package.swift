@@ -102,6 +102,15 @@ let package = Package(
             dependencies: ["NestModel", "NestProtocol", "NestSchema", deque],
             swiftSettings: serverSettings
         ),
+        // The page for browsers: only data, which a plugin makes of the files in Page and Clients/js.
+        .executableTarget(name: "Embedder", path: "Plugins/Embedder", swiftSettings: settings),
+        .plugin(name: "EmbedPage", capability: .buildTool(), dependencies: ["Embedder"]),
+        .target(
+            name: "NestPage",
+            exclude: ["Files"],
+            swiftSettings: settings,
+            plugins: [.plugin(name: "EmbedPage")]
+        ),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .target(
             name: "NestDocuments",
@@ -169,7 +178,7 @@ let package = Package(
         .executableTarget(
             name: "nestd",
             dependencies: [
-                "NestModel", "NestProtocol", "NestDocuments", "NestSecrets", "NestStore", "NestServer",
+                "NestModel", "NestProtocol", "NestPage", "NestDocuments", "NestSecrets", "NestStore", "NestServer",
                 "NestOperations", .target(name: "NestLog", condition: .when(traits: ["Cluster"])), argumentParser,
                 concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
             ],

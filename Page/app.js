@@ -1,5 +1,5 @@
-// The page: the bar, the connection, and the page that the address names. Each page is a module that is loaded when
-// somebody opens it: `open(main, app, rest)` fills the main element and returns `{ go(rest), close(), keys }`.
+// The page: the bar, the connection, and the page that the address names. Each page is a module that is loaded when it
+// is opened: `open(main, app, rest)` fills the main element and returns `{ go(rest), close(), keys }`.
 
 import { announce, fault, notice } from './shell/notice.js';
 import { showLink, showPlaces, showSelf } from './shell/bar.js';
@@ -10,7 +10,7 @@ import { Link } from './shell/link.js';
 import { Router } from './shell/router.js';
 
 /**
- * The pages, in the order of the bar. `needs(app)`: null, or why somebody cannot use the page at all; it is not in the
+ * The pages, in the order of the bar. `needs(app)`: null, or why the user cannot use the page at all; it is not in the
  * bar then.
  */
 const PAGES = {
@@ -30,7 +30,7 @@ const $ = (id) => document.getElementById(id);
  * What pages get.
  *
  * - `nest`: the client; a page is closed and opened again when there is another one. `link`: shell/link.js.
- * - `role`: 'read', 'write' or 'admin'; `can(role)`: whether one has at least that role.
+ * - `role`: 'read', 'write' or 'admin'; `can(role)`: whether the user has at least that role.
  * - `root`: the object that a token is confined to; null: the whole store.
  * - `attempt(body)`: runs something, and shows why it failed; resolves with its value, or undefined.
  * - `go(path)`, `name(path)`: to another address; a better name for this one. `title(text)`: of the window.
@@ -92,7 +92,7 @@ class App {
 
 let app = null;
 let shown = null;
-/** Counts addresses: a page that was loading when one went on is not shown. */
+/** Counts addresses: a page that was still loading when the next was opened is not shown. */
 let turn = 0;
 
 /** Fills the main element with words instead of a page. */
@@ -103,7 +103,12 @@ function showWords(title, ...words) {
 
 function closePage() {
   turn += 1;
-  shown?.page?.close();
+  try {
+    shown?.page?.close();
+  } catch (error) {
+    // A mistake of one page must not keep the user from the others.
+    fault(error);
+  }
   shown = null;
   $('bar-tools').replaceChildren();
   $('people').replaceChildren();
@@ -117,7 +122,6 @@ async function show(name, rest) {
     shown.rest = rest;
     return shown.page?.go(rest);
   }
-  // Who comes from another page hears where they are.
   const isMove = shown !== null;
   closePage();
   const mine = turn;
@@ -137,6 +141,7 @@ async function show(name, rest) {
     $('main').replaceChildren(make('p', { className: 'empty', role: 'status' }, 'Loading…'));
     await load(entry, rest, mine);
   }
+  // A screen reader then says the name of the page.
   if (mine === turn && isMove && !$('main').contains(document.activeElement)) $('main').focus({ preventScroll: true });
 }
 
@@ -158,7 +163,7 @@ async function load({ load: module }, rest, mine) {
   }
 }
 
-/** Opens the page again, whose client or data are others now. */
+/** Opens the page again, because its client or its data were replaced. */
 function reopen() {
   closePage();
   router.read();
@@ -167,8 +172,8 @@ function reopen() {
 // MARK: The connection
 
 const STORE_WORDS = {
-  history: 'The server has another store now, restored or new. The page was loaded again from it.',
-  model: 'The server has another model now. The page was loaded again with it.',
+  history: 'The server has another store now, restored or new. The page shows that store.',
+  model: 'The server has another model now. The page was opened again.',
 };
 
 const link = new Link({
@@ -187,11 +192,11 @@ const link = new Link({
   },
 });
 
-/** What stands there as long as there was no connection yet. */
+/** What is shown before the first connection. */
 function showWaiting({ phase, error }) {
   if (phase === 'ready') return;
   const words = [error && make('p', {}, error.message)];
-  if (phase === 'signedOut') showWords('Sign in', make('p', {}, 'This server asks for a token.'));
+  if (phase === 'signedOut') showWords('Sign in', make('p', {}, 'This server requires a token.'));
   else if (phase === 'failed') showWords('This server cannot be used', words);
   else showWords('The server does not answer', words, make('p', {}, button('Try now', () => link.tryNow())));
 }
@@ -201,7 +206,7 @@ function start(nest) {
   router.start();
 }
 
-/** What a browser must have, with the version that brought it to the last of the large ones. */
+/** Whether the browser has what the page needs. */
 const isModern = typeof HTMLDialogElement === 'function' && 'popover' in HTMLElement.prototype
   && typeof AbortSignal.timeout === 'function' && typeof Array.prototype.at === 'function';
 
@@ -213,7 +218,7 @@ if (isModern) {
   });
   $('link').addEventListener('click', () => showSelf(app, link).catch(fault));
   watchKeys(() => shown?.page?.keys ?? []);
-  // A link that says why it failed stands in the window already.
+  // The window shows already why it failed.
   await link.start().then(start, (error) => console.warn(error.message));
 } else {
   showWords('This browser is too old for this page',

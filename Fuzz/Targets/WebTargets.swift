@@ -35,8 +35,8 @@ enum WebTargets {
         let received = NIOLoopBoundBox([UInt8](), eventLoop: eventLoop)
         let port = WebPort(
             gate: WebGate(WebConfiguration(host: "127.0.0.1", port: 0), isEncrypted: false),
-            isEncrypted: false,
             files: nil,
+            page: nil,
             threads: .singleton,
             limiter: limiter,
             timing: ServerConfiguration.Timing(),

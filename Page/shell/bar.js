@@ -1,4 +1,4 @@
-// The bar: the pages, how the link is, and who one is.
+// The bar: the pages, the state of the link, the user.
 
 import { announce } from './notice.js';
 import { ask, askText } from './dialog.js';
@@ -8,7 +8,7 @@ import { storedToken, storedUser } from './identity.js';
 
 const $ = (id) => document.getElementById(id);
 
-/** The links to the pages that somebody may use. */
+/** Shows the links to the pages that the user may open. */
 export function showPlaces(pages, current) {
   $('places').replaceChildren(...pages.map(([name, { text }]) => make('a', {
     href: `/${name}`, 'aria-current': name === current ? 'page' : undefined,
@@ -19,10 +19,13 @@ export function showPlaces(pages, current) {
 export function linkText({ phase, attemptAt }, now) {
   if (phase === 'reconnecting') {
     const seconds = attemptAt === null ? 0 : Math.ceil((attemptAt - now) / 1_000);
-    return seconds > 0 ? `offline, next try in ${seconds} s` : 'offline, trying';
+    return seconds > 0 ? `offline, next attempt in ${seconds} s` : 'offline, connecting';
   }
   return { connecting: 'connecting', ready: 'live', signedOut: 'signed out', failed: 'no connection' }[phase];
 }
+
+/** The phases in which the client does not connect again by itself. */
+const ENDED = new Set(['signedOut', 'failed']);
 
 let ticking = null;
 let last = null;
@@ -33,7 +36,7 @@ export function showLink(state) {
   const show = () => {
     $('link').firstElementChild.textContent = linkText(state, performance.now());
   };
-  $('link').dataset.state = state.phase;
+  $('link').dataset.state = ENDED.has(state.phase) ? 'closed' : state.phase;
   $('link').title = state.error?.message ?? '';
   show();
   if (state.attemptAt !== null) ticking = setInterval(show, 500);
@@ -44,11 +47,11 @@ export function showLink(state) {
 
 const MAY = { read: 'read', write: 'read and write', admin: 'do everything' };
 
-/** The rows of the dialog: what is known of oneself and of the server. */
+/** The rows of the dialog: the user, and the server. */
 function factsOf({ nest, root }) {
   const { server } = nest;
   return [
-    ['You', server.user ? `${storedToken() ? '' : '~'}${labelText(server.user)}` : 'nobody in particular'],
+    ['You', server.user ? `${storedToken() ? '' : '~'}${labelText(server.user)}` : 'no name'],
     ['You may', `${MAY[server.role]}${root === null ? '' : `, at object ${root} and below`}`],
     server.tokenExpires !== null && ['Until', momentText(Number(server.tokenExpires) / 1_000)],
     ['Server', `${location.host} (${labelText(server.serverName)})`],
@@ -57,7 +60,7 @@ function factsOf({ nest, root }) {
   ].filter(Boolean);
 }
 
-/** Shows who one is and how the link is, with what can be done about it. */
+/** Shows the user, the server and the state of the link, and what can be done about it. */
 export async function showSelf(app, link) {
   const { phase, error, attemptAt } = link.state;
   if (phase === 'signedOut') return link.signIn();
@@ -67,9 +70,8 @@ export async function showSelf(app, link) {
     title: isReady ? 'Connected' : 'Not connected',
     body: [
       error && make('p', { className: 'fault' }, error.message),
-      !isReady && make('p', {}, attemptAt === null ? 'What you type is kept until the server is back.'
-        : `The next try is in ${Math.max(1, Math.ceil((attemptAt - performance.now()) / 1_000))} seconds. What you type `
-          + 'is kept until the server is back.'),
+      !isReady && make('p', {}, `${attemptAt === null ? '' : `The next attempt is in ${
+        Math.max(1, Math.ceil((attemptAt - performance.now()) / 1_000))} seconds. `}What you type is kept.`),
       app && make('dl', {}, factsOf(app).map(([name, value]) => [make('dt', {}, name), make('dd', {}, value)])),
     ],
     actions: [...(app ? [named] : []), ...(isReady ? [] : [['now', 'Try now']]), ['', 'Close', 'primary']],
@@ -79,7 +81,7 @@ export async function showSelf(app, link) {
   if (answer !== 'name') return undefined;
   const name = await askText({
     title: 'Your name', label: 'What others see beside what you do', value: storedUser() ?? '', isRequired: false,
-    hint: 'This server has no tokens, so others see it with "~": nobody has checked it.',
+    hint: 'This server has no tokens. Others see the name with ~, because no server has checked it.',
   });
   return name === null ? undefined : link.rename(name.trim());
 }

@@ -4,9 +4,10 @@ import { button, make, newID } from './dom.js';
 
 /**
  * Asks in a dialog. `body`: elements; `actions`: the buttons, `[value, text, kind]`, where kind is '', 'primary' or
- * 'danger'. Resolves with the value of a button; null if the dialog was left. `ready(dialog)` is called when it is open.
+ * 'danger'. Resolves with the value of a button; null if the dialog was left. `ready(dialog)`: it is open now.
+ * `submit()`: does what the primary button says while the dialog is open; if it throws, the dialog says why and stays.
  */
-export function ask({ title, body = [], actions = [['', 'Close', 'primary']], ready, wide = false }) {
+export function ask({ title, body = [], actions = [['', 'Close', 'primary']], ready, submit, wide = false }) {
   return new Promise((resolve) => {
     const heading = make('h2', { id: newID('dialog') }, title);
     const content = make('div', { className: 'body' }, body);
@@ -18,12 +19,28 @@ export function ask({ title, body = [], actions = [['', 'Close', 'primary']], re
     };
     // Enter in a field is the primary button, whatever stands before it.
     const buttons = actions.map(([value, text, kind = '']) => make('button', {
-      value, className: kind, type: kind === 'primary' ? 'submit' : 'button', autofocus: kind === 'primary' && !hasField,
-      onclick: kind === 'primary' ? undefined : () => end(value),
+      value, className: kind, type: kind === 'primary' ? 'submit' : 'button',
+      autofocus: kind === 'primary' && !hasField, onclick: kind === 'primary' ? undefined : () => end(value),
     }, text));
-    const form = make('form', { method: 'dialog' }, heading, content, make('div', { className: 'actions' }, buttons));
+    const words = make('p', { className: 'fault', role: 'alert' });
+    const form = make('form', { method: 'dialog' }, heading, content, words,
+      make('div', { className: 'actions' }, buttons));
     const dialog = make('dialog', { 'aria-labelledby': heading.id, className: wide ? 'wide' : '' }, form);
-    form.addEventListener('submit', (event) => { answer = event.submitter?.value ?? null; });
+    form.addEventListener('submit', async (event) => {
+      answer = event.submitter?.value ?? null;
+      if (!submit) return;
+      event.preventDefault();
+      words.textContent = '';
+      for (const each of buttons) each.disabled = true;
+      try {
+        await submit();
+        dialog.close();
+      } catch (error) {
+        words.textContent = error.message;
+        answer = null;
+      }
+      for (const each of buttons) each.disabled = false;
+    });
     dialog.addEventListener('close', () => {
       dialog.remove();
       resolve(answer);
@@ -48,7 +65,7 @@ export async function askText({ title, label, value = '', action = 'Save', hint,
 }
 
 /**
- * Opens a menu at an element or a point `{x, y}`. `entries`: `{ text, key, act, isOff, isChecked }`, or null for a line.
+ * Opens a menu at an element or a point `{x, y}`. `entries`: `{ text, key, act, isOff, isChecked }`; null for a line.
  * Arrows, Home, End and the first letter move; Enter acts.
  */
 export function menu(at, entries, { label = 'Actions' } = {}) {

@@ -14,14 +14,23 @@ export function make(name, properties = {}, ...children) {
     else if (typeof value === 'function') element.addEventListener(key.replace(/^on/, ''), value);
     else element[key] = value;
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== false && child !== undefined));
+  element.append(...there(children));
   return element;
+}
+
+const there = (children) =>
+  children.flat(Infinity).filter((child) => child !== null && child !== false && child !== undefined && child !== '');
+
+/** Replaces what is in an element; children that are null, false or empty are left out. */
+export function fill(element, ...children) {
+  element.replaceChildren(...there(children));
 }
 
 const ATTRIBUTES = new Set(['role', 'for', 'list', 'form']);
 
 /** A button with a text, and what it does. */
-export const button = (text, onclick, properties = {}) => make('button', { type: 'button', onclick, ...properties }, text);
+export const button = (text, onclick, properties = {}) =>
+  make('button', { type: 'button', onclick, ...properties }, text);
 
 /** A drawing of one path in a square of 16, for a button; its name for people is the button's. */
 export function icon(path) {
@@ -54,9 +63,11 @@ let names = 0;
 /** A new id for an element, such as what `aria-labelledby` names. */
 export const newID = (prefix = 'id') => `${prefix}-${(names += 1)}`;
 
+const FIELDS = 'textarea, select, input:not([type=checkbox], [type=radio], [type=button])';
+
 /** Whether the keyboard writes into this element. */
 export const isField = (element) => element instanceof HTMLElement
-  && (element.isContentEditable || element.matches('textarea, select, input:not([type=checkbox], [type=radio], [type=button])'));
+  && (element.isContentEditable || element.matches(FIELDS));
 
 /** Whether people have asked for little motion. */
 export const calm = matchMedia('(prefers-reduced-motion: reduce)');

@@ -51,6 +51,14 @@ export function ageText(time, now) {
   return dateText(time);
 }
 
+/** The same in a narrow column: 12 s, 5 min, 3 h, 2 days. */
+export function shortAge(time, now) {
+  const seconds = Math.max(0, Math.round((now - time) / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 2 * 86_400 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} days`;
+}
+
 const two = (value) => String(value).padStart(2, '0');
 
 /** A date of this place, such as 2026-11-26. Milliseconds since 1970. */
@@ -64,6 +72,10 @@ export function clockText(time) {
   const date = new Date(time);
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
 }
+
+/** The time of day if it is today, else the date, too. Both in milliseconds since 1970. */
+export const whenText = (time, now) => (dateText(time) === dateText(now) ? clockText(time)
+  : `${dateText(time)} ${clockText(time).slice(0, 5)}`);
 
 /** Date and time of this place, such as 2026-11-26 09:04:32. */
 export const momentText = (time) => `${dateText(time)} ${clockText(time)}`;

@@ -9,8 +9,8 @@ const MARGIN = 6;
 const HEIGHT = 36;
 
 /**
- * `columns`: `{ name, text, className, sort }`; a column with `sort` can be sorted by. `fill(cells, item, row)` writes an
- * item into the cells of a row, by column name. `keyOf(item)`: a number or text that no other item has. `onOpen(item)`:
+ * `columns`: `{ name, text, className, sort }`; `sort`: its head is a button. `fill(cells, item, row)` writes an item
+ * into the cells of a row, by column name. `keyOf(item)`: a number or text that no other item has. `onOpen(item)`:
  * Enter or a click. `onSort(name)`. `onEnd()`: the last rows are in view. `empty`: the words of a table without rows.
  */
 export class Grid {
@@ -33,9 +33,10 @@ export class Grid {
     this.heads = new Map(columns.map((column) => [column.name, this.#head(column)]));
     this.#body = make('div', { className: 'grid-body', role: 'rowgroup' });
     this.#words = make('p', { className: 'empty' }, empty);
-    this.table = make('div', { role: 'grid', 'aria-label': label, 'aria-colcount': columns.length, 'aria-readonly': 'true' },
-      make('div', { role: 'rowgroup', className: 'grid-head' },
-        make('div', { role: 'row', className: 'grid-row', 'aria-rowindex': 1 }, [...this.heads.values()])), this.#body);
+    this.table = make('div', {
+      role: 'grid', 'aria-label': label, 'aria-colcount': columns.length, 'aria-readonly': 'true',
+    }, make('div', { role: 'rowgroup', className: 'grid-head' },
+      make('div', { role: 'row', className: 'grid-row', 'aria-rowindex': 1 }, [...this.heads.values()])), this.#body);
     this.element = make('div', { className: `grid ${className}`, id: newID('grid') }, this.table, this.#words);
     this.element.addEventListener('scroll', () => this.#later(), { passive: true });
     this.#body.addEventListener('keydown', (event) => this.#key(event));
@@ -49,7 +50,7 @@ export class Grid {
     return this.#items;
   }
 
-  /** Shows items. Rows that stay keep their element, the focus, and their place on the screen if one has scrolled. */
+  /** Shows items. Rows that stay keep their element and the focus, and their place on the screen once scrolled. */
   set(items) {
     const { keyOf } = this.#options;
     const first = this.#anchor();
@@ -95,6 +96,17 @@ export class Grid {
     this.#rows.get(key)?.focus({ preventScroll: true });
   }
 
+  /** Whether the last row is in view. */
+  get isAtEnd() {
+    const { scrollTop, clientHeight, scrollHeight } = this.element;
+    return scrollTop + clientHeight >= scrollHeight - this.#height;
+  }
+
+  toEnd() {
+    this.element.scrollTop = this.element.scrollHeight;
+    this.#draw(false);
+  }
+
   close() {
     this.#observer.disconnect();
     cancelAnimationFrame(this.#frame);
@@ -107,7 +119,7 @@ export class Grid {
 
   // MARK: Drawing
 
-  /** The first row in view, if one has scrolled: it stays where it is when rows come above it. */
+  /** The first row in view, once scrolled: it stays where it is when rows come above it. */
   #anchor() {
     const { scrollTop } = this.element;
     if (scrollTop <= 0 || this.#items.length === 0) return null;
@@ -138,7 +150,8 @@ export class Grid {
       row.remove();
       this.#rows.delete(key);
     }
-    const tabbable = this.#index.has(this.#active) ? this.#active : this.#items.length ? keyOf(this.#items[from]) : null;
+    const top = this.#items[Math.min(from, this.#items.length - 1)];
+    const tabbable = this.#index.has(this.#active) ? this.#active : top && keyOf(top);
     for (const index of [...wanted].sort((a, b) => a - b)) this.#place(index, isNew, tabbable);
     this.#measure();
     if (to === this.#items.length && this.element.clientHeight > 0) onEnd?.();
@@ -152,7 +165,7 @@ export class Grid {
     if (isMade) {
       row = this.#make(key);
       this.#rows.set(key, row);
-      // In the order of the document, for who reads it without seeing it.
+      // In the order of the rows, for screen readers.
       const next = [...this.#body.children].find((each) => Number(each.getAttribute('aria-rowindex')) > index + 2);
       this.#body.insertBefore(row, next ?? null);
     }
@@ -213,7 +226,8 @@ export class Grid {
     const now = this.#index.get(row.key_);
     const page = Math.max(1, Math.floor(this.element.clientHeight / this.#height) - 2);
     const to = {
-      ArrowDown: now + 1, ArrowUp: now - 1, PageDown: now + page, PageUp: now - page, Home: 0, End: this.#items.length - 1,
+      ArrowDown: now + 1, ArrowUp: now - 1, PageDown: now + page, PageUp: now - page, Home: 0,
+      End: this.#items.length - 1,
     }[event.key];
     if (to !== undefined) {
       this.focus(this.#options.keyOf(this.#items[Math.max(0, Math.min(to, this.#items.length - 1))]));
@@ -226,7 +240,7 @@ export class Grid {
   #click(event) {
     const row = this.#rowOf(event.target);
     if (!row || event.target.closest('button, a')) return;
-    // Who selects text does not open a row.
+    // A selection of text is no click.
     if (String(getSelection()) !== '') return;
     this.#active = row.key_;
     row.focus({ preventScroll: true });

@@ -1,4 +1,5 @@
-// Who this window is: its token, its name on a server without tokens, and its session, which owns what Undo takes back.
+// The identity of this window: its token, its name on a server without tokens, and its session, which owns the undo
+// stack.
 
 /** `{ session, token }`: a session belongs to one token, because a history shows what its session wrote. */
 const SESSION = 'nest-session';
@@ -23,7 +24,7 @@ export function forget() {
   localStorage.removeItem(TOKEN);
 }
 
-/** The name that others see, of somebody without a token; null: none. */
+/** The name that others see, without a token; null: none. */
 export const storedUser = () => localStorage.getItem(USER);
 
 export function storeUser(name) {

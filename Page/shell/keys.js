@@ -31,7 +31,7 @@ export function showKeys(groups) {
   });
 }
 
-/** Watches the keys of the window. `groups()`: the keys of the page that is shown. */
+/** Watches the keys of the window. `groups()`: the keys of the open page. */
 export function watchKeys(groups) {
   /** Where the focus was in each part, so that F6 comes back to it. */
   const last = new WeakMap();

@@ -1,18 +1,18 @@
-// The connection of this window: who one is, how the link is, and signing in with a token. It outlives clients: another
-// token or another name is another client.
+// The connection of this window, with signing in and trying again. It outlives clients: another token or another name
+// is another client.
 
 import { connect } from '/client/index.js';
 import { Ring, tapped } from './tap.js';
 import { signIn } from './signin.js';
-import { forget, ownSession, keepSession, storedToken, storedUser, storeUser } from './identity.js';
+import { forget, ownSession, keepSession, storedToken, storedUser, storeToken, storeUser } from './identity.js';
 
 /** The pauses before attempts of a window that was never connected, in milliseconds: they double. */
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 15_000;
 
-/** Refusals of who one is. */
+/** The codes that refuse the token, or its absence. */
 const TOKEN_CODES = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED']);
-/** What is wrong with a token before it is sent. */
+/** The codes of a token that the client does not send. */
 const OWN_TOKEN_CODES = new Set(['INVALID', 'UNTRUSTED']);
 
 /**
@@ -72,8 +72,24 @@ export class Link {
   async signIn() {
     if (this.#isSigningIn) return;
     const { error } = this.state;
-    await this.#ask(storedToken() === null ? 'This server asks for a token now.' : refusalText(error), error);
+    await this.#ask(storedToken() === null ? 'This server requires a token now.' : refusalText(error), error);
     await this.renew('token');
+  }
+
+  /**
+   * Goes on with the token that a function creates. The first token of a store ends the connections without one, also
+   * this one, perhaps before the function has returned: the page does not ask for a token meanwhile.
+   */
+  async adopt(body) {
+    this.#isSigningIn = true;
+    try {
+      const token = await body();
+      storeToken(token, false);
+      await this.renew('token');
+    } finally {
+      this.#isSigningIn = false;
+      if (this.state.phase === 'signedOut') this.signIn();
+    }
   }
 
   /** Forgets the token. */
@@ -105,8 +121,8 @@ export class Link {
   async #connect() {
     const token = storedToken();
     const options = {
-      clientName: 'nest page', token, user: token ? undefined : storedUser() ?? undefined, session: await ownSession(token),
-      WebSocket: this.#tap.Tap,
+      clientName: 'nest page', token, user: token ? undefined : storedUser() ?? undefined,
+      session: await ownSession(token), WebSocket: this.#tap.Tap,
     };
     return connect(options);
   }
@@ -142,7 +158,7 @@ export class Link {
     this.#isSigningIn = false;
   }
 
-  /** Tells when the server that answers has another store or model than the one before. */
+  /** Compares the server that answers with the one before: it may have another store or model. */
   #compare({ server }) {
     const last = this.#known;
     this.#known = server;
@@ -170,9 +186,9 @@ export class Link {
 const isAboutToken = (error) => TOKEN_CODES.has(error?.code)
   || (storedToken() !== null && OWN_TOKEN_CODES.has(error?.code));
 
-/** Why a token is of no use, and what to do. */
+/** What is wrong with a token, and what to do. */
 function refusalText(error) {
-  if (error?.code === 'UNAUTHENTICATED') return 'The server does not accept this token. It may be mistyped, or revoked.';
+  if (error?.code === 'UNAUTHENTICATED') return 'The server refuses this token. It may be mistyped, or revoked.';
   if (error?.code === 'TOKEN_EXPIRED') return 'This token has expired. Ask an administrator for another one.';
   if (error?.code === 'UNTRUSTED') {
     return 'The token was not sent: this page came without TLS, so others could read it. Open the page by https.';

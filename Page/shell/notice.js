@@ -24,6 +24,7 @@ export function notice(text, { kind = 'done', actions = [] } = {}) {
     make('p', {}, text),
     actions.map(([name, act]) => button(name, () => { close(); act(); })),
     button('×', close, { className: 'plain', 'aria-label': 'Close this message' }));
+  element.addEventListener('keydown', (event) => event.key === 'Escape' && close());
   while (region.childElementCount >= NOTICES_MAX) region.firstElementChild.remove();
   region.append(element);
   if (kind !== 'fault' && actions.length === 0) setTimeout(close, NOTICE_MS);

@@ -6,7 +6,7 @@ import { labelText } from './format.js';
 /** How many colours there are: page.css has the hues as --person-0 and so on, readable in both schemes. */
 export const COLOURS = 8;
 
-/** The number of the colour of somebody, from a name, or the number of a session. */
+/** The number of the colour of a person: from a name, or the number of a session. */
 export function colourOf(who) {
   let hash = 0x811c9dc5;
   for (const character of String(who)) hash = Math.imul(hash ^ character.codePointAt(0), 0x01000193) >>> 0;
@@ -17,21 +17,31 @@ export function colourOf(who) {
 export function initials(name) {
   const words = labelText(name).trim().split(/[\s._@-]+/u).filter(Boolean);
   const first = (word) => [...word][0] ?? '';
-  const letters = words.length > 1 ? first(words[0]) + first(words.at(-1)) : [...(words[0] ?? '?')].slice(0, 2).join('');
+  const [only = '?'] = words;
+  const letters = words.length > 1 ? first(only) + first(words.at(-1)) : [...only].slice(0, 2).join('');
   return letters.toLocaleUpperCase();
 }
 
-/**
- * The name of who wrote something. `user`: the label, or null; `claimed`: whether no server has checked it, which '~'
- * marks as nestc does.
- */
+/** What the mark of a claimed name means. */
+const CLAIM = 'The ~ marks a name that a client without a token has given itself: no server has checked it.';
+
+/** The name of an author or client. '~' marks a claim, as in nestc. */
 export function personText({ user, userClaimed = false, sessionNumber = null, isMine = false }) {
   if (isMine) return user ? `you (${userClaimed ? '~' : ''}${labelText(user)})` : 'you';
   if (user) return `${userClaimed ? '~' : ''}${labelText(user)}`;
-  return sessionNumber === null ? 'somebody' : `session ${sessionNumber}`;
+  return sessionNumber === null ? 'unknown' : `session ${sessionNumber}`;
 }
 
-/** A round mark with the initials of somebody, in their colour. What it means must stand beside it, or in `title`. */
+/** A round mark with the initials of a person, in their colour. The name must stand beside it, or in `title`. */
 export const badge = (name, who = name) => make('span', {
   className: 'person', 'aria-hidden': 'true', data: { colour: colourOf(who) },
 }, initials(name));
+
+/** The mark and the name of an author or client, as children of a cell. */
+export function person(one) {
+  const { user, userClaimed, sessionNumber, isMine } = one;
+  const name = personText(one);
+  return [badge(user ?? (isMine ? 'me' : name), user ?? sessionNumber), make('span', {
+    className: 'person-name', title: user && userClaimed ? CLAIM : name,
+  }, name)];
+}

@@ -11,16 +11,16 @@ const FORM = '\\s*nest_[1-9][0-9]*_[0-9A-Fa-f]{64}\\s*';
 export async function signIn(refused) {
   for (;;) {
     const field = make('input', {
-      type: 'password', name: 'token', autocomplete: 'current-password', required: true, spellcheck: false, pattern: FORM,
-      title: 'A token has the form nest_NUMBER_SECRET',
+      type: 'password', name: 'token', autocomplete: 'current-password', required: true, spellcheck: false,
+      pattern: FORM, title: 'A token has the form nest_NUMBER_SECRET',
     });
     const remembers = make('input', { type: 'checkbox' });
     const answer = await ask({
       title: 'Sign in', actions: [['ok', 'Sign in', 'primary']], ready: () => field.focus(),
       body: [
         refused && make('p', { className: 'fault', role: 'alert' }, refused),
-        make('p', {}, 'This server lets in who has a token. An administrator makes one with ', make('code', {},
-          'nestc token create NAME'), ', or on the page Server.'),
+        make('p', {}, 'This server requires a token. An administrator creates one with ', make('code', {},
+          'nestc token create NAME'), ' or on the page Server.'),
         make('label', {}, 'Token', field),
         make('label', { className: 'check' }, remembers, ' Remember it on this machine'),
       ],

@@ -1,10 +1,11 @@
 // Records the frames of this window's connections, for /wire: a WebSocket that keeps what it carries, in a ring of
-// bounded size. Frames are cut apart here and decoded where somebody looks at them.
+// bounded size. Frames are cut apart here, and decoded when they are shown.
 
 import { COMPRESSED, FrameDecoder, MORE } from '/client/wire/frames.js';
 import { compressible } from '/client/wire/compression.js';
 import { Limits } from '/client/wire/limits.js';
 import { decode, types as T } from '/client/wire/messages.js';
+import '/client/wire/messages-more.js';
 import '/client/wire/opposite.js';
 
 /** Frames that are kept. */
@@ -19,7 +20,7 @@ const PREFACE_BYTES = 8;
 /**
  * What is kept. An entry: `number`, `time` (milliseconds since 1970), `connection` (from 1), and for `kind`
  * - 'frame': `isOut`, `type`, `flags`, `id`, `size` of the body, `body` (its first BODY_MAX bytes), `of` (the request
- *   that it answers, or null), `view` (`{ width, hasWindow }` of its view, for rows and diffs, or null);
+ 
  * - 'opened', 'closed': of the connection, with `text`.
  */
 export class Ring {
@@ -82,57 +83,59 @@ export class Cutter {
   }
 }
 
-/** What the frames of one connection are to each other: answers to requests, and rows of views. */
+/**
+ * What the frames of one connection are to each other: answers to requests, and rows of views. Of a request that has
+ * rows it keeps a shape, `{ entity, hasWindow, projection, columns }`, by which they can be read.
+ */
 export class Context {
-  /** Requests without their last reply: id → { type, time, hasWindow }. */
+  /** Requests without their last reply: id → `{ type, time, shape }`. */
   #requests = new Map();
-  /** Views: id → { width, hasWindow }. */
+  /** Views: id → shape. */
   #views = new Map();
 
-  /** `{ of, view }` of a frame. */
+  /** `{ of, shape }` of a frame: the request that it answers, and that of the rows in it; or null. */
   see({ type, flags, id, body }, isOut, time) {
-    const none = { of: null, view: null };
-    if (id === 0) return none;
-    if (id >= Limits.viewIDMin) return { of: null, view: this.#views.get(id) ?? null };
+    if (id === 0) return { of: null, shape: null };
+    if (id >= Limits.viewIDMin) return { of: null, shape: this.#views.get(id) ?? null };
     if (isOut) {
-      if (!this.#requests.has(id)) {
-        this.#requests.set(id, { type, time, hasWindow: windowOf(type, body), width: widthOf(type, body) });
-        if (this.#requests.size > FRAMES_MAX) this.#requests.delete(this.#requests.keys().next().value);
-      }
-      return none;
+      if (!this.#requests.has(id)) keep(this.#requests, id, { type, time, shape: shapeOf(type, body) });
+      return { of: null, shape: null };
     }
     const of = this.#requests.get(id) ?? null;
-    if (type === T.subscribed && of && !(flags & COMPRESSED)) this.#subscribed(body, of);
+    if (type === T.subscribed && of?.shape && !(flags & COMPRESSED)) {
+      const answer = attempt(() => decode('subscribed', body));
+      if (answer) keep(this.#views, answer.view, { ...of.shape, projection: answer.projection });
+    }
     if (!(flags & MORE) && !STREAMED.has(type)) this.#requests.delete(id);
-    return { of, view: of && { width: of.width, hasWindow: of.hasWindow } };
+    return { of, shape: of?.shape ?? null };
   }
+}
 
-  #subscribed(body, { hasWindow }) {
-    const { view, projection } = attempt(() => decode('subscribed', body)) ?? {};
-    if (view === undefined) return;
-    this.#views.set(view, { width: projection.length, hasWindow });
-    if (this.#views.size > FRAMES_MAX) this.#views.delete(this.#views.keys().next().value);
-  }
+/** Adds an entry, and drops the oldest of too many. */
+function keep(map, key, value) {
+  map.set(key, value);
+  if (map.size > FRAMES_MAX) map.delete(map.keys().next().value);
 }
 
 /** Replies after which another frame of the same request follows. */
 const STREAMED = new Set([T.credit, T.subtreeStart, T.subtreeChunk, T.backupStart, T.backupChunk, T.checkProgress]);
+/** Requests whose replies have rows. */
 const REQUESTS = new Map([[T.subscribe, 'subscribe'], [T.resubscribe, 'resubscribe'], [T.fetch, 'fetch']]);
 
 const attempt = (body) => {
   try {
     return body();
   } catch {
-    return undefined;
+    return null;
   }
 };
-const requestOf = (type, body) => REQUESTS.has(type) ? attempt(() => decode(REQUESTS.get(type), body).request) : undefined;
-const windowOf = (type, body) => (requestOf(type, body)?.window ?? null) !== null;
-/** How many values the rows of an answer have, where the request says so; null: all properties of the entity. */
-const widthOf = (type, body) => {
-  const request = type === T.fetch ? requestOf(type, body) : null;
-  return request?.projection.length ? request.projection.length + request.columns.length : null;
-};
+
+function shapeOf(type, body) {
+  const request = REQUESTS.has(type) ? attempt(() => decode(REQUESTS.get(type), body).request) : null;
+  if (!request) return null;
+  const { entity, window, projection, columns, outline } = request;
+  return { entity, hasWindow: window !== null || outline !== null, projection, columns };
+}
 
 /** The class that `connect` gets as its `WebSocket`, and the frames that its sockets carry. */
 export function tapped(ring, Base = WebSocket) {
@@ -149,7 +152,7 @@ export function tapped(ring, Base = WebSocket) {
       this.addEventListener('open', () => this.#note('opened', new URL(this.url).host));
       this.addEventListener('close', ({ code, reason }) => {
         open.delete(this);
-        this.#note('closed', reason ? `${code} ${reason}` : String(code));
+        this.#note('closed', code === CUT ? 'cut by this page' : `${code}${reason ? ` ${reason}` : ''}`);
       });
       this.addEventListener('message', ({ data }) => {
         if (data instanceof ArrayBuffer) this.#record(new Uint8Array(data), false);
@@ -169,10 +172,11 @@ export function tapped(ring, Base = WebSocket) {
     #record(bytes, isOut) {
       const time = Date.now();
       for (const frame of this.#cutters[isOut ? 'out' : 'in'].cut(bytes)) {
-        const { of, view } = this.#context.see(frame, isOut, performance.now());
+        const { of, shape } = this.#context.see(frame, isOut, performance.now());
+        const { type, flags, id } = frame;
         ring.add({
-          kind: 'frame', time, connection: this.#connection, isOut, type: frame.type, flags: frame.flags, id: frame.id,
-          size: frame.body.length, body: frame.body.slice(0, BODY_MAX), of, view,
+          kind: 'frame', time, connection: this.#connection, isOut, type, flags, id,
+          size: frame.body.length, body: frame.body.slice(0, BODY_MAX), of, shape,
           after: of ? performance.now() - of.time : null,
         });
       }

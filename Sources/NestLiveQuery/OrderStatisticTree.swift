@@ -13,13 +13,14 @@ package struct OrderStatisticTree {
 
     /// `sectioning`: `nil` if all rows are in one section.
     package init(sectioning: Sectioning? = nil) {
-        self.rule = SectionRule(sectioning)
+        self.rule = SectionRule(sectioning, hasDigests: true)
         self.root = TreeNode(leaf: KeyList(), rule: self.rule)
     }
 
-    /// Makes the tree of distinct keys in ascending order. O(n).
-    package init(sorted keys: [RowKey], sectioning: Sectioning? = nil) {
-        let rule = SectionRule(sectioning)
+    /// Makes the tree of distinct keys in ascending order. O(n). `hasDigests`: false for a tree that is only an order:
+    /// its digest is always that of no rows. Precondition: a tree with sections has digests.
+    package init(sorted keys: [RowKey], sectioning: Sectioning? = nil, hasDigests: Bool = true) {
+        let rule = SectionRule(sectioning, hasDigests: hasDigests)
         self.rule = rule
         // Fill nodes to three quarters, so that the next insertions split none.
         let fill = TreeNode.leafMax * 3 / 4

@@ -58,6 +58,7 @@ extension Nestd {
             (.tlsPeerCA, self.security.tlsPeerCa.map { .text($0) }),
             (.web, self.web.web.map { .text($0) }),
             (.webRoot, self.web.webRoot.map { .text($0) }),
+            (.webPage, self.web.webPage.map { .flag($0) }),
             (.webNames, self.web.webName.isEmpty ? nil : .text(self.web.webName.joined(separator: ","))),
             (.webOrigins, self.web.webOrigin.isEmpty ? nil : .text(self.web.webOrigin.joined(separator: ","))),
             (.minFree, self.minFree.map { .integer($0) }),

@@ -236,7 +236,7 @@ struct Nestd: AsyncParsableCommand {
             )
             if let web = configuration.web, let port = listening.webPort {
                 let url = WebSettings.url(host: web.host, port: port, isEncrypted: configuration.tls != nil)
-                print("nestd serves browsers at \(url)")
+                print("nestd serves \(web.page == nil ? "browsers" : "its page to browsers") at \(url)")
             }
             fflush(nil)
             operations.ready(status: status)

@@ -44,6 +44,19 @@ import Testing
         #expect(average(0, 0) == "0")
     }
 
+    /// The two have ways of their own.
+    @Test(arguments: Seeds.range(0..<4)) func averagesOfIntegersAreThoseOfTheSameDecimals(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<300 {
+            let bound = Int64(1) << Int64(random.below(63))
+            let values = (0...random.below(12)).map { _ in
+                Int64(truncatingIfNeeded: random.next()) % bound
+            }
+            let average = Self.text(.average, .integer, values.map { .integer($0) })
+            #expect(average == Self.text(.average, .decimal, values.map { .string("\($0)") }), "\(seed): \(values)")
+        }
+    }
+
     @Test func decimalsAreExact() {
         #expect(Self.text(.sum, .decimal, Self.decimals("0.1", "0.2")) == "0.3")
         #expect(Self.text(.sum, .decimal, Self.decimals("-0.1", "0.1")) == "0")

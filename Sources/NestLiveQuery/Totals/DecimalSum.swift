@@ -12,10 +12,6 @@ struct DecimalSum {
     private static let base: Int128 = 10_000_000_000_000_000_000
     private static let digitsAfterPoint = 2 * Self.groupDigits
 
-    init() {}
-
-    init(_ whole: Int128) { self.groups.2 = whole }
-
     /// Adds a number in canonical form, or removes one that was added.
     mutating func add(_ text: String, _ sign: Int128) {
         var parts: [Int128] = [0, 0, 0, 0]

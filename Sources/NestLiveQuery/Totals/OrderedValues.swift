@@ -13,7 +13,7 @@ package struct OrderedValues {
         self.term = term
         var keys = values.compactMap { Self.key($0.id, $0.value, term) }
         keys.sort()
-        self.tree = OrderStatisticTree(sorted: keys)
+        self.tree = OrderStatisticTree(sorted: keys, hasDigests: false)
     }
 
     fileprivate static func term(of type: AttributeType) -> SortTerm {

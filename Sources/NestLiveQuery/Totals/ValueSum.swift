@@ -53,12 +53,33 @@ package struct ValueSum {
         switch self.sum {
         case .integers(let sum):
             guard isAverage else { return Int64(exactly: sum).map { .integer($0) } }
-            return DecimalSum(sum).average(of: self.count).map { .string($0) }
+            return .string(Self.average(sum, of: self.count))
         case .decimals(let sum):
             return (isAverage ? sum.average(of: self.count) : sum.text).map { .string($0) }
         case .doubles(let sum):
             return sum.value.map { .double((isAverage ? $0 / Double(self.count) : $0) + 0) }
         }
+    }
+
+    /// Returns the average of integers as `DecimalSum.average(of:)` does. It has at most 19 digits before the point, so
+    /// all those after it fit.
+    private static func average(_ sum: Int128, of count: Int) -> String {
+        let one = Self.fractionOfOne
+        let (whole, rest) = sum.magnitude.quotientAndRemainder(dividingBy: UInt128(count))
+        // Below the count times 10^18, which is below 2^123.
+        var (fraction, dropped) = (Int128(rest) * one).quotientAndRemainder(dividingBy: Int128(count))
+        if 2 * dropped > count || 2 * dropped == count && fraction % 2 == 1 { fraction += 1 }
+        let absolute = Int128(whole) + fraction / one
+        let sign = sum < 0 && fraction + absolute > 0 ? "-" : ""
+        // The one in front keeps the zeros after the point.
+        let digits = String(one + fraction % one).utf8.dropFirst()
+        guard let end = digits.lastIndex(where: { $0 != UInt8(ascii: "0") }) else { return "\(sign)\(absolute)" }
+        return "\(sign)\(absolute).\(Substring(digits[...end]))"
+    }
+
+    /// 10 to the power of the digits after the point of an average.
+    private static let fractionOfOne: Int128 = (0..<AggregateFunction.averageFractionDigitsMax).reduce(1) { one, _ in
+        one * 10
     }
 
     /// The estimated memory, in bytes.

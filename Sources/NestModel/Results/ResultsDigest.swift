@@ -27,7 +27,8 @@ public struct ResultsDigest: Hashable, Sendable, CustomStringConvertible {
 
     /// Returns the digest of these rows followed by those of `next`.
     public func combined(with next: ResultsDigest) -> ResultsDigest {
-        ResultsDigest(
+        if next == .empty { return self }
+        return ResultsDigest(
             value: Self.add(Self.multiply(self.value, next.power), next.value),
             power: Self.multiply(self.power, next.power)
         )

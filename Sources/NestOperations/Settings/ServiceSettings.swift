@@ -63,6 +63,14 @@ package struct ServiceSettings: Equatable, Sendable {
         if case .integer(let number) = self.values[setting] { number } else { nil }
     }
 
+    /// Whether a setting has a value.
+    package func has(_ setting: Setting) -> Bool { self.values[setting] != nil }
+
+    /// The value of a flag without a default; `nil`: it has none.
+    package func flag(_ setting: Setting) -> Bool? {
+        if case .flag(let isOn) = self.values[setting] { isOn } else { nil }
+    }
+
     /// Whether a flag is set.
     package func isOn(_ setting: Setting) -> Bool { self.values[setting] == .flag(true) }
 

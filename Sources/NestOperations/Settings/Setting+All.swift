@@ -33,6 +33,8 @@ extension Setting {
     package static let web = Setting("web.address", .text, option: "--web")
     /// The directory whose files browsers get.
     package static let webRoot = Setting("web.root", .text)
+    /// Whether browsers get nestd's page; without a value they do, unless they get the files of a directory.
+    package static let webPage = Setting("web.page", .flag)
     /// Names and origins, separated by commas.
     package static let webNames = Setting("web.names", .text, option: "--web-name")
     package static let webOrigins = Setting("web.origins", .text, option: "--web-origin")
@@ -89,7 +91,7 @@ extension Setting {
     package static let all: [Setting] = [
         .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .tlsPeerCA, .insecure, .store, .minFree, .memory, .model,
         .logURL, .node, .advertise,
-        .web, .webRoot, .webNames, .webOrigins,
+        .web, .webRoot, .webPage, .webNames, .webOrigins,
         .metricsPort, .logLevel, .logFormat, .connectionsMax,
         .outputBytesMax, .spoolBytesMax, .memoryBytesMax,
         .writeStepsMax, .confinedWriteStepsMax,

@@ -53,6 +53,16 @@ struct WebAnswer {
         return answer
     }
 
+    /// The whole answer with a file of the page.
+    static func file(_ file: WebPage.File) -> WebAnswer {
+        var answer = WebAnswer()
+        answer.fields = Self.caching(file.tag)
+        answer.fields.add(name: "Content-Type", value: file.type)
+        answer.length = file.bytes.readableBytes
+        answer.body = file.bytes
+        return answer
+    }
+
     static func notModified(_ tag: WebTag) -> WebAnswer {
         WebAnswer(status: .notModified, fields: Self.caching(tag))
     }

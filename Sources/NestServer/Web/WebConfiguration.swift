@@ -7,20 +7,24 @@ package struct WebConfiguration: Sendable {
     package var names: [String]
     /// Origins of pages from elsewhere that may connect.
     package var origins: [WebOrigin]
-    /// The directory whose files are served; `nil`: the built-in page only.
+    /// The directory whose files are served; `nil`: none is.
     package var root: String?
+    /// The page that is served where the directory has no file; `nil`: there is none.
+    package var page: WebPage?
 
     package init(
         host: String,
         port: Int,
         names: [String] = [],
         origins: [WebOrigin] = [],
-        root: String? = nil
+        root: String? = nil,
+        page: WebPage? = nil
     ) {
         self.host = host
         self.port = port
         self.names = names
         self.origins = origins
         self.root = root
+        self.page = page
     }
 }

@@ -20,27 +20,34 @@ struct WebRequest: Sendable {
     }
 }
 
-/// The files of the web port. Threads for files open and read them; a connection holds one part of one file at a time.
+/// The files of the web port. Threads for files open and read those of a directory; a connection holds one part of one
+/// file at a time. Those of the page are in memory, once for all connections.
 extension WebConnection {
     func answer(_ request: WebRequest) {
-        guard let files = self.port.files else {
-            guard request.path.text == WebPage.path else { return self.refuse(.noFile, request) }
-            return self.send(WebPage.answer(isEncrypted: self.port.isEncrypted), request)
-        }
+        guard let files = self.port.files else { return self.answerFromPage(request) }
         guard let lease = files.lease(of: self.slot.address) else {
             return self.refuse(WebRefusal(.unavailable, "the server sends too many files at once"), request)
         }
+        let page = self.port.page
         self.onFileThread {
-            files.find(request.path)
+            let finding = files.find(request.path)
+            // A directory may have another edition of the page's files.
+            guard case .none = finding, let shown = page?.shown(request.path) else { return finding }
+            return files.find(shown)
         } then: {
             self.found($0, request, lease)
         }
     }
 
+    private func answerFromPage(_ request: WebRequest) {
+        guard let file = self.port.page?.file(request.path) else { return self.refuse(.noFile, request) }
+        self.send(file.tag.matches(request.knownTags) ? .notModified(file.tag) : .file(file), request)
+    }
+
     private func found(_ finding: WebFiles.Finding, _ request: WebRequest, _ lease: WebFiles.Lease) {
         switch finding {
         case .none:
-            self.refuse(.noFile, request)
+            self.answerFromPage(request)
         case .unavailable:
             self.refuse(WebRefusal(.unavailable, "the server cannot read the file now: try again later"), request)
         case .tooLarge:

@@ -1,33 +1,43 @@
-/// The page that the web port serves without a directory of files.
-enum WebPage {
-    static let path = "/"
+import NIOCore
 
-    static func answer(isEncrypted: Bool) -> WebAnswer {
-        WebAnswer.text(self.text(isEncrypted: isEncrypted), type: "text/html; charset=utf-8")
+/// A page that the program has inside: its files, and the addresses that show its document.
+package struct WebPage: Sendable {
+    /// A file. Connections share its bytes.
+    package struct File: Sendable {
+        let bytes: ByteBuffer
+        let type: String
+        let tag: WebTag
+
+        /// `path`: its end says which type it has. `version`: another text has another one.
+        package init(path: String, version: String, text: StaticString) {
+            self.bytes = ByteBuffer(staticString: text)
+            self.type = WebFiles.type(of: path)
+            self.tag = WebTag("\"\(version)\"")
+        }
     }
 
-    private static func text(isEncrypted: Bool) -> String {
-        let scheme = isEncrypted ? "wss" : "ws"
-        return """
-            <!DOCTYPE html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>nest</title>
-            </head>
-            <body>
-            <h1>nest</h1>
-            <p>This is nestd \(ServerVersion.nest): a live object graph as a network service.</p>
-            <p>Programs connect by WebSocket to <code>\(scheme)://THIS-HOST/nest</code>, with the subprotocol
-            <code>\(WebSocketOffer.subprotocol)</code>. If this server requires a token, the program sends it in its
-            first message; it is never part of the address.</p>
-            <p>The JavaScript client is in the directory <code>Clients/js</code> of the repository. To serve pages of
-            your own here, start nestd with <code>--web-root DIRECTORY</code>. <code>docs/web.md</code> has the
-            rest.</p>
-            </body>
-            </html>
+    private let files: [[String]: File]
+    private let index: [String]
+    private let places: Set<String>
 
-            """
+    /// `index`: the path of the document, which `/` shows, and each address that begins with one of `places`: its
+    /// script reads the rest.
+    package init(files: [String: File], index: String, places: [String]) {
+        func names(_ path: String) -> [String] { path.split(separator: "/").map(String.init) }
+        self.files = Dictionary(uniqueKeysWithValues: files.map { (names($0.key), $0.value) })
+        self.index = names(index)
+        self.places = Set(places)
+    }
+
+    /// Returns the path of the file that an address shows: its own, or that of the document.
+    func shown(_ path: WebPath) -> WebPath {
+        guard path.names.first.map({ self.places.contains($0) }) ?? true else { return path }
+        return WebPath(names: self.index)
+    }
+
+    /// Returns the file that an address shows.
+    func file(_ path: WebPath) -> File? {
+        let shown = self.shown(path)
+        return shown.isDirectory ? nil : self.files[shown.names]
     }
 }

@@ -10,6 +10,13 @@ package struct WebPath: Equatable, Sendable {
     /// Whether this is the path of the protocol.
     package var isProtocol: Bool { self.names == ["nest"] && !self.isDirectory }
 
+    /// The path of a file.
+    init(names: [String]) {
+        self.names = names
+        self.isDirectory = false
+        self.text = "/" + names.joined(separator: "/")
+    }
+
     /// Reads the target of a request. It decodes percent signs once, and works on bytes: a name in UTF-8 may have
     /// scalars that join with the slash before them.
     package init(target: String) throws(WebRefusal) {

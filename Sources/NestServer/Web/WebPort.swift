@@ -8,9 +8,10 @@ import NestProtocol
 /// What all connections of the web port share.
 package struct WebPort: Sendable {
     let gate: WebGate
-    let isEncrypted: Bool
-    /// `nil`: only the built-in page is served.
+    /// `nil`: no directory is served.
     let files: WebFiles?
+    /// The page inside the program; `nil`: it is not served.
+    let page: WebPage?
     /// Threads that open and read files.
     let threads: NIOThreadPool
     let limiter: ConnectionLimiter
@@ -22,8 +23,8 @@ package struct WebPort: Sendable {
 
     package init(
         gate: WebGate,
-        isEncrypted: Bool,
         files: WebFiles?,
+        page: WebPage?,
         threads: NIOThreadPool,
         limiter: ConnectionLimiter,
         timing: ServerConfiguration.Timing,
@@ -31,8 +32,8 @@ package struct WebPort: Sendable {
         makeClient: @escaping @Sendable (ConnectionLoop, ConnectionSlot, NIODeadline) -> any WebSocketClient
     ) {
         self.gate = gate
-        self.isEncrypted = isEncrypted
         self.files = files
+        self.page = page
         self.threads = threads
         self.limiter = limiter
         self.timing = timing
@@ -53,8 +54,8 @@ extension WebPort {
         }
         self.init(
             gate: WebGate(web, isEncrypted: server.tls != nil),
-            isEncrypted: server.tls != nil,
             files: files,
+            page: web.page,
             threads: server.files,
             limiter: server.limiter,
             timing: server.configuration.timing,

@@ -5,8 +5,8 @@ struct WebOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Also serve browsers at this address: WebSocket at /nest, and files. A port of 0 is any free port. \
-            docs/web.md has the rest.
+            Also serve browsers at this address: the page, which shows and changes the store, and WebSocket at /nest. \
+            A port of 0 is any free port. docs/web.md has the rest.
             """,
             valueName: "host:port"
         )
@@ -20,6 +20,12 @@ struct WebOptions: ParsableArguments {
         )
     )
     var webRoot: String?
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "With --web: serve the page. (default: --web-page, or with --web-root --no-web-page)"
+    )
+    var webPage: Bool?
 
     @Option(
         help: ArgumentHelp(

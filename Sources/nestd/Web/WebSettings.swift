@@ -1,5 +1,6 @@
 import Foundation
 import NestOperations
+import NestPage
 import NestServer
 
 /// The settings of the port for browsers.
@@ -14,7 +15,20 @@ struct WebSettings {
             port: address.port,
             names: Self.list(settings.text(.webNames)),
             origins: Self.list(settings.text(.webOrigins)).compactMap { WebOrigin($0) },
-            root: settings.text(.webRoot)
+            root: settings.text(.webRoot),
+            page: settings.flag(.webPage) ?? (settings.text(.webRoot) == nil) ? Self.page : nil
+        )
+    }
+
+    /// The page inside nestd.
+    private static var page: WebPage {
+        let files = PageFile.all.map { file in
+            (file.path, WebPage.File(path: file.path, version: file.tag, text: file.text))
+        }
+        return WebPage(
+            files: Dictionary(uniqueKeysWithValues: files),
+            index: PageFile.index,
+            places: PageFile.places
         )
     }
 
@@ -33,7 +47,7 @@ struct WebSettings {
     /// The faults of the settings: options that do not belong together, and texts that cannot be read.
     static func faults(_ settings: ServiceSettings) -> [String] {
         guard let text = settings.text(.web) else {
-            return [Setting.webRoot, .webNames, .webOrigins].filter { settings.text($0) != nil }.map { setting in
+            return [Setting.webRoot, .webPage, .webNames, .webOrigins].filter { settings.has($0) }.map { setting in
                 let web = settings.spelling(of: .web, besides: setting)
                 return "\(settings.spelling(of: setting)) needs \(web): without it no browser is served"
             }

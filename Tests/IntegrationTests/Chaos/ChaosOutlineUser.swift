@@ -14,6 +14,8 @@ final class ChaosOutlineUser: Sendable {
         var isCertain = true
         var count = 0
         var queries: [FetchWindow: WatchedQuery] = [:]
+        /// The last query around an object, by its number of rows.
+        var anchored: [Int: WatchedQuery] = [:]
     }
 
     let name: String
@@ -35,6 +37,7 @@ final class ChaosOutlineUser: Sendable {
             let query = self.state.withLockedValue { state in
                 (state.wanted.list, state.wanted.window, state.isCertain) = (self.list, Self.firstWindow, true)
                 state.queries = [Self.firstWindow: state.wanted]
+                state.anchored = [:]
                 return state.wanted
             }
             let recorder = await ledger.begin(
@@ -80,11 +83,12 @@ final class ChaosOutlineUser: Sendable {
     private func query(of request: ObjectFetchRequest, after current: WatchedQuery) throws -> WatchedQuery {
         guard let window = request.window else { throw ProcessFailure("\(self.name) has no window") }
         if let query = self.state.withLockedValue({ $0.queries[Self.unnamed(window)] }) { return query }
-        // If the anchor was deleted while the connection was lost, the window begins where it did.
-        guard case .range(_, let limit) = window, limit == current.window?.rowCount else {
-            throw ProcessFailure("\(self.name) shows a window that it was never asked for: \(window)")
-        }
-        var query = current
+        // If the anchor was deleted while the connection was lost, the window begins where it did, also if no state
+        // around the anchor was ever visible.
+        guard case .range(_, let limit) = window,
+            var query = limit == current.window?.rowCount
+                ? current : self.state.withLockedValue({ $0.anchored[limit] })
+        else { throw ProcessFailure("\(self.name) shows a window that it was never asked for: \(window)") }
         query.window = window
         return query
     }
@@ -142,6 +146,7 @@ final class ChaosOutlineUser: Sendable {
             let count = state.count
             if state.random.oneIn(2) {
                 query.window = .around(ids[1], before: count % 8, after: count % 8 + count / 8 % 12 * 2)
+                state.anchored[query.window!.rowCount] = query
             } else {
                 query.window = .range(offset: count % 12, limit: 2 + count / 12 % 20 * 2)
             }

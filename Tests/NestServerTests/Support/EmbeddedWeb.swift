@@ -82,6 +82,13 @@ struct EmbeddedWeb {
         func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {}
     }
 
+    /// What `/` answers.
+    private static let page = WebPage(
+        files: ["index.html": WebPage.File(path: "index.html", version: "1", text: "<p>nest")],
+        index: "index.html",
+        places: []
+    )
+
     let eventLoop = EmbeddedEventLoop()
     let loop: ConnectionLoop
     let connection: WebConnection
@@ -111,8 +118,8 @@ struct EmbeddedWeb {
         self.made = made
         let port = WebPort(
             gate: WebGate(WebConfiguration(host: "127.0.0.1", port: 0), isEncrypted: false),
-            isEncrypted: false,
             files: nil,
+            page: Self.page,
             threads: .singleton,
             limiter: limiter,
             timing: ServerConfiguration.Timing(),

@@ -236,6 +236,29 @@ final class ServerRawConnection {
         return (status, head, self.inbound.readBytes(length: length) ?? [])
     }
 
+    /// Returns the answer to one request, over a connection of its own. `fields`: lines of its head.
+    static func httpGet(
+        _ target: String,
+        port: Int,
+        method: String = "GET",
+        _ fields: String = ""
+    ) throws -> (status: Int, head: String, body: String) {
+        let connection = try ServerRawConnection(port: port)
+        let fields = fields.isEmpty ? "" : fields + "\r\n"
+        try connection.sendRaw(
+            Array("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n".utf8)
+        )
+        var answer: (status: Int, head: String, body: [UInt8])
+        if method == "HEAD" {
+            let head = try connection.httpHead()
+            answer = (Int(head.split(separator: " ")[1]) ?? 0, head, [])
+        } else {
+            answer = try connection.httpAnswer()
+        }
+        #expect(try connection.bytesUntilClosed() == 0)
+        return (answer.status, answer.head, String(decoding: answer.body, as: UTF8.self))
+    }
+
     private func receive() throws -> Bool {
         guard var webSocket = self.webSocket else { return try self.receiveRaw(&self.inbound) }
         defer { self.webSocket = webSocket }

@@ -22,34 +22,12 @@ extension SocketTests {
             try Data(text.utf8).write(to: url)
         }
 
-        /// Returns the answer to one request.
-        private static func get(
-            _ target: String,
-            port: Int,
-            method: String = "GET",
-            _ fields: String = ""
-        ) throws -> (status: Int, head: String, body: String) {
-            let connection = try ServerRawConnection(port: port)
-            let fields = fields.isEmpty ? "" : fields + "\r\n"
-            try connection.sendRaw(
-                Array("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n".utf8)
-            )
-            if method == "HEAD" {
-                let head = try connection.httpHead()
-                #expect(try connection.bytesUntilClosed() == 0)
-                return (Int(head.split(separator: " ")[1]) ?? 0, head, "")
-            }
-            let answer = try connection.httpAnswer()
-            #expect(try connection.bytesUntilClosed() == 0)
-            return (answer.status, answer.head, String(decoding: answer.body, as: UTF8.self))
-        }
-
         @Test func filesAreServedWithTypeTagAndRules() async throws {
             try self.write("index.html", "<p>hello")
             try self.write("sub/a b.js", "let x = 1")
             try self.write("empty.txt", "")
             try await withWebServer(root: self.directory.path) { _, port, _ in
-                let page = try Self.get("/", port: port)
+                let page = try ServerRawConnection.httpGet("/", port: port)
                 #expect(page.status == 200 && page.body == "<p>hello")
                 for field in [
                     "Content-Type: text/html; charset=utf-8", "X-Content-Type-Options: nosniff",
@@ -58,30 +36,30 @@ extension SocketTests {
                 ] {
                     #expect(page.head.contains("\r\n\(field)\r\n"), "\(field)")
                 }
-                let script = try Self.get("/sub/a%20b.js?v=1", port: port)
+                let script = try ServerRawConnection.httpGet("/sub/a%20b.js?v=1", port: port)
                 #expect(script.body == "let x = 1" && script.head.contains("text/javascript"))
-                #expect(try Self.get("/empty.txt", port: port).status == 200)
-                let head = try Self.get("/sub/a%20b.js", port: port, method: "HEAD")
+                #expect(try ServerRawConnection.httpGet("/empty.txt", port: port).status == 200)
+                let head = try ServerRawConnection.httpGet("/sub/a%20b.js", port: port, method: "HEAD")
                 #expect(head.status == 200 && head.head.contains("\r\nContent-Length: 9\r\n"))
-                let directory = try Self.get("/sub", port: port)
+                let directory = try ServerRawConnection.httpGet("/sub", port: port)
                 #expect(directory.status == 308 && directory.head.contains("\r\nLocation: /sub/\r\n"))
-                #expect(try Self.get("/sub/", port: port).status == 404)
-                #expect(try Self.get("/none", port: port).status == 404)
-                #expect(try Self.get("/", port: port, method: "POST").status == 405)
+                #expect(try ServerRawConnection.httpGet("/sub/", port: port).status == 404)
+                #expect(try ServerRawConnection.httpGet("/none", port: port).status == 404)
+                #expect(try ServerRawConnection.httpGet("/", port: port, method: "POST").status == 405)
             }
         }
 
         @Test func anUnchangedFileIsNotSentAgain() async throws {
             try self.write("a.txt", "one")
             try await withWebServer(root: self.directory.path) { _, port, _ in
-                let first = try Self.get("/a.txt", port: port)
+                let first = try ServerRawConnection.httpGet("/a.txt", port: port)
                 let tag = try #require(first.head.firstMatch(of: /\r\nETag: (\S+)\r\n/)).1
                 for method in ["GET", "HEAD"] {
-                    let again = try Self.get("/a.txt", port: port, method: method, "If-None-Match: \"x\", \(tag)")
+                    let again = try ServerRawConnection.httpGet("/a.txt", port: port, method: method, "If-None-Match: \"x\", \(tag)")
                     #expect(again.status == 304 && !again.head.contains("Content-Length"))
                 }
                 try self.write("a.txt", "other")
-                let changed = try Self.get("/a.txt", port: port, "If-None-Match: \(tag)")
+                let changed = try ServerRawConnection.httpGet("/a.txt", port: port, "If-None-Match: \(tag)")
                 #expect(changed.status == 200 && changed.body == "other")
             }
         }
@@ -120,7 +98,7 @@ extension SocketTests {
                 $0.store = Store.Configuration(location: .file(self.path("nest.sqlite")), model: .nestedList)
                 $0.web = WebConfiguration(host: "127.0.0.1", port: 0, root: self.directory.path)
             } _: { _, port, _ in
-                let seen = try Self.get("/seen.txt", port: port)
+                let seen = try ServerRawConnection.httpGet("/seen.txt", port: port)
                 #expect(seen.body == "seen")
                 #expect(FileManager.default.fileExists(atPath: self.path("nest.sqlite-wal")))
                 for target in [
@@ -128,7 +106,7 @@ extension SocketTests {
                     "/../secret.txt", "/out/", "/nest.sqlite", "/nest.sqlite-wal", "/nest.sqlite.lock", "/seen.txt/",
                     "/seen.txt/x", "/" + String(repeating: "a", count: 5_000),
                 ] {
-                    let answer = try Self.get(target, port: port)
+                    let answer = try ServerRawConnection.httpGet(target, port: port)
                     #expect(answer.status == 404, "\(target)")
                 }
             }
@@ -136,13 +114,11 @@ extension SocketTests {
 
         private func path(_ name: String) -> String { "\(self.directory.path)/\(name)" }
 
-        @Test func withoutADirectoryThereIsOnePage() async throws {
+        @Test func withoutADirectoryAndAPageNothingIsServed() async throws {
             try await withWebServer { _, port, _ in
-                let page = try Self.get("/", port: port)
-                #expect(page.status == 200 && page.body.contains("<code>ws://THIS-HOST/nest</code>"))
-                #expect(try Self.get("/", port: port, method: "HEAD").status == 200)
-                for target in ["/index.html", "/etc/passwd", "/favicon.ico"] {
-                    #expect(try Self.get(target, port: port).status == 404)
+                for target in ["/", "/index.html", "/outline", "/page/app.js", "/etc/passwd"] {
+                    let answer = try ServerRawConnection.httpGet(target, port: port)
+                    #expect(answer.status == 404, "\(target)")
                 }
             }
         }
@@ -160,10 +136,10 @@ extension SocketTests {
             let large = FileManager.default.createFile(atPath: self.path("large"), contents: nil)
             #expect(large && truncate(self.path("large"), off_t(Limits.webFileBytesMax + 1)) == 0)
             try await withWebServer(root: self.directory.path) { _, port, _ in
-                let tooLarge = try Self.get("/large", port: port)
+                let tooLarge = try ServerRawConnection.httpGet("/large", port: port)
                 #expect(tooLarge.status == 404)
                 #expect(truncate(self.path("large"), off_t(Limits.webFileBytesMax)) == 0)
-                let largest = try Self.get("/large", port: port, method: "HEAD")
+                let largest = try ServerRawConnection.httpGet("/large", port: port, method: "HEAD")
                 #expect(largest.status == 200)
             }
             let files = try #require(WebFiles(root: self.directory.path, hiding: []))

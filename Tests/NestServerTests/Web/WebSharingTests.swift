@@ -34,8 +34,8 @@ struct WebSharingTests {
     private static func webSocket(_ eventLoop: EmbeddedEventLoop, _ loop: ConnectionLoop) throws -> EmbeddedChannel {
         let port = WebPort(
             gate: WebGate(WebConfiguration(host: "127.0.0.1", port: 0), isEncrypted: false),
-            isEncrypted: false,
             files: nil,
+            page: nil,
             threads: .singleton,
             limiter: ConnectionLimiter(max: 1),
             timing: ServerConfiguration.Timing(),

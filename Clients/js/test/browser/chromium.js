@@ -75,17 +75,23 @@ export class Chromium {
     rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** Opens a page of the given size, and waits until it has loaded. */
-  async open(url, { width = 1000, height = 760, mobile = false, scheme = 'light' } = {}) {
-    const { targetId } = await this.send('Target.createTarget', { url: 'about:blank' });
+  /**
+   * Opens a page of the given size, and waits until it has loaded. `apart`: it shares no storage and no cookies with
+   * other pages, as that of another person. `script`: code that each document of the page runs before its own.
+   */
+  async open(url, { width = 1000, height = 760, mobile = false, scheme = 'light', apart = false, script } = {}) {
+    const { browserContextId } = apart ? await this.send('Target.createBrowserContext', { disposeOnDetach: true }) : {};
+    const { targetId } = await this.send('Target.createTarget', { url: 'about:blank', browserContextId });
     const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
     const page = new Page(this, targetId, sessionId);
+    page.context = browserContextId;
     this.pages.set(sessionId, page);
     for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await page.send(`${domain}.enable`);
     // Every page believes that it is seen and has the focus: lists of hidden pages pause, and keys go to one page only.
     await page.send('Emulation.setFocusEmulationEnabled', { enabled: true });
     await page.resize(width, height, mobile);
     await page.prefer({ 'prefers-color-scheme': scheme });
+    if (script) await page.send('Page.addScriptToEvaluateOnNewDocument', { source: script });
     await page.go(url);
     return page;
   }
@@ -99,6 +105,11 @@ export class Chromium {
   }
 }
 
+const KEY_CODES = {
+  Enter: 13, Escape: 27, Tab: 9, Backspace: 8, End: 35, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39,
+  ArrowDown: 40, Delete: 46, PageUp: 33, PageDown: 34, F2: 113, F6: 117, ' ': 32, '/': 191, '?': 191,
+};
+
 /** One page (a tab). */
 export class Page {
   constructor(browser, target, session) {
@@ -107,6 +118,10 @@ export class Page {
     this.lines = [];
     /** Errors: on the console, thrown and not caught, of the network, and of the content security policy. */
     this.faults = [];
+    /** Addresses that the page asked for, WebSockets too. */
+    this.requests = [];
+    /** What else wants events of the DevTools protocol: functions of their parameters, by name. */
+    this.listeners = new Map();
     this.loads = [];
   }
 
@@ -114,9 +129,17 @@ export class Page {
     return this.browser.send(method, params, this.session);
   }
 
+  /** Calls a function with the parameters of each event of this name. */
+  on(method, listener) {
+    this.listeners.set(method, [...(this.listeners.get(method) ?? []), listener]);
+  }
+
   noticed(method, params) {
+    for (const listener of this.listeners.get(method) ?? []) listener(params);
     const text = (values) => values.map((each) => each.value ?? each.description ?? each.type).join(' ');
     if (method === 'Page.loadEventFired') for (const resolve of this.loads.splice(0)) resolve();
+    if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
+    if (method === 'Network.webSocketCreated') this.requests.push(params.url);
     if (method === 'Runtime.consoleAPICalled') {
       (params.type === 'error' || params.type === 'assert' ? this.faults : this.lines).push(text(params.args));
     } else if (method === 'Runtime.exceptionThrown') {
@@ -161,18 +184,71 @@ export class Page {
     return this.send('Input.insertText', { text });
   }
 
-  /** Presses and releases a key: 'Enter', 'Escape', 'Tab', 'ArrowDown', or a character. */
-  async press(key, modifiers = 0) {
-    const named = {
-      Enter: 13, Escape: 27, Tab: 9, Backspace: 8, End: 35, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39,
-      ArrowDown: 40, Delete: 46, F2: 113, ' ': 32,
-    };
-    const windowsVirtualKeyCode = named[key] ?? key.toUpperCase().charCodeAt(0);
-    const text = { Enter: '\r', ' ': ' ' }[key] ?? (key.length === 1 && modifiers === 0 ? key : undefined);
-    const event = { key, code: key === ' ' ? 'Space' : key.length === 1 ? `Key${key.toUpperCase()}` : key, modifiers };
-    await this.send('Input.dispatchKeyEvent',
-      { type: text ? 'keyDown' : 'rawKeyDown', ...event, windowsVirtualKeyCode, text });
-    await this.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event, windowsVirtualKeyCode });
+  /** What an input method shows while one composes: it is not typed yet. The caret is behind it. `type` ends it. */
+  compose(text) {
+    return this.send('Input.imeSetComposition', { text, selectionStart: text.length, selectionEnd: text.length });
+  }
+
+  /**
+   * Presses and releases a key: 'Enter', 'Escape', 'Tab', 'ArrowDown', or a character. `modifiers`: the sum of 1 (Alt),
+   * 2 (Control), 4 (Meta) and 8 (Shift). `commands`: what the browser does by itself for the key, such as 'paste'.
+   */
+  async press(key, modifiers = 0, commands = []) {
+    const windowsVirtualKeyCode = KEY_CODES[key] ?? key.toUpperCase().charCodeAt(0);
+    const isTyped = key.length === 1 && (modifiers & ~8) === 0;
+    const text = { Enter: '\r', ' ': ' ' }[key] ?? (isTyped ? key : undefined);
+    const code = key === ' ' ? 'Space' : /^[a-z]$/i.test(key) ? `Key${key.toUpperCase()}` : key.length === 1 ? '' : key;
+    const event = { key, code, modifiers, windowsVirtualKeyCode };
+    await this.send('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', ...event, text, commands });
+    await this.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
+  }
+
+  /** Pastes a text into the focused element, through the clipboard. */
+  async paste(text) {
+    const { origin } = new URL(await this.evaluate(() => location.href));
+    await this.browser.send('Browser.grantPermissions',
+      { permissions: ['clipboardReadWrite', 'clipboardSanitizedWrite'], origin, browserContextId: this.context });
+    await this.evaluate((content) => navigator.clipboard.writeText(content), text);
+    await this.press('v', 2, ['paste']);
+  }
+
+  /** What the clipboard holds, as text, after the page has copied. */
+  async copied() {
+    await this.press('c', 2, ['copy']);
+    return this.evaluate(() => navigator.clipboard.readText());
+  }
+
+  /** Moves the mouse, with or without its button down: 'mouseMoved', 'mousePressed', 'mouseReleased'. */
+  mouse(type, { x, y }, { button = 'left', clickCount = type === 'mouseMoved' ? 0 : 1, buttons = 0 } = {}) {
+    return this.send('Input.dispatchMouseEvent', { type, x, y, button, clickCount, buttons });
+  }
+
+  /** Clicks a point, as `{ x, y }`. */
+  async click(point, button = 'left') {
+    await this.mouse('mouseMoved', point, { button: 'none' });
+    await this.mouse('mousePressed', point, { button, buttons: button === 'left' ? 1 : 2 });
+    await this.mouse('mouseReleased', point, { button });
+  }
+
+  /** Turns the wheel at a point, by CSS pixels. */
+  wheel({ x, y }, deltaY) {
+    return this.send('Input.dispatchMouseEvent', { type: 'mouseWheel', x, y, deltaX: 0, deltaY });
+  }
+
+  /** Drags from a point over others, and lets go at the last one. */
+  async drag(from, ...over) {
+    await this.mouse('mouseMoved', from, { button: 'none' });
+    await this.mouse('mousePressed', from, { buttons: 1 });
+    for (const point of over) await this.mouse('mouseMoved', point, { buttons: 1 });
+    await this.mouse('mouseReleased', over.at(-1));
+  }
+
+  /** The middle of an element that the page shows. */
+  middle(selector) {
+    return this.evaluate((wanted) => {
+      const { left, top, width, height } = document.querySelector(wanted).getBoundingClientRect();
+      return { x: left + width / 2, y: top + height / 2 };
+    }, selector);
   }
 
   /** The size of the page in CSS pixels. */
@@ -200,6 +276,7 @@ export class Page {
 
   async close() {
     await this.browser.send('Target.closeTarget', { targetId: this.target });
+    if (this.context) await this.browser.send('Target.disposeBrowserContext', { browserContextId: this.context });
     this.browser.pages.delete(this.session);
   }
 }

@@ -11,6 +11,16 @@ const viewport = '<meta name=viewport content="width=device-width">';
 const page = (body, policy = '') => [200, `<!doctype html><title>a page</title>${viewport}<body>${body}`, policy];
 const pages = {
   '/': page('<input><script>window.keys = ""; onkeydown = (event) => window.keys += event.key;</script>'),
+  '/writing': page(`<textarea rows=6></textarea><div id=bar tabindex=0>drag</div><script>
+    window.events = [];
+    const bar = document.querySelector("#bar");
+    const names = ["pointerdown", "pointermove", "pointerup", "wheel"];
+    for (const name of names) addEventListener(name, ({ buttons }) => window.events.push(name + buttons));
+    const field = document.querySelector("textarea");
+    for (const name of ["compositionstart", "compositionend", "paste"]) {
+      field.addEventListener(name, () => window.events.push(name));
+    }
+  </script>`),
   '/faults': page(`<script>
     console.error("printed", 7);
     console.log("only a line");
@@ -82,6 +92,47 @@ async function drive(context, browser, address) {
     assert.equal(picture.toString('latin1', 1, 4), 'PNG');
     assert.equal(picture.readUInt32BE(16), 780, 'two pixels for each of a phone');
     await tab.close();
+  });
+
+  await context.test('composes, pastes, copies, drags and turns the wheel', async () => {
+    const tab = await browser.open(`${address}/writing`);
+    const seen = () => tab.evaluate(() => window.events.splice(0));
+    await tab.evaluate(() => document.querySelector('textarea').focus());
+    await tab.compose('ni');
+    assert.equal(await tab.evaluate(() => document.querySelector('textarea').value), 'ni');
+    await tab.compose('你');
+    await tab.type('你好');
+    assert.deepEqual(await seen(), ['compositionstart', 'compositionend']);
+    await tab.paste(' a\n\tb');
+    assert.deepEqual(await seen(), ['paste']);
+    assert.equal(await tab.evaluate(() => document.querySelector('textarea').value), '你好 a\n\tb');
+    await tab.evaluate(() => document.querySelector('textarea').select());
+    assert.equal(await tab.copied(), '你好 a\n\tb');
+    await tab.press('End');
+    await tab.press('Enter', 8);
+    await tab.press('Z', 8);
+    assert.equal(await tab.evaluate(() => document.querySelector('textarea').value), '你好 a\n\tb\nZ');
+    const bar = await tab.middle('#bar');
+    await seen();
+    await tab.drag(bar, { x: bar.x + 5, y: bar.y }, { x: bar.x + 9, y: bar.y + 3 });
+    assert.deepEqual(await seen(), ['pointermove0', 'pointerdown1', 'pointermove1', 'pointermove1', 'pointerup0']);
+    await tab.wheel(bar, 10);
+    await tab.until(() => window.events.includes('wheel0'));
+    await tab.close();
+  });
+
+  await context.test('keeps people apart, runs code first, and notes what is asked for', async () => {
+    const script = 'window.early = document.readyState; if (location.protocol === "http:") localStorage.who ??= "Ann";';
+    const ann = await browser.open(address, { apart: true, script });
+    const bo = await browser.open(address, { apart: true });
+    assert.deepEqual(await ann.evaluate(() => [window.early, localStorage.who]), ['loading', 'Ann']);
+    assert.equal(await bo.evaluate(() => localStorage.who ?? null), null);
+    await bo.evaluate(() => fetch('/asked'));
+    await bo.evaluate(() => { new WebSocket(`ws://${location.host}/socket`); });
+    const asked = [`${address}/`, `${address}/asked`, `${address.replace('http', 'ws')}/socket`];
+    for (let turn = 0; turn < 500 && bo.requests.length < 3; turn += 1) await bo.evaluate(() => 1);
+    assert.deepEqual(bo.requests.filter((url) => !url.endsWith('.ico')), asked);
+    for (const tab of [ann, bo]) await tab.close();
   });
 
   await context.test('takes the network away and gives it back', async () => {

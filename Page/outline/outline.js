@@ -1,0 +1,473 @@
+// The parts of the outline page, and what its commands do with them.
+
+import { make } from '../shell/dom.js';
+import { Clipboard } from './clipboard.js';
+import { Commands } from './commands.js';
+import { Drag } from './drag.js';
+import { Drafts } from './drafts.js';
+import { Editor } from './editor.js';
+import { Flash } from './flash.js';
+import { Folds } from './folds.js';
+import { Keyboard } from './keyboard.js';
+import { parentOf } from './overlay.js';
+import { Path } from './path.js';
+import { People } from './people.js';
+import { restore } from './restore.js';
+import { Rows } from './rows.js';
+import { Selection } from './selection.js';
+import { Status } from './status.js';
+import { Texts } from './texts.js';
+import { Tools } from './tools.js';
+import { Tree } from './tree.js';
+import { Keys, Writes } from './writes.js';
+
+/** The rows that the first request asks for. */
+const ROWS = 100;
+
+export class Outline {
+  #closed = [];
+  #arriving = null;
+  #wasEditing = false;
+
+  /** Opens the outline below an object in an element. */
+  static async open(main, app, source, under) {
+    const { nest } = app;
+    const folds = new Folds(nest.server.historyID, source.name);
+    const request = source.below(under).window(0, ROWS);
+    const outline = await nest.outline(request, folds.kept).catch(() => {
+      folds.drop();
+      return nest.outline(request);
+    });
+    return new Outline(main, app, source, outline, folds);
+  }
+
+  constructor(main, app, source, outline, folds) {
+    const { nest } = app;
+    Object.assign(this, { main, app, nest, source, folds });
+    this.mayEdit = app.can('write');
+    const keys = new Keys();
+    this.writes = new Writes(nest, keys);
+    this.drafts = new Drafts(nest.server.historyID);
+    this.texts = new Texts({
+      nest, source, writes: this.writes, drafts: this.drafts, gone: (text) => this.#textGone(text),
+      changed: (text, isConflict) => this.#textChanged(text, isConflict),
+    });
+    this.tree = new Tree({ outline, source, keys, writes: this.writes, texts: this.texts });
+    this.rows = new Rows(this.tree, this);
+    this.editor = new Editor(this);
+    this.selection = new Selection(this);
+    this.commands = new Commands(this);
+    this.path = new Path(this);
+    this.status = new Status(this);
+    this.tools = new Tools(this);
+    this.empty = make('div', { className: 'empty', hidden: true });
+    this.rows.drawn = () => this.#drawn();
+    this.keyboard = new Keyboard(this);
+    this.clipboard = new Clipboard(this);
+    const hint = make('p', { id: 'keys-hint', className: 'quiet' }, 'Enter: a new row. Escape: select rows. ? explains the keys.');
+    main.append(make('div', { className: 'outline-page' }, this.path.element, this.empty, this.rows.element,
+      this.status.element, this.tools.bar, hint));
+    this.flash = new Flash(this);
+    this.people = new People(this);
+    if (this.mayEdit) this.drag = new Drag(this);
+    this.editor.moved = this.selection.changed = () => {
+      this.people.say();
+      this.#markRow();
+    };
+    this.tree.subscribe((change) => this.#show(change));
+    this.#closed.push(nest.onState(() => this.status.show()));
+    this.#showPath();
+    restore(this).catch(app.fault);
+    nest.undoStates().then((states) => {
+      this.#closed.push(() => states.close());
+      states.subscribe((state) => this.tools.undoState(state));
+      this.tools.undoState(states.state);
+    }, app.fault);
+  }
+
+  close() {
+    for (const end of this.#closed) end();
+    this.texts.flushAll();
+    this.editor.remove();
+    this.rows.close();
+    this.keyboard.close();
+    this.clipboard.close();
+    this.tools.close();
+    this.people.close();
+    this.drag?.close();
+    this.tree.outline.close();
+  }
+
+  // MARK: What shows
+
+  #show(change) {
+    const { tree } = this;
+    if (change.status === 'ended') return this.#ended(change.error);
+    if (change.status) return this.status.show();
+    const isElsewhere = Boolean(change.isElsewhere);
+    if (isElsewhere) {
+      this.#wasEditing = this.editor.isOpen;
+      this.editor.close();
+      this.selection.clear();
+    }
+    this.rows.show({ isElsewhere, animates: !change.isReset });
+    if (isElsewhere) this.#arrived();
+    else this.#keepFocus(change);
+    if (change.changed) this.flash.show(change);
+    this.status.show();
+    this.#showEmpty();
+    if (tree.total === 0 && change.gone?.size > 0) this.#checkPlace();
+    return undefined;
+  }
+
+  #showEmpty() {
+    const { tree } = this;
+    const isEmpty = tree.isLoaded && tree.total === 0;
+    if (this.empty.hidden === !isEmpty && this.empty.firstChild) return;
+    this.empty.hidden = !isEmpty;
+    this.empty.replaceChildren(make('p', {}, this.tools.hidesDone ? 'Nothing here is open.' : 'Nothing is written here yet.'),
+      this.mayEdit ? make('button', { type: 'button', className: 'primary', onclick: () => this.append() }, 'Write the first row') : '');
+  }
+
+  #drawn() {
+    this.editor.place();
+    this.people?.show();
+    this.#markRow();
+  }
+
+  /** The row that one writes in. */
+  #markRow() {
+    for (const { element, row } of this.rows.shown) {
+      element.classList.toggle('active', row !== null && row.key === this.editor.key);
+    }
+  }
+
+  /** The row with the keyboard may be gone, or elsewhere. */
+  #keepFocus({ gone = null, isReset }) {
+    const { editor, tree, selection } = this;
+    if (editor.isOpen && !editor.row) {
+      const isGone = gone?.has(editor.key) || (isReset && editor.key > 0);
+      if (isGone) this.#rowGone();
+    } else if (editor.isOpen) editor.place();
+    selection.follow(isReset ? null : gone ?? new Set());
+  }
+
+  /** Others have deleted or hidden the row that is edited: the keyboard goes to the next one. */
+  #rowGone() {
+    const { editor, tree, rows, selection } = this;
+    const hadFocus = document.activeElement === editor.element;
+    editor.close();
+    if (!hadFocus) return;
+    rows.list.focus({ preventScroll: true });
+    const row = tree.at(Math.min(editor.lastPlace ?? rows.view.first, tree.total - 1)) ?? tree.at(rows.view.first);
+    if (row) selection.select(row.key, { reveal: false });
+  }
+
+  /** What was typed into a row that is deleted. */
+  #textGone({ text }) {
+    if (text.trim() === '') return;
+    this.app.notice(`Somebody has deleted the row that you wrote in: “${text}”`, {
+      kind: 'warning', actions: [['Add it as a new row', () => this.append(text)]],
+    });
+  }
+
+  #textChanged(text, isConflict) {
+    this.tree.refresh();
+    this.editor.refresh(text);
+    this.rows.draw();
+    this.status.chips(text);
+    if (isConflict) this.app.announce('Others have changed the text that you are writing. Yours stays; theirs is offered.');
+  }
+
+  // MARK: Where one is
+
+  async go(under) {
+    if (under === this.tree.under) return;
+    const from = this.tree.under;
+    const isOut = this.path.steps.some(({ id }) => id === under);
+    this.#arriving = isOut ? from : null;
+    try {
+      await this.texts.flushAll();
+      await (isOut ? this.tree.change({ under, window: { around: from, before: ROWS / 2, after: ROWS / 2 - 1 } })
+        .catch(() => this.tree.change({ under, window: { offset: 0, limit: ROWS } }))
+        : this.tree.change({ under, window: { offset: 0, limit: ROWS } }));
+    } catch (error) {
+      if (error.code !== 'NOT_FOUND') throw error;
+      this.#goneUnder();
+      return;
+    }
+    this.#showPath(under);
+  }
+
+  /** Shows a row as soon as the page has arrived at its place. */
+  arriveAt(id) {
+    this.#arriving = id;
+  }
+
+  #arrived() {
+    const { tree, rows, selection } = this;
+    const key = this.#arriving === null ? null : this.writes.keys.of(this.#arriving);
+    if (key !== null && !tree.row(key)) this.find(this.#arriving);
+    this.#arriving = null;
+    if (key !== null && tree.row(key)) rows.startAt(key);
+    const row = tree.row(key) ?? tree.rows[0];
+    // The keyboard goes on where it was: among the rows.
+    if (document.activeElement !== document.body && !rows.element.contains(document.activeElement)) return;
+    if (row && this.#wasEditing) this.editor.open(row.key);
+    else {
+      rows.list.focus({ preventScroll: true });
+      if (row) selection.select(row.key, { reveal: false });
+    }
+  }
+
+  async #showPath(under = this.tree.outline.state.under) {
+    try {
+      const title = await this.path.show(under);
+      if (title !== null) this.app.title(title === 'Home' ? 'Outline' : title);
+    } catch (error) {
+      if (error.code === 'NOT_FOUND') this.#goneUnder();
+      else this.app.fault(error);
+    }
+  }
+
+  /** What the rows are below was deleted, or never was. */
+  #goneUnder() {
+    this.app.notice('There is no such row, or it was deleted. This is everything.', { kind: 'warning' });
+    this.app.go('/outline', { replace: true });
+  }
+
+  async #checkPlace() {
+    const { under } = this.tree;
+    if (under === this.source.home) return;
+    await this.nest.object(under).catch((error) => error.code === 'NOT_FOUND' && this.#goneUnder());
+  }
+
+  #ended(error) {
+    if (error?.code === 'NOT_FOUND') this.#goneUnder();
+    else if (error) this.app.fault(error);
+  }
+
+  zoom(row) {
+    const id = row && this.writes.keys.id(row.key);
+    if (!id) return false;
+    this.app.go(`/outline/${id}`);
+    return true;
+  }
+
+  zoomOut() {
+    const { steps } = this.path;
+    const above = steps.at(-2);
+    if (!above?.id) return undefined;
+    this.app.go(above.id === this.source.home ? '/outline' : `/outline/${above.id}`);
+    return undefined;
+  }
+
+  // MARK: Folds
+
+  fold(rows, isExpanded) {
+    const changed = rows.filter((row) => row.children > 0 && row.isExpanded !== isExpanded && row.id);
+    if (changed.length === 0) return;
+    const ids = changed.map(({ id }) => id);
+    if (!isExpanded) this.#leaveFolded(changed);
+    this.app.attempt(async () => {
+      await this.tree.outline.setExpanded(ids, isExpanded);
+      this.folds.keep(this.tree.outline);
+    });
+  }
+
+  /** The keyboard comes out of what is folded. */
+  #leaveFolded(rows) {
+    const { tree, editor } = this;
+    if (!editor.row) return;
+    let index = tree.index(editor.key);
+    const folded = new Set(rows.map(({ key }) => key));
+    while ((index = parentOf(tree.rows, index)) >= 0) {
+      if (folded.has(tree.rows[index].key)) return this.edit(tree.rows[index].key);
+    }
+    return undefined;
+  }
+
+  /** All of the outline: 'all' or 'none'. */
+  expand(expand) {
+    return this.app.attempt(async () => {
+      await this.tree.change({ expand });
+      this.folds.keep(this.tree.outline);
+    });
+  }
+
+  unfoldOrEnter(row) {
+    if (!row || row.children === 0) return;
+    if (row.isExpanded) this.selection.by(1);
+    else this.fold([row], true);
+  }
+
+  foldOrLeave(row) {
+    if (!row) return;
+    const { tree, selection } = this;
+    if (row.children > 0 && row.isExpanded) return void this.fold([row], false);
+    const index = parentOf(tree.rows, tree.index(row.key));
+    if (index >= 0) selection.select(tree.rows[index].key);
+    else if (row.depth > 0) this.find(this.writes.keys.id(row.parent));
+  }
+
+  // MARK: The keyboard
+
+  /** Edits a row. */
+  edit(key, options) {
+    if (!this.mayEdit || !this.tree.row(key)) return false;
+    this.selection.clear();
+    this.editor.open(key, options);
+    return true;
+  }
+
+  /** Selects a row instead of its text. */
+  selectRow(key, options) {
+    this.editor.close();
+    this.rows.list.focus({ preventScroll: true });
+    this.selection.select(key, options);
+  }
+
+  /** Selects all rows from the one with the keyboard to another. */
+  selectTo(row) {
+    const from = this.editor.key ?? this.selection.key;
+    if (from === null) return false;
+    if (this.editor.isOpen) this.selectRow(from, { reveal: false });
+    this.selection.select(row.key, { extend: true, reveal: false });
+    this.rows.list.focus({ preventScroll: true });
+    return true;
+  }
+
+  /** Brings a row into view that may be far away, and selects it. */
+  async find(id) {
+    const key = this.writes.keys.of(id);
+    const window = { around: id, before: ROWS / 2, after: ROWS / 2 - 1 };
+    await this.app.attempt(() => this.tree.change({ window }));
+    if (!this.tree.row(key)) return false;
+    this.rows.startAt(key);
+    this.selectRow(key);
+    return true;
+  }
+
+  #goOn(key, caret) {
+    if (!this.tree.row(key)) return;
+    if (this.editor.isOpen || !this.selection.isActive) this.edit(key, { caret });
+  }
+
+  // MARK: Writing
+
+  /** Enter in a title or a note. */
+  enter() {
+    const { editor, tree, commands } = this;
+    const { row } = editor;
+    if (editor.field === 'note') return false;
+    const title = editor.element.value;
+    const { rows } = tree;
+    const index = tree.index(row.key);
+    const next = rows[index + 1];
+    // An empty last row below another goes out instead of becoming two.
+    if (title === '' && row.depth > 0 && row.children === 0 && (!next || next.depth < row.depth)) return this.outdent([row]);
+    const [, end] = editor.selection;
+    const key = commands.split({ ...row, title }, title, editor.selection);
+    this.edit(key, { caret: key === row.key ? end : 0 });
+    return undefined;
+  }
+
+  /** A new row at the end, or below the row that is shown. */
+  append(title = '') {
+    const { tree } = this;
+    const isWhole = tree.rows.length === tree.total;
+    const tops = tree.rows.filter(({ depth }) => depth === 0);
+    const key = this.commands.insert({ place: { parent: tree.under, after: isWhole ? tops.at(-1)?.key ?? null : null }, title });
+    this.edit(key);
+  }
+
+  toggleNote() {
+    const { editor, source } = this;
+    if (!source.note) return;
+    this.edit(editor.key, { field: editor.field === 'note' ? 'title' : 'note', caret: 'end' });
+  }
+
+  async #join(row) {
+    const joined = await this.commands.join(row);
+    if (joined) this.edit(joined.key, { caret: joined.caret });
+  }
+
+  joinBack() {
+    const { editor, tree } = this;
+    const [start, end] = editor.selection;
+    if (start !== 0 || end !== 0) return false;
+    if (editor.field === 'note') return editor.element.value === '' ? this.edit(editor.key) : false;
+    if (tree.index(editor.key) < 1) return undefined;
+    this.#join({ ...editor.row, title: editor.element.value });
+    return undefined;
+  }
+
+  joinForward() {
+    const { editor, tree } = this;
+    const [start, end] = editor.selection;
+    if (editor.field === 'note' || start !== end || end < editor.element.value.length) return false;
+    const next = tree.rows[tree.index(editor.key) + 1];
+    if (next) this.#join(next);
+    return undefined;
+  }
+
+  #structural(rows, body) {
+    if (!this.mayEdit || rows.length === 0) return;
+    const selection = this.editor.isOpen ? this.editor.selection : null;
+    Promise.resolve(body()).then((isDone) => {
+      if (isDone === false) return;
+      if (selection && this.editor.isOpen) this.rows.reveal(this.editor.key);
+      else if (this.selection.isActive) this.selection.select(this.selection.key, { extend: true });
+    }, this.app.fault);
+  }
+
+  indent(rows) { return this.#structural(rows, () => this.commands.indent(rows)); }
+  outdent(rows) { return this.#structural(rows, () => this.commands.outdent(rows)); }
+  shift(rows, by) { return this.#structural(rows, () => this.commands.shift(rows, by)); }
+
+  done(rows) {
+    if (this.mayEdit && rows.length > 0) this.commands.toggleDone(rows);
+  }
+
+  remove(rows) {
+    if (!this.mayEdit || rows.length === 0) return;
+    const { tree, editor, selection } = this;
+    const gone = new Set(rows.map(({ key }) => key));
+    const first = tree.index(rows[0].key);
+    const last = tree.index(rows.at(-1).key);
+    let after = last + 1;
+    while (after < tree.rows.length && tree.rows[after].depth > tree.rows[last].depth) after += 1;
+    const next = tree.rows[first - 1] ?? tree.rows[after];
+    const isEditing = editor.isOpen;
+    if (isEditing) editor.close();
+    this.commands.remove(rows);
+    if (next && !gone.has(next.key)) {
+      if (isEditing) this.edit(next.key);
+      else selection.select(next.key);
+    } else if (tree.total === 0) {
+      selection.clear();
+      this.rows.list.focus({ preventScroll: true });
+    }
+  }
+
+  undo(which = 'undo') {
+    if (!this.mayEdit) return;
+    this.app.attempt(async () => {
+      await this.texts.flushAll();
+      await this.writes.idle();
+      const receipt = await this.nest[which]();
+      const done = which === 'undo' ? 'Undone' : 'Redone';
+      if (receipt.conflictCount > 0) {
+        this.app.notice(`${done}: ${receipt.name}. Left as others have changed it since: ${receipt.conflictCount}.`, { kind: 'warning' });
+      } else this.app.announce(`${done}: ${receipt.name}`);
+    });
+  }
+
+  menu(rows, at) {
+    this.tools.rowMenu(rows, at ?? this.rows.elementOf(rows[0]?.key)?.more ?? this.rows.list);
+  }
+
+  search(text) {
+    return this.app.attempt(async () => (await import('./search.js')).search(this, text));
+  }
+}

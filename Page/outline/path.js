@@ -1,0 +1,57 @@
+// Where one is: from the top down to the object above the rows.
+
+import { make } from '../shell/dom.js';
+import { harmless } from './row.js';
+
+/** Steps that are shown; more are left out in the middle. */
+const STEPS_MAX = 32;
+
+export class Path {
+  #nest;
+  #source;
+  #turn = 0;
+  /** From the top: `{ id, title }`. */
+  steps = [];
+
+  constructor({ nest, source }) {
+    this.#nest = nest;
+    this.#source = source;
+    this.list = make('ol', {});
+    this.element = make('nav', { className: 'path', 'aria-label': 'Path' }, this.list);
+  }
+
+  /** Reads the way to an object. Resolves with its title; throws NOT_FOUND. */
+  async show(id) {
+    const turn = ++this.#turn;
+    const found = [];
+    let at = id;
+    while (at && found.length < STEPS_MAX) {
+      const object = await this.#nest.object(at).catch((error) => {
+        // A token may not reach what is above.
+        if (found.length === 0) throw error;
+        return null;
+      });
+      if (!object) break;
+      const isHome = at === this.#source.home;
+      const title = object.values[this.#source.title] ?? '';
+      found.unshift({ id: at, title: at === this.#source.root || (isHome && title === '') ? 'Home' : title || 'Untitled' });
+      if (isHome) break;
+      at = object.values[this.#source.parent]?.id;
+    }
+    if (turn !== this.#turn) return null;
+    if (found.length === STEPS_MAX && this.#source.home && found[0].id !== this.#source.home) {
+      found.splice(0, 1, { id: this.#source.home, title: 'Home' }, { id: null, title: '…' });
+    }
+    this.steps = found;
+    this.#draw();
+    return found.at(-1).title;
+  }
+
+  #draw() {
+    this.list.replaceChildren(...this.steps.map(({ id, title }, index) => {
+      const isLast = index === this.steps.length - 1;
+      if (isLast) return make('li', {}, make('h1', { tabIndex: -1, 'aria-current': 'page', dir: 'auto' }, harmless(title)));
+      return make('li', {}, id === null ? '…' : make('a', { href: `/outline/${id}`, dir: 'auto' }, harmless(title)));
+    }));
+  }
+}

@@ -1,0 +1,134 @@
+// One row of the outline, as elements. Its text is never read as code.
+
+import { button, icon, make } from '../shell/dom.js';
+
+const FOLD = 'M6 4l4 4-4 4';
+const MORE = 'M3.5 8h.01M8 8h.01M12.5 8h.01';
+/** Levels that are indented; deeper rows would leave no room for their texts. */
+const INDENTS_MAX = 24;
+/** What a text has besides words: tags and names to search for, and addresses. */
+const PARTS = /(^|[\s(])([#@][\p{L}\p{N}_][\p{L}\p{N}_-]{0,60})|\bhttps?:\/\/[^\s<>"']{1,2000}/gu;
+/** Characters that could make a text look like another one are shown as signs of their own. */
+const TRAPS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** A text with its traps visible. */
+export const harmless = (text) => text.replace(TRAPS, (each) => {
+  const code = each.codePointAt(0);
+  return code < 0x20 ? String.fromCodePoint(0x2400 + code) : '�';
+});
+
+/** The parts of a text: strings, and elements for tags and addresses. */
+export function partsOf(text) {
+  const parts = [];
+  let end = 0;
+  for (const found of text.matchAll(PARTS)) {
+    const [whole, before = '', tag] = found;
+    const start = found.index + before.length;
+    if (start > end) parts.push(harmless(text.slice(end, start)));
+    if (tag) parts.push(make('span', { className: 'tag', data: { tag } }, tag));
+    else {
+      const address = whole.replace(/[.,;:!?)\]]+$/, '');
+      parts.push(make('a', { href: address, target: '_blank', rel: 'noopener noreferrer', tabIndex: -1 }, address));
+      end = start + address.length;
+      continue;
+    }
+    end = found.index + whole.length;
+  }
+  if (end < text.length) parts.push(harmless(text.slice(end)));
+  return parts;
+}
+
+/** An element for a row; `fill` shows a row in it. `mayEdit`: whether it offers changes. */
+export class RowElement {
+  constructor({ mayEdit }) {
+    this.fold = button('', null, { className: 'fold', tabIndex: -1, 'aria-label': 'Unfold' });
+    this.fold.append(icon(FOLD));
+    this.bullet = make('a', { className: 'bullet', tabIndex: -1, draggable: false });
+    this.more = button('', null, { className: 'more', tabIndex: -1, 'aria-label': 'Actions', 'aria-haspopup': 'menu' });
+    this.more.append(icon(MORE));
+    this.title = make('div', { className: 'title', dir: 'auto' });
+    this.note = make('div', { className: 'note', dir: 'auto' });
+    this.chips = make('div', { className: 'chips' });
+    this.people = make('div', { className: 'here' });
+    this.cell = make('div', { role: 'gridcell', className: 'cell' }, this.people, mayEdit ? this.more : null, this.fold,
+      this.bullet, make('div', { className: 'body' }, this.title, this.note, this.chips));
+    this.element = make('div', { role: 'row', className: 'row' }, this.cell);
+    this.row = null;
+    this.texts = {};
+  }
+
+  /**
+   * Shows a row. `place`: its number among all; `editing`: the field that is edited here; `siblings`: `{ place, count }`,
+   * or null. Returns whether its height may be another.
+   */
+  fill(row, { place, editing, siblings, isSelected }) {
+    const { element } = this;
+    element.dataset.key = row.key;
+    if (row.id) element.dataset.id = row.id;
+    else delete element.dataset.id;
+    element.toggleAttribute('data-pending', !row.id);
+    element.id = `row${row.key}`;
+    element.style.setProperty('--depth', Math.min(row.depth, INDENTS_MAX));
+    element.setAttribute('aria-level', row.depth + 1);
+    element.setAttribute('aria-rowindex', place + 1);
+    element.setAttribute('aria-selected', isSelected);
+    set(element, 'aria-posinset', siblings?.place);
+    set(element, 'aria-setsize', siblings ? siblings.count : -1);
+    set(element, 'aria-expanded', row.children > 0 ? row.isExpanded : null);
+    element.classList.toggle('done', Boolean(row.done));
+    element.classList.toggle('new', Boolean(row.isNew));
+    element.classList.toggle('parent', row.children > 0);
+    element.classList.remove('grey');
+    this.fold.setAttribute('aria-label', row.isExpanded ? 'Fold' : 'Unfold');
+    this.fold.hidden = row.children === 0;
+    this.bullet.classList.toggle('full', row.children > 0 && !row.isExpanded);
+    if (this.address !== (row.id ?? 0)) {
+      this.address = row.id ?? 0;
+      if (row.id) this.bullet.href = `/outline/${row.id}`;
+      else this.bullet.removeAttribute('href');
+      this.bullet.setAttribute('aria-label', 'Open this row');
+    }
+    this.#show('title', row.title, editing === 'title');
+    this.note.hidden = !row.note && editing !== 'note';
+    this.#show('note', row.note ?? '', editing === 'note');
+    this.row = row;
+  }
+
+  #show(field, text, isEdited) {
+    const element = this[field];
+    const shown = `${isEdited}${text}`;
+    if (this.texts[field] === shown) return;
+    this.texts[field] = shown;
+    element.classList.toggle('edited', isEdited);
+    set(element, 'aria-hidden', isEdited ? true : null);
+    // The last line counts even if it is empty: the field over it has the same lines.
+    if (isEdited) element.replaceChildren(`${text}\u200b`);
+    else if (text === '') element.replaceChildren(field === 'title' ? make('span', { className: 'none' }, '\u00a0') : '');
+    else element.replaceChildren(...partsOf(text));
+  }
+
+  /** Shows that there is a row of which nothing is here yet. */
+  grey(place) {
+    const { element } = this;
+    this.row = null;
+    this.texts = {};
+    this.address = null;
+    element.className = 'row grey';
+    element.id = `grey${place}`;
+    delete element.dataset.key;
+    delete element.dataset.id;
+    element.style.setProperty('--depth', 0);
+    element.setAttribute('aria-rowindex', place + 1);
+    for (const name of ['aria-posinset', 'aria-setsize', 'aria-expanded', 'aria-selected', 'aria-level']) {
+      element.removeAttribute(name);
+    }
+    this.fold.hidden = true;
+    this.title.replaceChildren('\u00a0');
+    this.note.hidden = true;
+  }
+}
+
+function set(element, name, value) {
+  if (value === null || value === undefined) element.removeAttribute(name);
+  else element.setAttribute(name, value);
+}

@@ -1,0 +1,367 @@
+// Draws the rows in view, and some around them, whatever their number. What one looks at stays where it is on the screen
+// when others write above it.
+
+import { calm, make } from '../shell/dom.js';
+import { endOf, indexOf, parentOf } from './overlay.js';
+import { RowElement } from './row.js';
+import { Viewport } from './viewport.js';
+
+/** Rows that are drawn above and below those in view. */
+const BESIDE = 8;
+/** Rows in the page, at most: also on the highest screens. */
+const DRAWN_MAX = 148;
+const MOVE_MS = 180;
+
+export class Rows {
+  #tree;
+  #viewport = new Viewport();
+  #elements = new Map();
+  #greys = [];
+  #focus = { key: null, field: null, row: null };
+  #selected = new Set();
+  #scrollTop = 0;
+  #heights = new Map();
+  #isTouched = false;
+  #frame = null;
+  #mayEdit;
+  /** Called after each drawing. */
+  drawn = () => {};
+
+  constructor(tree, { mayEdit }) {
+    this.#tree = tree;
+    this.#mayEdit = mayEdit;
+    this.list = make('div', {
+      id: 'rows', className: 'rows', role: 'treegrid', 'aria-label': 'Outline', 'aria-multiselectable': 'true', tabIndex: 0,
+    });
+    this.layer = make('div', { className: 'layer' }, this.list);
+    this.spacer = make('div', { className: 'spacer' }, this.layer);
+    this.element = make('div', { id: 'outline', className: 'scroller', tabIndex: -1 }, this.spacer);
+    this.element.addEventListener('scroll', () => this.#scrolled(), { passive: true });
+    this.element.addEventListener('scrollend', () => this.#showPlace());
+    this.element.addEventListener('wheel', (event) => this.#wheeled(event), { passive: false });
+    this.element.addEventListener('touchstart', () => { this.#isTouched = true; }, { passive: true });
+    this.observer = new ResizeObserver(() => this.#resized());
+    this.observer.observe(this.element);
+  }
+
+  close() {
+    this.observer.disconnect();
+    cancelAnimationFrame(this.#frame);
+  }
+
+  #resized() {
+    const { height } = this.element.getBoundingClientRect();
+    const probe = this.list.appendChild(make('div', { className: 'row' }, '\u00a0'));
+    const style = getComputedStyle(probe);
+    this.#viewport.rowHeight = parseFloat(style.minHeight) || 34;
+    probe.remove();
+    this.#viewport.height = height;
+    this.#viewport.room = Math.min(height / 3, 200);
+    this.layer.style.height = `${height}px`;
+    this.#heights.clear();
+    this.draw();
+  }
+
+  // MARK: What is drawn
+
+  /** The row that has the keyboard stays in the page, wherever one scrolls. `field`: the one that is edited. */
+  focus(key, field = null) {
+    this.#focus = { key, field, row: this.#tree.row(key) ?? (this.#focus.key === key ? this.#focus.row : null) };
+  }
+
+  select(keys) {
+    this.#selected = keys;
+  }
+
+  /** The element of a row that is drawn. */
+  elementOf(key) {
+    return this.#elements.get(key) ?? null;
+  }
+
+  /** The elements of all rows that are drawn. */
+  get shown() {
+    return this.#elements.values();
+  }
+
+  /** Whether a row, or a part of it, is in view. */
+  isInView(key) {
+    const element = this.#elements.get(key)?.element;
+    if (!element || element.classList.contains('away')) return false;
+    const top = element.offsetTop + this.#shift;
+    return top < this.#viewport.height && top + element.offsetHeight > 0;
+  }
+
+  /** The row of an element inside of it. */
+  rowAt(target) {
+    const key = Number(target.closest?.('.row')?.dataset.key);
+    return this.#tree.row(key) ?? null;
+  }
+
+  /** The first row in view, and how many are. */
+  get view() {
+    const { index, height, rowHeight } = this.#viewport;
+    return { first: index, count: Math.ceil(height / rowHeight) };
+  }
+
+  /** Shows the tree's rows. `isElsewhere`: they are others than before. */
+  show({ isElsewhere = false, animates = true } = {}) {
+    const viewport = this.#viewport;
+    const before = isElsewhere || !animates || calm.matches ? null : this.#tops();
+    const held = isElsewhere ? null : this.#held();
+    viewport.total = this.#tree.total;
+    if (isElsewhere) this.#start();
+    else if (held) {
+      const place = this.#tree.place(held.key);
+      if (place >= 0) Object.assign(viewport, { index: place, offset: held.top, isAtEnd: false });
+    }
+    this.draw();
+    if (before) this.#animate(before);
+  }
+
+  #start() {
+    Object.assign(this.#viewport, { index: 0, offset: 0, isAtEnd: false });
+    this.#heights.clear();
+  }
+
+  /** What stays where it is: the row with the keyboard if it is in view, otherwise the first one that is. */
+  #held() {
+    const { index, offset, height } = this.#viewport;
+    if (index === 0 && offset >= 0 && this.#focus.key === null) return null;
+    const tops = this.#tops();
+    const isInView = (key) => tops.get(key) >= 0 && tops.get(key) < height && this.#tree.index(key) >= 0;
+    if (this.#focus.key !== null && isInView(this.#focus.key)) return { key: this.#focus.key, top: tops.get(this.#focus.key) };
+    if (index === 0 && offset >= 0) return null;
+    for (const [key, top] of tops) if (isInView(key)) return { key, top };
+    return null;
+  }
+
+  /** Where each drawn row is below the top of the view, in their order. */
+  #tops() {
+    const tops = new Map();
+    for (const [key, { element }] of this.#elements) {
+      if (!element.classList.contains('away')) tops.set(key, element.offsetTop + this.#shift);
+    }
+    return tops;
+  }
+
+  #shift = 0;
+
+  draw() {
+    const viewport = this.#viewport;
+    if (viewport.height === 0) return;
+    viewport.total = this.#tree.total;
+    this.spacer.style.height = `${viewport.spacerHeight}px`;
+    // Heights are known when rows are drawn, and may show that others are in view.
+    for (let turn = 0; turn < 4; turn += 1) {
+      const { from, to } = this.#range();
+      this.#place(from, to);
+      const { index, offset } = viewport;
+      this.#measure();
+      viewport.settle((at) => this.#heightAt(at));
+      if (viewport.index === index && viewport.offset === offset) break;
+      const next = this.#range();
+      if (next.first >= from && next.last <= to) break;
+    }
+    this.#arrange();
+    this.#showPlace();
+    this.#tree.need(viewport.index, this.view.count);
+    this.drawn();
+  }
+
+  #range() {
+    const { index, offset, height, rowHeight, total } = this.#viewport;
+    const above = Math.max(0, Math.ceil(offset / rowHeight));
+    const first = Math.max(0, index - above);
+    const last = Math.min(total, index + Math.ceil((height - offset) / rowHeight) + 1);
+    const beside = Math.max(0, Math.min(BESIDE, Math.floor((DRAWN_MAX - (last - first)) / 2)));
+    return { first, last, from: Math.max(0, first - beside), to: Math.min(total, Math.min(last, first + DRAWN_MAX) + beside) };
+  }
+
+  #heightAt(place) {
+    const key = this.#tree.at(place)?.key;
+    return this.#heights.get(key) ?? this.#viewport.rowHeight;
+  }
+
+  #measure() {
+    for (const [key, { element }] of this.#elements) {
+      if (!element.classList.contains('away')) this.#heights.set(key, element.offsetHeight);
+    }
+    if (this.#heights.size > 4 * DRAWN_MAX) {
+      for (const key of this.#heights.keys()) if (!this.#elements.has(key)) this.#heights.delete(key);
+    }
+  }
+
+  /** Makes the rows of a range children of the list, in order. */
+  #place(from, to) {
+    this.from = from;
+    const tree = this.#tree;
+    const wanted = [];
+    let greys = 0;
+    const { key: focus, field } = this.#focus;
+    if (focus !== null && tree.row(focus)) this.#focus.row = tree.row(focus);
+    const away = focus !== null && this.#focus.row && !isWithin(tree.place(focus), from, to) ? this.#focus.row : null;
+    const keep = new Set();
+    for (let place = from; place < to; place += 1) {
+      const row = tree.at(place);
+      if (row) {
+        keep.add(row.key);
+        wanted.push(this.#elementFor(row, place, field));
+      } else {
+        const grey = this.#greys[greys] ??= new RowElement({ mayEdit: this.#mayEdit });
+        greys += 1;
+        grey.grey(place);
+        wanted.push(grey.element);
+      }
+    }
+    if (away && !keep.has(away.key)) {
+      keep.add(away.key);
+      const place = tree.place(away.key);
+      const element = this.#elementFor(away, place < 0 ? 0 : place, field);
+      element.classList.add('away');
+      if (place < from) wanted.unshift(element);
+      else wanted.push(element);
+    }
+    for (const [key, { element }] of this.#elements) {
+      if (keep.has(key)) continue;
+      element.remove();
+      this.#elements.delete(key);
+    }
+    for (const grey of this.#greys.splice(greys)) grey.element.remove();
+    let next = this.list.firstElementChild;
+    for (const element of wanted) {
+      if (element === next) next = next.nextElementSibling;
+      else this.list.insertBefore(element, next);
+    }
+  }
+
+  #elementFor(row, place, field) {
+    let shown = this.#elements.get(row.key);
+    if (!shown) {
+      shown = new RowElement({ mayEdit: this.#mayEdit });
+      this.#elements.set(row.key, shown);
+    }
+    shown.fill(row, {
+      place, editing: row.key === this.#focus.key ? field : null, siblings: this.#siblings(place),
+      isSelected: this.#selected.has(row.key),
+    });
+    shown.element.classList.remove('away');
+    return shown.element;
+  }
+
+  /** Which of how many siblings a row is, if all before it are here. */
+  #siblings(place) {
+    const { rows, start } = this.#tree;
+    const index = place - start;
+    const parent = parentOf(rows, index);
+    if (parent < 0) return null;
+    let count = 1;
+    for (let at = parent + 1; at < index; at = endOf(rows, at)) count += 1;
+    return { place: count, count: rows[parent].children };
+  }
+
+  /** Puts the anchor where it belongs. */
+  #arrange() {
+    const { index, offset, total } = this.#viewport;
+    const anchor = this.list.children[index - this.from + (this.list.firstElementChild?.classList.contains('away') ? 1 : 0)];
+    this.#shift = offset - (anchor?.offsetTop ?? 0);
+    this.list.style.transform = `translateY(${this.#shift}px)`;
+    this.list.setAttribute('aria-rowcount', total);
+    this.list.dataset.revision = this.#tree.revision;
+  }
+
+  #showPlace() {
+    const top = Math.round(this.#viewport.scrollTop(this.#heightAt(this.#viewport.index)));
+    if (Math.abs(this.element.scrollTop - top) >= 1 && !this.#isScrolling) {
+      this.element.scrollTop = top;
+    }
+    if (!this.#isScrolling) this.#scrollTop = this.element.scrollTop;
+  }
+
+  /** Rows glide to where they are now; those that are new appear. */
+  #animate(before) {
+    for (const [key, { element }] of this.#elements) {
+      const old = before.get(key);
+      const top = element.offsetTop + this.#shift;
+      if (old === undefined) {
+        if (before.size > 0 && this.#tree.row(key)?.isNew !== true) element.animate({ opacity: [0, 1] }, MOVE_MS);
+      } else if (Math.abs(old - top) > 1 && Math.abs(old - top) < this.#viewport.height) {
+        element.animate({ transform: [`translateY(${old - top}px)`, 'none'] }, { duration: MOVE_MS, easing: 'ease-out' });
+      }
+    }
+  }
+
+  // MARK: Scrolling
+
+  #isScrolling = false;
+
+  #scrolled() {
+    const { scrollTop } = this.element;
+    if (scrollTop === this.#scrollTop) return;
+    const from = this.#scrollTop;
+    this.#scrollTop = scrollTop;
+    const viewport = this.#viewport;
+    const isByPixels = !viewport.isStretched || this.#isTouched;
+    if (!isByPixels || !viewport.follow(from, scrollTop)) viewport.jump(scrollTop);
+    this.#drawSoon();
+  }
+
+  #drawSoon() {
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = null;
+      // The bar stays where the hand has put it, until it rests.
+      this.#isScrolling = true;
+      this.draw();
+      this.#isScrolling = false;
+    });
+  }
+
+  /** In a stretched outline a pixel of the bar is more than one of the rows: the wheel moves rows. */
+  #wheeled(event) {
+    this.#isTouched = false;
+    if (event.ctrlKey || !this.#viewport.isStretched) return;
+    event.preventDefault();
+    const { rowHeight, height } = this.#viewport;
+    this.scrollBy(event.deltaY * [1, rowHeight, height][event.deltaMode]);
+  }
+
+  scrollBy(pixels) {
+    this.#viewport.moveBy(pixels);
+    this.draw();
+  }
+
+  /** Brings a row into view that is here. Returns false if it is not here. */
+  reveal(key) {
+    const place = this.#tree.place(key);
+    if (place < 0) return false;
+    this.revealPlace(place);
+    return true;
+  }
+
+  /** Brings the row with a number into view, whether it is here or not. */
+  revealPlace(place) {
+    const viewport = this.#viewport;
+    const key = this.#tree.at(place)?.key;
+    const shown = key === undefined ? null : this.#elements.get(key)?.element;
+    if (shown && !shown.classList.contains('away')) {
+      const top = shown.offsetTop + this.#shift;
+      const bottom = top + Math.min(shown.offsetHeight, viewport.height - 2 * viewport.rowHeight);
+      if (top < 0) this.scrollBy(top);
+      else if (bottom > viewport.height - viewport.rowHeight) this.scrollBy(bottom - viewport.height + viewport.rowHeight);
+      return;
+    }
+    const isBelow = place > viewport.index;
+    const offset = isBelow ? viewport.height - 2.5 * viewport.rowHeight : viewport.rowHeight;
+    Object.assign(viewport, { index: place, offset, isAtEnd: false });
+    this.draw();
+  }
+
+  /** Begins at a row, a third from the top: after one has gone elsewhere. */
+  startAt(key) {
+    const place = indexOf(this.#tree.rows, key);
+    if (place < 0) return;
+    Object.assign(this.#viewport, { index: this.#tree.start + place, offset: this.#viewport.height / 3, isAtEnd: false });
+    this.draw();
+  }
+}
+
+const isWithin = (place, from, to) => place >= from && place < to;

@@ -1,0 +1,57 @@
+// The line below the rows: how many there are, and what is not stored yet. And the chips at rows whose text waits.
+
+import { button, make } from '../shell/dom.js';
+import { harmless } from './row.js';
+import { short } from './texts.js';
+
+const counted = (count, one, many) => `${count.toLocaleString()} ${count === 1 ? one : many}`;
+
+export class Status {
+  #page;
+
+  constructor(page) {
+    this.#page = page;
+    this.count = make('span', {});
+    this.waiting = make('span', { role: 'status' });
+    this.element = make('footer', { className: 'status' }, this.count, this.waiting);
+  }
+
+  show() {
+    const { tree, writes, texts, nest, rows } = this.#page;
+    const revision = Math.max(tree.revision, tree.outline.revision);
+    this.count.textContent = tree.isLoaded ? `${counted(tree.total, 'row', 'rows')} · revision ${revision}` : 'Loading…';
+    const open = new Set(texts.dirty.map(({ key }) => key));
+    const waiting = writes.count + texts.dirty.filter(({ isQueued }) => !isQueued).length;
+    const isOffline = nest.state.phase !== 'ready';
+    this.waiting.textContent = waiting === 0 ? '' : isOffline
+      ? `${counted(waiting, 'change waits', 'changes wait')} for the connection` : `saving ${counted(Math.max(waiting, open.size), 'change', 'changes')}…`;
+    document.body.dataset.revision = revision;
+    document.body.dataset.waiting = waiting;
+    rows.list.dataset.waiting = waiting;
+    for (const text of texts.all) this.chips(text);
+  }
+
+  /** What a row says about its text: that it was refused, or that others have another one. */
+  chips(text) {
+    const { rows, texts, source } = this.#page;
+    const shown = rows.elementOf(text.key);
+    if (!shown) return;
+    const parts = [];
+    if (text.fault) {
+      parts.push(make('span', { className: 'chip fault', role: 'alert' }, `Not saved: ${text.fault.message} `,
+        button('Try again', () => { text.fault = null; texts.flush(text); this.show(); }),
+        button('Discard', () => texts.discard(text))));
+    }
+    if (text.theirs !== null) {
+      parts.push(make('span', { className: 'chip theirs', role: 'status' },
+        make('span', {}, `Others wrote: “${harmless(short(text.theirs, 80))}” `),
+        button('Take theirs', () => texts.takeTheirs(text)), button('Keep mine', () => texts.keepMine(text))));
+    }
+    const state = `${text.fault?.message ?? ''}|${text.theirs ?? ''}`;
+    if (shown.chips.dataset.state === state) return;
+    shown.chips.dataset.state = state;
+    shown.chips.replaceChildren(...parts);
+    shown.chips.hidden = parts.length === 0;
+    if (source) rows.draw();
+  }
+}

@@ -1,0 +1,160 @@
+// The buttons of the outline: in the bar, and above the keyboard of a phone. And the menus.
+
+import { button, icon, make } from '../shell/dom.js';
+import { showKeys, keyText } from '../shell/keys.js';
+import { keysFor } from './keys.js';
+import { topsOf } from './overlay.js';
+
+const UNDO = 'M6 3L3 6l3 3M3.5 6H10a3 3 0 0 1 0 6H7';
+const REDO = 'M10 3l3 3-3 3M12.5 6H6a3 3 0 0 0 0 6h3';
+const SEARCH = 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9M10.3 10.3L14 14';
+const MORE = 'M3.5 8h.01M8 8h.01M12.5 8h.01';
+const INDENT = 'M3 4h10M7 8h6M7 12h6M2.5 7l2 2-2 2';
+const OUTDENT = 'M3 4h10M7 8h6M7 12h6M4.5 7l-2 2 2 2';
+const UP = 'M8 13V3M4 7l4-4 4 4';
+const DOWN = 'M8 3v10M4 9l4 4 4-4';
+const CHECK = 'M3 8.5l3.5 3.5L13 4.5';
+
+/** A button with a drawing. A click leaves the keyboard where it is. */
+function tool(label, path, act, properties = {}) {
+  const made = button('', act, { 'aria-label': label, title: label, className: 'tool', ...properties });
+  made.append(icon(path));
+  made.addEventListener('mousedown', (event) => event.preventDefault());
+  return made;
+}
+
+export class Tools {
+  #page;
+  hidesDone = false;
+
+  constructor(page) {
+    this.#page = page;
+    const { app, mayEdit } = page;
+    this.undo = tool('Undo', UNDO, () => page.undo('undo'), { disabled: true });
+    this.redo = tool('Redo', REDO, () => page.undo('redo'), { disabled: true });
+    this.search = tool('Search', SEARCH, () => page.search(), { title: `Search (${keyText('Ctrl')}+K)` });
+    this.more = tool('More about this outline', MORE, () => this.#outlineMenu(), { 'aria-haspopup': 'menu' });
+    app.tools.replaceChildren(...(mayEdit ? [this.undo, this.redo] : []), this.search, this.more);
+    const rows = () => (page.editor.row ? [page.editor.row] : page.selection.rows);
+    this.bar = make('div', { className: 'phone-bar', role: 'toolbar', 'aria-label': 'The row', hidden: true },
+      tool('Outdent', OUTDENT, () => page.outdent(rows())), tool('Indent', INDENT, () => page.indent(rows())),
+      tool('Move up', UP, () => page.shift(rows(), -1)), tool('Move down', DOWN, () => page.shift(rows(), 1)),
+      page.source.done && tool('Done', CHECK, () => page.done(rows())),
+      tool('More', MORE, (event) => this.rowMenu(rows(), event.currentTarget), { 'aria-haspopup': 'menu' }));
+    this.isCoarse = matchMedia('(pointer: coarse)');
+    page.editor.element.addEventListener('focus', () => this.#showBar());
+    page.editor.element.addEventListener('blur', () => this.#showBar());
+    visualViewport?.addEventListener('resize', this.#placeBar);
+    visualViewport?.addEventListener('scroll', this.#placeBar);
+  }
+
+  close() {
+    visualViewport?.removeEventListener('resize', this.#placeBar);
+    visualViewport?.removeEventListener('scroll', this.#placeBar);
+  }
+
+  #showBar() {
+    this.bar.hidden = !this.isCoarse.matches || document.activeElement !== this.#page.editor.element;
+    this.#placeBar();
+  }
+
+  /** Above the keyboard of a phone, which covers a part of the window. */
+  #placeBar = () => {
+    const { height = innerHeight, offsetTop = 0 } = visualViewport ?? {};
+    this.bar.style.bottom = `${Math.max(0, innerHeight - height - offsetTop)}px`;
+  };
+
+  /** What one can undo and redo, by name. */
+  undoState(state) {
+    for (const which of ['undo', 'redo']) {
+      const entry = state?.[which] ?? null;
+      const label = which === 'undo' ? 'Undo' : 'Redo';
+      this[which].disabled = !entry;
+      this[which].title = entry ? `${label}: ${entry.name}` : label;
+      this[which].setAttribute('aria-label', entry ? `${label}: ${entry.name}` : label);
+    }
+  }
+
+  // MARK: Menus
+
+  #outlineMenu() {
+    const page = this.#page;
+    const { source, mayEdit, app } = page;
+    const entries = [
+      source.done && { text: 'Hide what is done', isChecked: this.hidesDone, act: () => this.#hideDone() },
+      { text: 'Unfold everything', act: () => page.expand('all') },
+      { text: 'Fold everything', act: () => page.expand('none') },
+      null,
+      ...(mayEdit ? [{ text: 'Import a file…', act: () => this.#files('importFile') }] : []),
+      { text: 'Export as OPML', act: () => this.#files('exportFile', 'opml') },
+      { text: 'Export as Markdown', act: () => this.#files('exportFile', 'md') },
+      { text: 'Export as text', act: () => this.#files('exportFile', 'text') },
+      null,
+      { text: 'Keys', key: '?', act: () => showKeys(keysFor(mayEdit)) },
+    ];
+    app.menu(this.more, entries.filter((entry) => entry !== false), { label: 'Outline' });
+  }
+
+  #files(what, ...rest) {
+    return this.#page.app.attempt(async () => (await import('./files.js'))[what](this.#page, ...rest));
+  }
+
+  #hideDone() {
+    const { app, tree, source } = this.#page;
+    return app.attempt(async () => {
+      const hides = !this.hidesDone;
+      await tree.change({ where: hides ? `${source.done} == NO` : null });
+      this.hidesDone = hides;
+    });
+  }
+
+  /** Everything that can be done with rows. */
+  rowMenu(rows, at) {
+    const page = this.#page;
+    const [row] = rows;
+    if (!row) return;
+    const { source, mayEdit, app, tree } = page;
+    const key = (keys) => keyText(keys);
+    const isOne = rows.length === 1;
+    const tops = topsOf(tree.rows, rows.map((each) => each.key));
+    const id = page.writes.keys.id(row.key);
+    const entries = [
+      isOne && { text: 'Open', key: key('Alt+→'), isOff: !id, act: () => page.zoom(row) },
+      isOne && row.children > 0 && { text: row.isExpanded ? 'Fold' : 'Unfold', key: key(row.isExpanded ? 'Ctrl+↑' : 'Ctrl+↓'),
+        act: () => page.fold([row], !row.isExpanded) },
+      ...(mayEdit ? [
+        isOne && source.note && { text: row.note ? 'Edit the note' : 'Add a note', key: key('Shift+Enter'),
+          act: () => page.edit(row.key, { field: 'note' }) },
+        source.done && { text: rows.every(({ done }) => done) ? 'Not done' : 'Done', key: key('Ctrl+Enter'),
+          act: () => page.done(rows) },
+        null,
+        { text: 'Indent', key: 'Tab', act: () => page.indent(rows) },
+        { text: 'Outdent', key: key('Shift+Tab'), isOff: tops[0]?.depth === 0, act: () => page.outdent(rows) },
+        { text: 'Move up', key: key('Ctrl+Shift+↑'), act: () => page.shift(rows, -1) },
+        { text: 'Move down', key: key('Ctrl+Shift+↓'), act: () => page.shift(rows, 1) },
+        { text: 'Move to…', act: () => this.#moveTo(rows) },
+      ] : []),
+      null,
+      { text: 'Copy', key: key('Ctrl+C'), act: () => page.clipboard?.copyRows(rows) },
+      isOne && id && { text: 'Copy the address', act: () => this.#copyAddress(id) },
+      ...(mayEdit ? [
+        null,
+        { text: 'Delete', key: key('Ctrl+Shift+Backspace'), act: () => page.remove(rows) },
+      ] : []),
+    ];
+    app.menu(at, entries.filter((entry) => entry !== false), { label: isOne ? 'The row' : `${rows.length} rows` });
+  }
+
+  #moveTo(rows) {
+    return this.#page.app.attempt(async () => (await import('./search.js')).moveTo(this.#page, rows));
+  }
+
+  #copyAddress(id) {
+    return this.#page.app.attempt(async () => {
+      const address = new URL(`/outline/${id}`, location.href).href;
+      if (!navigator.clipboard) throw new Error(`This browser copies only on secure pages. The address is ${address}`);
+      await navigator.clipboard.writeText(address);
+      this.#page.app.announce('The address is copied');
+    });
+  }
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env node
+// Takes the pictures of the page that the documents show: each page, light and dark, on a desk and on a phone.
+//
+// Page/pictures/take.js [DIRECTORY]      writes PNG files into docs/picture/page
+//
+// NEST_BUILD: the directory of nestd and nestc (default: .build/debug). It needs Chromium.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { connect } from '../../Clients/js/node.js';
+import { Stage, root, skip } from '../test/browser/stage.js';
+import { fill, model } from '../test/demo/store.js';
+import { withPalette } from './palette.js';
+
+/** What one sees of each page: its address, and what somebody does there first. */
+const PAGES = {
+  outline: ['/outline', write],
+  explore: ['/explore/Planting?columns=plant,family,sown,rows,cost,bed.name,harvested'],
+  object: ['/explore/Planting', openObject],
+  history: ['/history'],
+  server: ['/server'],
+  wire: ['/wire'],
+};
+const SIZES = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 720 } };
+
+/** How long a page may draw and animate before its picture, in milliseconds; /server needs a few seconds of figures. */
+const SETTLING_MS = { outline: 900, server: 6_000 };
+
+const clickText = (page, selector, text) => page.evaluate((wanted, words) => {
+  const found = [...document.querySelectorAll(wanted)].find((element) => element.textContent.includes(words));
+  found?.scrollIntoView({ block: 'center' });
+  const { left, top, height } = found?.getBoundingClientRect() ?? {};
+  return found ? { x: left + 10, y: top + Math.min(height / 2, 12) } : null;
+}, selector, text).then((point) => point && page.click(point));
+
+/** Unfolds what is interesting, and puts the caret into a row. */
+async function write(page) {
+  for (const title of ['Spring in the garden', 'Beds', 'Harvest party', 'Soup']) {
+    await clickText(page, '[role=row] .title', title);
+    await page.press('ArrowDown', 2);
+    await pause(150);
+  }
+  await clickText(page, '[role=row] .title', 'Ginger');
+}
+
+async function openObject(page) {
+  await clickText(page, '[role=row] *, td', 'Carrot');
+  await page.press('Enter');
+}
+
+/** Somebody who writes all the time, so that the server's figures move. */
+async function traffic(server) {
+  const nest = await connect({ url: `nest://${server.address}`, user: 'Dieter', clientName: 'weather station' });
+  const plantings = await nest.entity('Planting');
+  const { rows: [first] } = await nest.fetch(plantings);
+  let isOn = true;
+  const done = (async () => {
+    for (let turn = 1; isOn; turn += 1) {
+      await nest.transaction('count the rows', (tx) => tx.update(plantings, first, { rows: 3 + turn % 2 }));
+      await pause(20 + 60 * Math.abs(Math.sin(turn / 9)));
+    }
+  })();
+  return async () => {
+    isOn = false;
+    await done;
+    nest.close();
+  };
+}
+
+if (skip) throw new Error(skip);
+const directory = process.argv[2] ?? join(root, 'docs/picture/page');
+mkdirSync(directory, { recursive: true });
+const stage = await Stage.start({ options: ['--model', model] });
+let bytes = 0;
+try {
+  await fill(stage.server);
+  // Others, who are somewhere in the outline.
+  for (const [name, title] of [['Bruno', 'Beds'], ['Çiğdem', 'Harvest party']]) {
+    const page = await stage.open('/outline', { name });
+    await clickText(page, '[role=row] .title', title);
+  }
+  for (const [name, [path, act]] of Object.entries(PAGES)) {
+    const stop = name === 'server' ? await traffic(stage.server) : null;
+    for (const [size, dimensions] of Object.entries(SIZES)) {
+      const page = await stage.open(path, { name: 'Anna', ...dimensions });
+      await act?.(page);
+      for (const scheme of ['light', 'dark']) {
+        await page.prefer({ 'prefers-color-scheme': scheme });
+        await pause(scheme === 'light' ? SETTLING_MS[name] ?? 600 : 300);
+        const picture = withPalette(await page.screenshot());
+        writeFileSync(join(directory, `${name}-${size}-${scheme}.png`), picture);
+        bytes += picture.length;
+      }
+      await page.close();
+    }
+    await stop?.();
+  }
+} finally {
+  await stage.close();
+}
+console.log(`${directory}: ${bytes} bytes`);
