@@ -22,6 +22,8 @@ export class Editor {
   text = null;
   /** Called when another row is edited, or the caret has moved. */
   moved = () => {};
+  /** Called when somebody types into a row that is far from what is shown. */
+  typedAway = () => {};
 
   constructor({ rows, tree, texts }) {
     this.#rows = rows;
@@ -155,7 +157,7 @@ export class Editor {
     this.#texts.typed(this.text, this.element.value, this.selection);
     this.#tree.refresh();
     this.#rows.draw();
-    this.#rows.reveal(this.key);
+    if (!this.#rows.reveal(this.key)) this.typedAway(this.key);
   }
 
   #composed() {

@@ -23,6 +23,10 @@ import { Keys, Writes } from './writes.js';
 
 /** The rows that the first request asks for. */
 const ROWS = 100;
+/** A first visit unfolds rows as long as so few are shown. */
+const FIRST_ROWS_MAX = 60;
+/** How often the line below the rows is looked at, in milliseconds. */
+const STATUS_MS = 1_000;
 
 export class Outline {
   #closed = [];
@@ -34,11 +38,14 @@ export class Outline {
     const { nest } = app;
     const folds = new Folds(nest.server.historyID, source.name);
     const request = source.below(under).window(0, ROWS);
-    const outline = await nest.outline(request, folds.kept).catch(() => {
+    const { kept } = folds;
+    const outline = await nest.outline(request, kept ?? {}).catch(() => {
       folds.drop();
       return nest.outline(request);
     });
-    return new Outline(main, app, source, outline, folds);
+    const page = new Outline(main, app, source, outline, folds);
+    if (!kept) page.unfoldsFor = FIRST_ROWS_MAX;
+    return page;
   }
 
   constructor(main, app, source, outline, folds) {
@@ -74,8 +81,12 @@ export class Outline {
       this.people.say();
       this.#markRow();
     };
+    this.editor.typedAway = (key) => this.#bring(key);
     this.tree.subscribe((change) => this.#show(change));
     this.#closed.push(nest.onState(() => this.status.show()));
+    // Revisions that change nothing here call nobody.
+    const clock = setInterval(() => this.status.show(), STATUS_MS);
+    this.#closed.push(() => clearInterval(clock));
     this.#showPath();
     restore(this).catch(app.fault);
     nest.undoStates().then((states) => {
@@ -116,8 +127,23 @@ export class Outline {
     if (change.changed) this.flash.show(change);
     this.status.show();
     this.#showEmpty();
+    if (this.unfoldsFor && this.tree.isLoaded && this.writes.count === 0) this.#unfoldFirst();
     if (tree.total === 0 && change.gone?.size > 0) this.#checkPlace();
     return undefined;
+  }
+
+  /** How many rows a first visit may unfold, level by level. 0: the folds are those of last time. */
+  unfoldsFor = 0;
+
+  #unfoldFirst() {
+    const { rows, total } = this.tree;
+    const folded = rows.filter(({ children, isExpanded, id }) => children > 0 && !isExpanded && id);
+    const sum = folded.reduce((all, { children }) => all + children, total);
+    if (!this.unfoldsFor || folded.length === 0 || rows.length < total || sum > this.unfoldsFor) {
+      this.unfoldsFor = 0;
+      return;
+    }
+    this.fold(folded, true);
   }
 
   #showEmpty() {
@@ -186,6 +212,8 @@ export class Outline {
     const from = this.tree.under;
     const isOut = this.path.steps.some(({ id }) => id === under);
     this.#arriving = isOut ? from : null;
+    const row = this.tree.row(this.writes.keys.of(under));
+    if (row) this.path.expect(row.title);
     try {
       await this.texts.flushAll();
       await (isOut ? this.tree.change({ under, window: { around: from, before: ROWS / 2, after: ROWS / 2 - 1 } })
@@ -337,13 +365,19 @@ export class Outline {
     return true;
   }
 
-  /** Brings a row into view that may be far away, and selects it. */
-  async find(id) {
-    const key = this.writes.keys.of(id);
-    const window = { around: id, before: ROWS / 2, after: ROWS / 2 - 1 };
+  /** Brings a row into view that may be far away. Resolves with whether it is in the outline. */
+  async #bring(key) {
+    const window = { around: this.writes.keys.id(key), before: ROWS / 2, after: ROWS / 2 - 1 };
     await this.app.attempt(() => this.tree.change({ window }));
     if (!this.tree.row(key)) return false;
     this.rows.startAt(key);
+    return true;
+  }
+
+  /** Brings a row into view, and selects it. */
+  async find(id) {
+    const key = this.writes.keys.of(id);
+    if (!await this.#bring(key)) return false;
     this.selectRow(key);
     return true;
   }

@@ -18,6 +18,14 @@ export class Path {
     this.#source = source;
     this.list = make('ol', {});
     this.element = make('nav', { className: 'path', 'aria-label': 'Path' }, this.list);
+    this.#draw();
+  }
+
+  /** Shows where one will be, until the server has answered: below a row that is here. */
+  expect(title) {
+    this.#turn += 1;
+    this.steps = [...this.steps, { id: null, title: title || 'Untitled' }];
+    this.#draw();
   }
 
   /** Reads the way to an object. Resolves with its title; throws NOT_FOUND. */
@@ -48,8 +56,9 @@ export class Path {
   }
 
   #draw() {
-    this.list.replaceChildren(...this.steps.map(({ id, title }, index) => {
-      const isLast = index === this.steps.length - 1;
+    const steps = this.steps.length > 0 ? this.steps : [{ id: null, title: 'Outline' }];
+    this.list.replaceChildren(...steps.map(({ id, title }, index) => {
+      const isLast = index === steps.length - 1;
       if (isLast) return make('li', {}, make('h1', { tabIndex: -1, 'aria-current': 'page', dir: 'auto' }, harmless(title)));
       return make('li', {}, id === null ? '…' : make('a', { href: `/outline/${id}`, dir: 'auto' }, harmless(title)));
     }));

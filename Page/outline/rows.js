@@ -112,14 +112,14 @@ export class Rows {
     if (isElsewhere) this.#start();
     else if (held) {
       const place = this.#tree.place(held.key);
-      if (place >= 0) Object.assign(viewport, { index: place, offset: held.top, isAtEnd: false });
+      if (place >= 0) Object.assign(viewport, { index: place, offset: held.top, wantsEnd: false });
     }
     this.draw();
     if (before) this.#animate(before);
   }
 
   #start() {
-    Object.assign(this.#viewport, { index: 0, offset: 0, isAtEnd: false });
+    Object.assign(this.#viewport, { index: 0, offset: 0, wantsEnd: false });
     this.#heights.clear();
   }
 
@@ -162,6 +162,7 @@ export class Rows {
       const next = this.#range();
       if (next.first >= from && next.last <= to) break;
     }
+    viewport.wantsEnd = false;
     this.#arrange();
     this.#showPlace();
     this.#tree.need(viewport.index, this.view.count);
@@ -351,7 +352,7 @@ export class Rows {
     }
     const isBelow = place > viewport.index;
     const offset = isBelow ? viewport.height - 2.5 * viewport.rowHeight : viewport.rowHeight;
-    Object.assign(viewport, { index: place, offset, isAtEnd: false });
+    Object.assign(viewport, { index: place, offset, wantsEnd: false });
     this.draw();
   }
 
@@ -359,7 +360,7 @@ export class Rows {
   startAt(key) {
     const place = indexOf(this.#tree.rows, key);
     if (place < 0) return;
-    Object.assign(this.#viewport, { index: this.#tree.start + place, offset: this.#viewport.height / 3, isAtEnd: false });
+    Object.assign(this.#viewport, { index: this.#tree.start + place, offset: this.#viewport.height / 3, wantsEnd: false });
     this.draw();
   }
 }
