@@ -1,6 +1,8 @@
 /** The number of each message by its name: protocol.md, section 6. */
 export { types as T } from '../wire/messages.js';
 
-/** Feature bits that a client wants: transfers, resuming, undo, outlines, authors. Bits 3 and 4 need Zstandard. */
-export const FEATURES = 0x307;
+/**
+ * Feature bits that a client wants: transfers, resuming, undo, presence, outlines, authors. Bits 3 and 4 need Zstandard.
+ */
+export const FEATURES = 0x387;
 export const FEATURE_RESUME = 1 << 1;
