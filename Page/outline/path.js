@@ -60,7 +60,9 @@ export class Path {
     this.list.replaceChildren(...steps.map(({ id, title }, index) => {
       const isLast = index === steps.length - 1;
       if (isLast) return make('li', {}, make('h1', { tabIndex: -1, 'aria-current': 'page', dir: 'auto' }, harmless(title)));
-      return make('li', {}, id === null ? '…' : make('a', { href: `/outline/${id}`, dir: 'auto' }, harmless(title)));
+      return make('li', {}, id === null ? '…' : make('a', {
+        href: id === this.#source.home ? '/outline' : `/outline/${id}`, dir: 'auto',
+      }, harmless(title)));
     }));
   }
 }
