@@ -10,6 +10,7 @@ import { Editor } from './editor.js';
 import { Flash } from './flash.js';
 import { Folds } from './folds.js';
 import { Keyboard } from './keyboard.js';
+import { parentOf } from './overlay.js';
 import { Path } from './path.js';
 import { People } from './people.js';
 import { restore } from './restore.js';
@@ -213,8 +214,7 @@ export class Outline {
     const from = this.tree.under;
     const isOut = this.path.steps.some(({ id }) => id === under);
     this.#arriving = isOut ? from : null;
-    const row = this.tree.row(this.writes.keys.of(under));
-    if (row) this.path.expect(row.title);
+    this.path.expect(this.#wayTo(this.writes.keys.of(under)));
     try {
       await this.texts.flushAll();
       await (isOut ? this.tree.change({ under, window: { around: from, before: ROWS / 2, after: ROWS / 2 - 1 } })
@@ -226,6 +226,14 @@ export class Outline {
       return;
     }
     this.#showPath(under);
+  }
+
+  /** The rows from the top that is shown to a row: empty if it is not here. */
+  #wayTo(key) {
+    const { rows } = this.tree;
+    const way = [];
+    for (let at = this.tree.index(key); at >= 0; at = parentOf(rows, at)) way.unshift(rows[at]);
+    return way;
   }
 
   /** Shows a row as soon as the page has arrived at its place. */

@@ -21,10 +21,10 @@ export class Path {
     this.#draw();
   }
 
-  /** Shows where one will be, until the server has answered: below a row that is here. */
-  expect(title) {
+  /** Shows where one will be, until the server has answered: below rows that are here, `{ id, title }`. */
+  expect(rows) {
     this.#turn += 1;
-    this.steps = [...this.steps, { id: null, title: title || 'Untitled' }];
+    this.steps = [...this.steps, ...rows.map(({ id, title }) => ({ id, title: title || 'Untitled' }))];
     this.#draw();
   }
 
