@@ -214,7 +214,8 @@ export class Outline {
     const from = this.tree.under;
     const isOut = this.path.steps.some(({ id }) => id === under);
     this.#arriving = isOut ? from : null;
-    this.path.expect(this.#wayTo(this.writes.keys.of(under)));
+    if (isOut) this.path.back(under);
+    else this.path.expect(this.#wayTo(this.writes.keys.of(under)));
     try {
       await this.texts.flushAll();
       await (isOut ? this.tree.change({ under, window: { around: from, before: ROWS / 2, after: ROWS / 2 - 1 } })

@@ -28,6 +28,13 @@ export class Path {
     this.#draw();
   }
 
+  /** Shows that one goes back to an object of the path. */
+  back(id) {
+    this.#turn += 1;
+    this.steps = this.steps.slice(0, this.steps.findIndex((step) => step.id === id) + 1);
+    this.#draw();
+  }
+
   /** Reads the way to an object. Resolves with its title; throws NOT_FOUND. */
   async show(id) {
     const turn = ++this.#turn;
