@@ -173,8 +173,17 @@ class Explorer {
     this.app.go(pathOf({ ...this.#query, ...changes }, this.#id));
   }
 
-  #run(text) {
+  /** What the server refuses does not become an address. */
+  async #run(text) {
     const where = text.trim();
+    const mine = this.#turn;
+    try {
+      await this.app.nest.resolve(this.#base.where(where));
+    } catch (error) {
+      if (mine === this.#turn) this.#refused(error, this.#query);
+      return;
+    }
+    if (mine !== this.#turn) return;
     if (this.#query.where === where) this.#show(++this.#turn);
     else this.#change({ where });
   }
@@ -261,6 +270,7 @@ class Explorer {
     const { asked } = this;
     this.sheet.describe(this.#model, this.#entity, columnsOf(this.#entity, asked), {
       sort: asked.sort, hasSections: asked.section !== '', label: `Objects of ${asked.entity}`,
+      isReadOnly: !this.app.can('write'),
     });
   }
 
@@ -341,6 +351,7 @@ class Explorer {
   }
 
   #key(event) {
+    if (event.key === 'Escape' && this.sheet.grid === event.target && this.#id !== null) this.#openObject(null);
     if (event.key !== '/' || event.target.closest('input, textarea, select, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
     if (!this.#query) return;
     event.preventDefault();

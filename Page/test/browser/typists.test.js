@@ -6,12 +6,16 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'node:test';
 import { checkFrames, sampler } from './frames.js';
+import { unfoldAll } from './list.js';
 import { Lives } from './lives.js';
 import { Random, Stage, live, seed, skip } from './stage.js';
 import { Typist } from './typist.js';
 import { agree } from './whole.js';
 
 const NAMES = ['Ann', 'Bo', 'Cem', 'Dora', 'Eli'];
+
+/** An outline that is longer than the view of those who write in it. */
+const beginning = () => Array.from({ length: 36 }, (_, row) => `${'\t'.repeat(row % 4 % 3)}row ${row}\n`).join('');
 
 /** Lets people write for so many steps each, and then compares. */
 async function write(context, people, steps) {
@@ -20,10 +24,11 @@ async function write(context, people, steps) {
   const lives = await Lives.follow(stage.server);
   const typists = [];
   try {
-    await stage.server.nestc(['import', '-'], 'Shopping\n\tMilk\n\tBread\nTravel\n\tTickets\n\t\tTrain\n\tHotel\nIdeas\n');
+    await stage.server.nestc(['import', '-'], beginning());
     for (const name of NAMES.slice(0, people)) {
-      const page = await stage.open('/outline', { name, isProxied: true, script: sampler });
+      const page = await stage.open('/outline', { name, isProxied: true, height: 480, script: sampler });
       await page.until(() => document.querySelectorAll('[role=treegrid] [role=row]').length > 0);
+      await unfoldAll(page);
       typists.push(new Typist(page, random.fork()));
     }
     const trouble = random.fork();
