@@ -21,10 +21,17 @@ export class Path {
     this.#draw();
   }
 
-  /** Shows where one will be, until the server has answered: below a row that is here. */
-  expect(title) {
+  /** Shows where one will be, until the server has answered: below rows that are here, `{ id, title }`. */
+  expect(rows) {
     this.#turn += 1;
-    this.steps = [...this.steps, { id: null, title: title || 'Untitled' }];
+    this.steps = [...this.steps, ...rows.map(({ id, title }) => ({ id, title: title || 'Untitled' }))];
+    this.#draw();
+  }
+
+  /** Shows that one goes back to an object of the path. */
+  back(id) {
+    this.#turn += 1;
+    this.steps = this.steps.slice(0, this.steps.findIndex((step) => step.id === id) + 1);
     this.#draw();
   }
 
@@ -60,7 +67,9 @@ export class Path {
     this.list.replaceChildren(...steps.map(({ id, title }, index) => {
       const isLast = index === steps.length - 1;
       if (isLast) return make('li', {}, make('h1', { tabIndex: -1, 'aria-current': 'page', dir: 'auto' }, harmless(title)));
-      return make('li', {}, id === null ? '…' : make('a', { href: `/outline/${id}`, dir: 'auto' }, harmless(title)));
+      return make('li', {}, id === null ? '…' : make('a', {
+        href: id === this.#source.home ? '/outline' : `/outline/${id}`, dir: 'auto',
+      }, harmless(title)));
     }));
   }
 }

@@ -249,15 +249,19 @@ export class Rows {
     return shown.element;
   }
 
-  /** Which of how many siblings a row is, if all before it are here. */
+  /** Which of how many siblings a row is, if all before it are here. `count` -1: that is not known. */
   #siblings(place) {
-    const { rows, start } = this.#tree;
+    const { rows, start, total } = this.#tree;
     const index = place - start;
     const parent = parentOf(rows, index);
-    if (parent < 0) return null;
-    let count = 1;
-    for (let at = parent + 1; at < index; at = endOf(rows, at)) count += 1;
-    return { place: count, count: rows[parent].children };
+    const isTop = rows[index]?.depth === 0 && start === 0;
+    if (parent < 0 && !isTop) return null;
+    let [own, count] = [1, 0];
+    for (let at = parent + 1; at < index; at = endOf(rows, at)) own += 1;
+    if (!isTop) count = rows[parent].children;
+    else if (rows.length < total) count = -1;
+    else for (let at = 0; at < rows.length; at = endOf(rows, at)) count += 1;
+    return { place: own, count };
   }
 
   /** Puts the anchor where it belongs. */
