@@ -44,10 +44,10 @@ export async function chooseColumns(model, entity, query) {
         draw();
         order.children[index + by]?.querySelector(by < 0 ? '.up' : '.down')?.focus();
       };
-      return make('li', {}, make('code', {}, path), make('span', { className: 'tools' },
+      return make('li', {}, make('div', { className: 'item' }, make('code', {}, path), make('span', { className: 'tools' },
         button('↑', () => index > 0 && move(-1), { className: 'plain up', 'aria-label': `${path}: further left`, disabled: index === 0 }),
         button('↓', () => move(1), { className: 'plain down', 'aria-label': `${path}: further right`, disabled: index === chosen.length - 1 }),
-        button('×', () => toggle(path, false), { className: 'plain', 'aria-label': `Leave out ${path}` })));
+        button('×', () => toggle(path, false), { className: 'plain', 'aria-label': `Leave out ${path}` }))));
     }));
     for (const [path, box] of boxes) box.checked = chosen.includes(path);
   };

@@ -7,9 +7,10 @@ import { cellText, moreText } from './values.js';
 
 /** The least width of a column in rem, and its share of what is left, by type. */
 const WIDTHS = {
-  string: [11, 2], uri: [11, 2], object: [10, 1.5], date: [10, 1], uuid: [20, 1], boolean: [5, 0.5], data: [6, 0.5], integer: [5.5, 0.7],
+  string: [11, 2], uri: [11, 2], object: [10, 1.5], date: [10, 1], uuid: [20, 1], boolean: [4.5, 0.5], data: [6, 0.5],
 };
-const ID_WIDTH = 5;
+const NUMBER_WIDTH = [6, 0.7];
+const ID_WIDTH = 4.5;
 
 /** `{ path, type, words, label, isNumber, title }` of each path; those that the model does not have are left out. */
 export function describeColumns(model, entity, paths) {
@@ -29,7 +30,7 @@ export function describeColumns(model, entity, paths) {
 /** The widths, as a grid template, and the least width of a row in rem. */
 export function widths(columns) {
   const each = columns.map(({ type, path }) => {
-    const [least, share] = WIDTHS[type] ?? WIDTHS[type.startsWith('integer') ? 'integer' : 'string'] ?? WIDTHS.integer;
+    const [least, share] = WIDTHS[type] ?? NUMBER_WIDTH;
     return [Math.max(least, Math.min(18, path.length * 0.55 + 3)), share];
   });
   return {
@@ -60,17 +61,20 @@ export function fillCell(cell, column, row) {
   const value = row.get(column.path);
   const isNull = value === null || value === undefined;
   cell.classList.toggle('none', isNull);
-  cell.title = moreText(value) ?? '';
+  cell.title = moreText(value) ?? (column.isNumber && !isNull ? String(value) : '');
   if (column.destination && !isNull) {
     const label = column.label ? row.get(column.label) : null;
     cell.replaceChildren(make('a', { href: `/explore/${encodeURIComponent(column.destination.name)}/${value.id}`, tabIndex: -1 },
       label === null || label === undefined || label === '' ? `#${value.id}` : String(label)));
     return;
   }
-  cell.textContent = isNull ? '–' : cellText(value);
+  cell.textContent = isNull ? '–' : column.isNumber ? shortText(value) : cellText(value);
   if (column.type === 'boolean') cell.dataset.value = String(value);
 }
 
+/** A double with the digits that one can read; anything else whole. */
+const shortText = (value) => (typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(7))) : cellText(value));
+
 /** The words of totals: `count 14`, `sum(price) 12.50`. */
 export const totalWords = (totals) => Object.entries(totals ?? {}).map(([name, value]) =>
-  make('span', { className: 'total' }, make('span', { className: 'soft' }, name), ' ', make('b', {}, value === null ? '–' : cellText(value))));
+  make('span', { className: 'total' }, make('span', { className: 'soft' }, name), ' ', make('b', {}, value === null ? '–' : cellText(value) === String(value) ? shortText(value) : cellText(value))));

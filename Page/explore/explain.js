@@ -16,7 +16,7 @@ const routingWords = ({ routing, route }) => ({
 
 /** Lines of an explanation: `[what, words]`. */
 export function explanationLines(found) {
-  const lines = found.request.map(({ name, text }) => [name, text]);
+  const lines = found.request.map(({ name, text }) => [name[0].toUpperCase() + name.slice(1), text]);
   lines.push(['First rows', `${found.candidates}. ${READING[found.reading]}`], ['Changes', routingWords(found)]);
   for (const { text, tables } of found.paths) {
     lines.push(['Reads', `${text}: changes of ${tables.join(', ')} are traced back to rows.`]);

@@ -80,10 +80,10 @@ export class Field {
     const tools = [];
     if (type === 'data') {
       const file = make('input', { type: 'file', className: 'quiet', tabIndex: -1, 'aria-hidden': 'true', onchange: () => this.#file(file) });
-      tools.push(file, button('Choose a file', () => file.click()), button('Download', () => this.#download()));
+      tools.push(file, button('Choose a file', () => file.click()), button('Download', () => this.#download(), { data: { needs: 'value' } }));
     }
     if (isOptional && type !== 'boolean') {
-      tools.push(button('∅', () => this.#write(null), { className: 'plain', title: `No value for ${this.#property.name}`,
+      tools.push(button('∅', () => this.#write(null), { className: 'plain', data: { needs: 'value' }, title: `No value for ${this.#property.name}`,
         'aria-label': `No value for ${this.#property.name}` }));
     }
     return tools;
@@ -106,6 +106,7 @@ export class Field {
     const value = this.#value;
     const { type } = this.#property;
     this.offer.hidden = true;
+    for (const tool of this.tools) if (tool.dataset.needs) tool.hidden = value === null;
     this.more.textContent = moreText(value) ?? (value === '' ? 'the empty text' : '');
     this.control.classList.toggle('none', value === null);
     if (!this.canWrite || type === 'data') {

@@ -123,7 +123,7 @@ export async function insertObject(app, entityName, preset = null) {
         event.preventDefault();
         app.attempt(() => save(dialog));
       });
-      dialog.querySelector('input, textarea, select')?.focus();
+      dialog.querySelector('.values :is(input, textarea, select)')?.focus();
     },
   });
   return made;

@@ -98,7 +98,7 @@ export class PredicateBox {
     const isHere = error?.column != null;
     this.field.setAttribute('aria-invalid', String(error !== null));
     this.fault.hidden = error === null;
-    this.fault.textContent = error ? `${isHere ? `Column ${error.column}: ` : ''}${wordsOf(error)}` : '';
+    this.fault.textContent = error ? wordsOf(error) : '';
     const { from, to } = isHere ? faultRange(text, error.column) : { from: 0, to: 0 };
     this.mirror.replaceChildren(text.slice(0, from), ...(isHere ? [make('mark', {}, text.slice(from, to) || ' ')] : []), text.slice(to));
     this.#grow();

@@ -31,7 +31,7 @@ export class ToOne {
         `→ ${this.destination.name}`, property.isOptional ? '' : ' · required')),
       make('div', { className: 'control' }, this.link, canWrite ? [
         button('Change…', () => app.attempt(choose), { 'aria-label': `Change ${property.name}` }),
-        property.isOptional ? button('∅', () => this.#save(null), { className: 'plain', 'aria-label': `No ${property.name}`, title: `No ${property.name}` }) : null,
+        this.none = property.isOptional ? button('∅', () => this.#save(null), { className: 'plain', 'aria-label': `No ${property.name}`, title: `No ${property.name}` }) : null,
       ] : null), this.fault);
   }
 
@@ -39,6 +39,7 @@ export class ToOne {
   show(value, label) {
     const isNull = value === null || value === undefined;
     this.link.classList.toggle('none', isNull);
+    if (this.none) this.none.hidden = isNull;
     this.link.replaceChildren(isNull ? 'none' : make('a', { href: pathOf({ ...EMPTY, entity: this.destination.name }, value.id) },
       label === null || label === undefined || label === '' ? `#${value.id}` : String(label)));
   }

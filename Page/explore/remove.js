@@ -100,6 +100,7 @@ function wordsOfReach({ deleted, kept, denied, isWhole }) {
   if (denied.size > 0) {
     words.push(make('p', { className: 'fault' }, 'The server will refuse: the model does not allow it as long as these are there.'),
       list(denied, (name, number) => `${numberText(number)} in ${name}`));
+    return words;
   }
   if (total > 0) {
     words.push(make('p', {}, `${isWhole ? '' : 'At least '}${count(total, 'other object')} ${total === 1 ? 'goes' : 'go'} with it:`),
