@@ -120,8 +120,8 @@ export class Tools {
     const id = page.writes.keys.id(row.key);
     const entries = [
       isOne && { text: 'Open', key: key('Alt+→'), isOff: !id, act: () => page.acts.zoom(row) },
-      isOne && row.children > 0 && { text: row.isExpanded ? 'Fold' : 'Unfold', key: key(row.isExpanded ? 'Ctrl+↑' : 'Ctrl+↓'),
-        act: () => page.acts.fold([row], !row.isExpanded) },
+      isOne && row.children > 0 && { text: row.isExpanded ? 'Fold' : 'Unfold',
+        key: key(row.isExpanded ? 'Ctrl+↑' : 'Ctrl+↓'), act: () => page.acts.fold([row], !row.isExpanded) },
       ...(mayEdit ? [
         isOne && source.note && { text: row.note ? 'Edit the note' : 'Add a note', key: key('Shift+Enter'),
           act: () => page.acts.edit(row.key, { field: 'note' }) },
