@@ -138,15 +138,18 @@ export class Outline {
   /** How many rows a first visit may unfold, level by level. 0: the folds are those of last time. */
   unfoldsFor = 0;
 
+  /** Unfolds rows from the first one on, as long as there is room for what is below them. */
   #unfoldFirst() {
     const { rows, total } = this.tree;
-    const folded = rows.filter(({ children, isExpanded, id }) => children > 0 && !isExpanded && id);
-    const sum = folded.reduce((all, { children }) => all + children, total);
-    if (!this.unfoldsFor || folded.length === 0 || rows.length < total || sum > this.unfoldsFor) {
-      this.unfoldsFor = 0;
-      return;
+    let sum = total;
+    const unfolded = [];
+    for (const row of rows) {
+      if (row.children === 0 || row.isExpanded || sum + row.children > this.unfoldsFor) continue;
+      sum += row.children;
+      unfolded.push(row);
     }
-    this.acts.fold(folded, true);
+    if (unfolded.length === 0) this.unfoldsFor = 0;
+    else this.acts.fold(unfolded, true);
   }
 
   #showEmpty() {
