@@ -11,6 +11,8 @@ const COUNTS_MAX = 100;
 export class Entities {
   #lists = new Map();
   #counts = new Map();
+  /** Who waits for the first count of an entity. */
+  #waiting = new Map();
   #current = null;
 
   constructor() {
@@ -19,8 +21,8 @@ export class Entities {
     this.select = make('select', { 'aria-label': 'Entity', className: 'entity-select' });
   }
 
-  /** Follows the counts. `go(name)`: another entity was chosen in the small window. `onCount(name, count)`. */
-  async open(nest, go, onCount = () => {}) {
+  /** Follows the counts. `go(name)`: another entity was chosen in the small window. */
+  async open(nest, go) {
     const model = await nest.model();
     const tree = entityTree(model);
     this.nav.replaceChildren(make('h2', {}, 'Entities'), make('ul', {}, tree.map(({ entity, depth }) => {
@@ -38,11 +40,11 @@ export class Entities {
       this.select.append(option);
     }
     this.select.addEventListener('change', () => go(this.select.value));
-    for (const { entity } of tree.slice(0, COUNTS_MAX)) this.#follow(nest, await nest.entity(entity.name), onCount);
+    for (const { entity } of tree.slice(0, COUNTS_MAX)) this.#follow(nest, await nest.entity(entity.name));
     this.mark(this.#current);
   }
 
-  #follow(nest, base, onCount) {
+  #follow(nest, base) {
     const { name } = base;
     const list = nest.results(base.window(0, 0));
     this.#lists.set(name, list);
@@ -50,17 +52,24 @@ export class Entities {
     list.subscribe(({ state }) => {
       if (state.revision === 0) return;
       const text = list.status === 'ended' ? '' : numberText(state.total);
+      this.#waiting.get(name)?.resolve(list.status === 'ended' ? undefined : state.total);
       if (count.textContent === text) return;
       count.textContent = text;
       option.textContent = `${option.textContent.replace(/ · .*/, '')} · ${text}`;
-      onCount(name, state.total);
     });
   }
 
-  /** The count of an entity; undefined: not known. */
-  countOf(name) {
+  /** The count of an entity when it is known; undefined if it is not within this time in milliseconds. */
+  async countOf(name, within) {
     const list = this.#lists.get(name);
-    return list && list.state.revision > 0 ? list.state.total : undefined;
+    if (list && list.state.revision > 0) return list.state.total;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(undefined), within);
+      this.#waiting.set(name, { resolve: (count) => {
+        clearTimeout(timer);
+        resolve(count);
+      } });
+    });
   }
 
   mark(name) {

@@ -16,8 +16,12 @@ import { modelView } from './model.js';
 import { ObjectPanel } from './object.js';
 import { labelOf } from './paths.js';
 import { PredicateBox, remember } from './predicate.js';
-import { columnsOf, EMPTY, isSameQuery, pathOf, readQuery, requestOf, sortedBy } from './query.js';
+import { EMPTY, isSameQuery, pathOf, readQuery, requestOf, sortedBy, usualColumns } from './query.js';
 import { Sheet } from './sheet.js';
+
+/** Beyond so many objects, the usual columns have no counts of related objects. */
+const COUNTED_MAX = 20_000;
+const COUNT_MS = 1_500;
 
 /** For the help that `?` shows. */
 const KEYS = [
@@ -190,8 +194,13 @@ class Explorer {
 
   // MARK: The result
 
+  /** The query with its columns. */
+  get #whole() {
+    return { ...this.#query, columns: this.#query.columns ?? this.usual };
+  }
+
   #request() {
-    return requestOf(this.#model, this.#base, this.owner, this.#query);
+    return requestOf(this.#model, this.#base, this.owner, this.#whole);
   }
 
   async #show(mine) {
@@ -201,6 +210,11 @@ class Explorer {
     this.#entity = this.#model.entity(query.entity);
     this.#base = await app.nest.entity(query.entity);
     this.owner = query.of ? await app.nest.entity(query.of.entity).catch(() => null) : null;
+    if (isOtherEntity) {
+      const count = await this.entities.countOf(query.entity, COUNT_MS);
+      if (mine !== this.#turn) return;
+      this.usual = usualColumns(this.#model.entity(query.entity), count !== undefined && count <= COUNTED_MAX);
+    }
     if (mine !== this.#turn) return;
     this.#describe(query);
     if (isOtherEntity || !this.#live) {
@@ -212,7 +226,7 @@ class Explorer {
     try {
       if (query.of && !this.owner) throw new RangeError(`The model has no entity ${query.of.entity}.`);
       const request = this.#request();
-      this.asked = query;
+      this.asked = this.#whole;
       await this.#live.show(request, this.sheet.rowsWanted);
       if (mine !== this.#turn) return;
       this.box.showFault(null);
@@ -244,7 +258,7 @@ class Explorer {
       this.box.field.focus();
     } else this.app.fault(error instanceof RangeError ? error.message : error);
     if (!this.#shown) this.sheet.showWords('The request was refused.');
-    this.asked = this.#shown ?? query;
+    this.asked = this.#shown ?? this.#whole;
   }
 
   #newLive() {
@@ -268,7 +282,7 @@ class Explorer {
 
   #describeSheet() {
     const { asked } = this;
-    this.sheet.describe(this.#model, this.#entity, columnsOf(this.#entity, asked), {
+    this.sheet.describe(this.#model, this.#entity, asked.columns, {
       sort: asked.sort, hasSections: asked.section !== '', label: `Objects of ${asked.entity}`,
       isReadOnly: !this.app.can('write'),
     });
@@ -287,12 +301,12 @@ class Explorer {
   // MARK: What is shown
 
   async #columns() {
-    const columns = await chooseColumns(this.#model, this.#entity, this.#query);
+    const columns = await chooseColumns(this.#model, this.#entity, this.#whole);
     if (columns) this.#change({ columns: columns.length > 0 ? columns : null });
   }
 
   async #totals() {
-    const totals = await chooseTotals(this.#model, this.#entity, this.#query);
+    const totals = await chooseTotals(this.#model, this.#entity, this.#whole);
     if (totals) this.#change({ totals });
   }
 
@@ -307,9 +321,9 @@ class Explorer {
     const { host, protocol, hostname } = location;
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     const texts = {
-      nestc: () => nestcText(this.#entity, this.#query),
-      Swift: () => swiftText(this.#entity, this.#query, { host: hostname }),
-      JavaScript: () => javaScriptText(this.#entity, this.#query, { address: `${protocol === 'https:' ? 'wss' : 'ws'}://${host}/nest`, zone }),
+      nestc: () => nestcText(this.#entity, this.#whole),
+      Swift: () => swiftText(this.#entity, this.#whole, { host: hostname }),
+      JavaScript: () => javaScriptText(this.#entity, this.#whole, { address: `${protocol === 'https:' ? 'wss' : 'ws'}://${host}/nest`, zone }),
     };
     return [
       ...Object.entries(texts).map(([name, text]) => ({ text: name, act: () => this.#copy(name, text()) })), null,

@@ -43,12 +43,18 @@ export function searchOf(query) {
 export const pathOf = (query, id = null) =>
   `/explore/${encodeURIComponent(query.entity)}${id === null ? '' : `/${id}`}${searchOf(query)}`;
 
-/** The columns that are shown: what was chosen, or attributes, to-one relationships and counts; long ones come last. */
-export function columnsOf(entity, query) {
-  if (query.columns) return query.columns;
+/** The columns that are shown. */
+export const columnsOf = (entity, query) => query.columns ?? usualColumns(entity);
+
+/**
+ * The columns as long as nobody has chosen some: attributes, to-one relationships and, with `hasCounts`, how many objects
+ * the others lead to, which costs the server something for each row. Long ones come last.
+ */
+export function usualColumns(entity, hasCounts = true) {
   const label = labelOf(entity)?.name;
   const isLong = ({ type }) => type === 'uuid' || type === 'uri';
-  const shown = entity.properties.filter((property) => !isHidden(property) && property.type !== 'data' && property.name !== label);
+  const shown = entity.properties.filter((property) => !isHidden(property) && property.type !== 'data' && property.name !== label
+    && (hasCounts || !property.isToMany));
   const names = [...shown.filter((one) => !isLong(one)), ...shown.filter(isLong)].map((property) => (property.isToMany ? `${property.name}.@count` : property.name));
   return [...(label ? [label] : []), ...names].slice(0, COLUMNS_DEFAULT);
 }

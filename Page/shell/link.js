@@ -122,7 +122,9 @@ export class Link {
     const token = storedToken();
     const options = {
       clientName: 'nest page', token, user: token ? undefined : storedUser() ?? undefined,
-      session: await ownSession(token), WebSocket: this.#tap.Tap,
+      session: await ownSession(token),
+      // A day in a predicate is one of this place.
+      zone: Intl.DateTimeFormat().resolvedOptions().timeZone, WebSocket: this.#tap.Tap,
     };
     return connect(options);
   }

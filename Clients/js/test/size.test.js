@@ -15,7 +15,8 @@ const isThere = existsSync(join(root, 'index.js'));
 
 /**
  * Modules that a program loads only with what it uses of them: transfers and operations, change feeds and undo states,
- * presence, history and previews, several servers, tokens, Zstandard. What another `import()` names counts, also if it is late.
+ * presence, history and previews, several servers, tokens, Zstandard. What another `import()` names counts, also if it
+ * is late.
  */
 const rare = new Set(['client/operations.js', 'client/transfers.js', 'client/feeds.js', 'client/more.js',
   'client/outlines.js', 'client/presence.js', 'client/token.js', 'client/totals.js', 'client/undo.js', 'client/unpack.js',

@@ -9,6 +9,7 @@ import { Chromium, program } from '../../../Clients/js/test/browser/chromium.js'
 import { Server, missing, root } from '../../../Clients/js/test/live/nestd.js';
 import { ChaosProxy } from '../../../Clients/js/test/live/proxy.js';
 import { listScript } from './list.js';
+import { refusals } from './refused.js';
 
 export { root, until } from '../../../Clients/js/test/live/nestd.js';
 export { Random } from '../../../Clients/js/test/live/random.js';
@@ -78,6 +79,7 @@ export class Stage {
       { apart: true, script: `${asPerson(name, token)}\n${listScript}\n${script}`, ...options });
     page.host = isProxied ? `127.0.0.1:${this.proxy.port}` : this.server.web;
     page.name = name ?? 'somebody';
+    page.refused = refusals(page);
     this.pages.push(page);
     await this.go(page, path, { isReady });
     return page;

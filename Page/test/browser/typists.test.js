@@ -12,10 +12,11 @@ import { Random, Stage, live, seed, skip } from './stage.js';
 import { Typist } from './typist.js';
 import { agree } from './whole.js';
 
+const ROWS = 36;
 const NAMES = ['Ann', 'Bo', 'Cem', 'Dora', 'Eli'];
 
 /** An outline that is longer than the view of those who write in it. */
-const beginning = () => Array.from({ length: 36 }, (_, row) => `${'\t'.repeat(row % 4 % 3)}row ${row}\n`).join('');
+const beginning = () => Array.from({ length: ROWS }, (_, row) => `${'\t'.repeat(row % 4 % 3)}row ${row}\n`).join('');
 
 /** Lets people write for so many steps each, and then compares. */
 async function write(context, people, steps) {
@@ -28,7 +29,7 @@ async function write(context, people, steps) {
     for (const name of NAMES.slice(0, people)) {
       const page = await stage.open('/outline', { name, isProxied: true, height: 480, script: sampler });
       await page.until(() => document.querySelectorAll('[role=treegrid] [role=row]').length > 0);
-      await unfoldAll(page);
+      await unfoldAll(page, ROWS);
       typists.push(new Typist(page, random.fork()));
     }
     const trouble = random.fork();
@@ -48,6 +49,9 @@ async function write(context, people, steps) {
       stage.proxy.calm();
       for (const { page } of typists) {
         await live(page);
+        // Out of where one has zoomed into: the whole outline is compared.
+        await page.evaluate(() => document.querySelector('#brand').click());
+        await page.until(() => /^\/(outline\/?)?$/.test(location.pathname));
         shown = await agree(stage.server, page);
         const { count } = await checkFrames(page, lives);
         assert.ok(count > 0, 'frames are sampled');
