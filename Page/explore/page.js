@@ -164,6 +164,8 @@ class Explorer {
     this.sheet.mark(id);
     if (id === null) this.panel.close();
     else this.panel.open(this.#query.entity, id);
+    // In a narrow window the object takes the place of the table.
+    if (id !== null && !this.result.checkVisibility()) this.panel.element.focus();
   }
 
   #openObject(id) {
@@ -276,6 +278,7 @@ class Explorer {
         if (error && this.#shown) this.app.fault(error);
       },
       onLost: () => this.sheet.lost(),
+      onScrolled: () => this.sheet.check(),
     });
     return live;
   }

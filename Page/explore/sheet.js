@@ -150,6 +150,7 @@ export class Sheet {
 
   /** Shows a state. `cause`: of live.js; `change`: what the list has said. */
   show(state, { cause, change }) {
+    this.#readTop();
     const before = new Map([...this.#byID].map(([id, { line }]) => [id, line * ROW - this.#top]));
     const old = this.#byID;
     const anchor = cause !== QUERY && this.#top > 0 ? this.firstInView() : null;
@@ -192,6 +193,15 @@ export class Sheet {
 
   // MARK: Scrolling
 
+  /** Learns where the element has been scrolled to, if not by this object. */
+  #readTop() {
+    const { scrollTop, clientHeight } = this.element;
+    // A table that is not shown has no place.
+    if (clientHeight === 0 || Math.abs(scrollTop - this.#place) < 1) return;
+    this.#place = scrollTop;
+    this.#top = Math.min(scrollTop * this.#scale.factor, this.#scale.most);
+  }
+
   #setTop(top) {
     this.#top = Math.max(0, Math.min(top, this.#scale.most));
     this.#place = Math.round(this.#top / this.#scale.factor);
@@ -201,11 +211,7 @@ export class Sheet {
   #later() {
     this.#frame ??= requestAnimationFrame(() => {
       this.#frame = null;
-      const { scrollTop } = this.element;
-      if (Math.abs(scrollTop - this.#place) >= 1) {
-        this.#place = scrollTop;
-        this.#top = Math.min(scrollTop * this.#scale.factor, this.#scale.most);
-      }
+      this.#readTop();
       if (!this.#state) return;
       this.#resize();
       this.#draw();
@@ -246,6 +252,12 @@ export class Sheet {
     this.#guesses = { line: first, count: this.#guesses.line === first ? this.#guesses.count + 1 : 0 };
     const row = rowAt(first, this.#state, this.#hasSections, this.#guesses.count);
     this.#on.onWindow({ offset: Math.max(0, row - shown), limit }, settled);
+  }
+
+  /** Asks again for rows that are needed and have not come. */
+  check() {
+    this.#wanted = null;
+    if (this.#state) this.#want();
   }
 
   /** The window that was asked for is not to be had: its row has left the result. */

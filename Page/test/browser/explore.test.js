@@ -131,7 +131,7 @@ test(`a table of others' writes is what nestc prints (seed ${seed})`, { skip }, 
   ];
   for (const [query, options, hasSections] of requests) {
     const page = await stage.open(`/explore/Thing${query}`, { name: 'Ann', width: 900, isProxied: true });
-    await counted(page, '400');
+    await page.until(() => document.querySelectorAll('.runway [data-id]').length > 5);
     const seen = await page.evaluate(() => {
       window.seen = new Set();
       new MutationObserver((records) => records.flatMap(({ addedNodes }) => [...addedNodes]).forEach((node) => {
