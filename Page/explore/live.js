@@ -111,8 +111,8 @@ export class Live {
   }
 
   /**
-   * Asks for other rows: `{ offset, limit }`, or `{ around, before, after }`, which follows an object. `settled`: what to
-   * ask for when nothing else has been wanted for a moment.
+   * Asks for other rows: `{ offset, limit }`, or `{ around, before, after }`, which follows an object. `settled`: what
+   * to ask for when nothing else has been wanted for a moment.
    */
   scroll(window, settled = null) {
     this.#wanted = window;

@@ -1,5 +1,5 @@
-// The live table: of a result of any size the rows in view are in the document. Rows keep their elements by their ids, so
-// that one can see where a row goes, and what is in view stays there when others change what is above it.
+// The live table: of a result of any size the rows in view are in the document. Rows keep their elements by their ids,
+// so that one can see where a row goes, and what is in view stays there when others change what is above it.
 
 import { make, newID } from '../shell/dom.js';
 import { describeColumns, fillCell, heads, totalWords, widths } from './columns.js';
@@ -306,8 +306,10 @@ export class Sheet {
   #row({ line, row }) {
     let element = this.#rows.get(row.id);
     if (!element) {
-      element = make('div', { role: 'row', className: 'sheet-row', 'aria-selected': String(row.id === this.#opened), data: { id: String(row.id) } },
-        make('div', { role: 'gridcell', className: 'cell id', id: this.cellID(row.id, 0), 'aria-colindex': 1 }, String(row.id)));
+      element = make('div', { role: 'row', className: 'sheet-row', 'aria-selected': String(row.id === this.#opened),
+        data: { id: String(row.id) } },
+        make('div', { role: 'gridcell', className: 'cell id', id: this.cellID(row.id, 0), 'aria-colindex': 1 },
+          String(row.id)));
       this.#fillAnew(element);
       this.#rows.set(row.id, element);
       this.body.append(element);
@@ -324,7 +326,8 @@ export class Sheet {
   #fillAnew(element) {
     const id = Number(element.dataset.id);
     element.cells_ = this.#columns.map(({ isNumber }, index) => make('div', {
-      role: 'gridcell', className: `cell${isNumber ? ' number' : ''}`, id: this.cellID(id, index + 1), 'aria-colindex': index + 2,
+      role: 'gridcell', className: `cell${isNumber ? ' number' : ''}`, id: this.cellID(id, index + 1),
+      'aria-colindex': index + 2,
     }));
     element.replaceChildren(element.firstElementChild, ...element.cells_);
     element.row_ = null;
@@ -334,7 +337,8 @@ export class Sheet {
     let element = this.#heads.get(index);
     if (!element) {
       element = make('div', { role: 'row', className: 'sheet-row section' },
-        make('div', { role: 'gridcell', className: 'cell', 'aria-colspan': this.#columns.length + 1, 'aria-colindex': 1 }));
+        make('div', { role: 'gridcell', className: 'cell', 'aria-colspan': this.#columns.length + 1,
+          'aria-colindex': 1 }));
       this.#heads.set(index, element);
       this.body.append(element);
     }
