@@ -94,9 +94,9 @@ export class Counts {
         await readChanges(this.#nest, from, to, (revision, sum) => this.note(revision, sum), this.#stop.signal);
       } catch (error) {
         if (error.code !== 'REVISION_DROPPED') break;
-        // The journal ends somewhere between: the newer half may be there.
-        this.#floor = Math.floor((from + to) / 2);
-        if (this.#floor < to) this.#wanted ??= { from, to };
+        // The journal ends somewhere between: the newer half may be there. What is left out is wanted again later.
+        this.#floor = from;
+        if (from < to) this.#wanted ??= { from: Math.floor((from + to) / 2) + 1, to };
       }
       this.#changed();
     }

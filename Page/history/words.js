@@ -1,7 +1,7 @@
 // The words of /history. Pure.
 
 import { count, labelText } from '../shell/format.js';
-import { personText } from '../shell/people.js';
+import { personText } from '../shell/names.js';
 
 /** What a transaction is, before its name: nothing for a write. */
 export const kindText = ({ kind, reverted }) => (kind === 'write' ? '' : `${kind} of ${reverted ?? 'something'}`);

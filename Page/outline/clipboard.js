@@ -61,7 +61,7 @@ export class Clipboard {
     const { selection, mayEdit } = this.#page;
     if (!this.#isForRows || !mayEdit) return;
     const { rows } = selection;
-    if (this.#copy(event, rows)) this.#page.remove(rows);
+    if (this.#copy(event, rows)) this.#page.acts.remove(rows);
     else this.#page.app.notice('Some of these rows are folded. Unfold them, or copy and delete them.', { kind: 'warning' });
   };
 
@@ -150,7 +150,7 @@ export class Clipboard {
     return commands.insertRows(rows, place, replaced).then((key) => {
       if (key === null) return;
       if (replaced && editor.key === replaced.key) editor.close();
-      if (tree.row(key)) this.#page.selectRow(key);
+      if (tree.row(key)) this.#page.acts.selectRow(key);
     });
   }
 

@@ -22,6 +22,8 @@ export class Editor {
   text = null;
   /** Called when another row is edited, or the caret has moved. */
   moved = () => {};
+  /** Called when somebody types into a row that is far from what is shown. */
+  typedAway = () => {};
 
   constructor({ rows, tree, texts }) {
     this.#rows = rows;
@@ -73,15 +75,16 @@ export class Editor {
     const row = this.#tree.row(key);
     if (!row) return;
     if (this.key !== key || this.field !== field) {
+      if (this.isComposing) this.#texts.composing(this.text, false);
       if (this.text) this.#texts.close(this.text);
       this.key = key;
       this.field = field;
       this.text = this.#texts.open(key, field, row[field], row.isNew ? 0 : this.#tree.revision);
       this.text.isOpen = true;
-      this.element.value = this.text.text;
       this.element.setAttribute('aria-label', field === 'title' ? 'Title' : 'Note');
       this.element.maxLength = 65_536;
     }
+    if (this.element.value !== this.text.text) this.element.value = this.text.text;
     this.element.hidden = false;
     this.#rows.focus(key, field);
     this.#rows.draw();
@@ -104,6 +107,8 @@ export class Editor {
   /** Ends editing. The keyboard goes to the list if `keepsFocus`. */
   close() {
     if (this.key === null) return;
+    // An input method that still composes ends with the field.
+    if (this.text.isComposing) this.#texts.composing(this.text, false);
     this.#texts.close(this.text);
     this.key = this.field = this.text = null;
     this.element.hidden = true;
@@ -155,7 +160,7 @@ export class Editor {
     this.#texts.typed(this.text, this.element.value, this.selection);
     this.#tree.refresh();
     this.#rows.draw();
-    this.#rows.reveal(this.key);
+    if (!this.#rows.reveal(this.key)) this.typedAway(this.key);
   }
 
   #composed() {

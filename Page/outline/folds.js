@@ -13,13 +13,13 @@ export class Folds {
     this.#name = `nest-folds/${store}/${entity}`;
   }
 
-  /** What `nest.outline` takes. */
+  /** What `nest.outline` takes; null: nothing was kept. */
   get kept() {
     try {
-      const folds = JSON.parse(sessionStorage.getItem(this.#name) ?? localStorage.getItem(this.#name) ?? '{}');
-      return typeof folds === 'object' && folds !== null ? folds : {};
+      const folds = JSON.parse(sessionStorage.getItem(this.#name) ?? localStorage.getItem(this.#name) ?? 'null');
+      return typeof folds === 'object' ? folds : null;
     } catch {
-      return {};
+      return null;
     }
   }
 

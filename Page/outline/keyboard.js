@@ -30,7 +30,7 @@ export class Keyboard {
     const isHere = event.target === document.body || event.target === this.#page.main
       || this.#page.app.tools.contains(event.target) || this.#page.path.element.contains(event.target);
     if (event.defaultPrevented || !isHere || document.querySelector('dialog[open]')) return;
-    if (event.key === '/' && !hasCommand(event) && !event.altKey) this.#take(event, this.#page.search());
+    if (event.key === '/' && !hasCommand(event) && !event.altKey) this.#take(event, this.#page.acts.search());
     else if (hasCommand(event) || event.altKey) this.#take(event, this.#common(event));
     else if (event.key === 'ArrowDown' && event.target === document.body) this.#page.rows.list.focus();
   };
@@ -51,19 +51,19 @@ export class Keyboard {
     const { shiftKey, altKey } = event;
     const isArrow = /^Arrow(Up|Down)$/.test(key);
     const letter = key.toLowerCase();
-    if (command && !altKey && letter === 'z') return page.undo(shiftKey ? 'redo' : 'undo');
-    if (command && !altKey && letter === 'y' && !isMac) return page.undo('redo');
-    if (command && !shiftKey && !altKey && letter === 'k') return page.search();
-    if (command && !altKey && isArrow && shiftKey) return page.shift(this.#targets, key === 'ArrowUp' ? -1 : 1);
-    if (command && !altKey && isArrow) return page.fold(this.#targets, key === 'ArrowDown');
-    if (altKey && !command && !shiftKey && key === 'ArrowRight') return page.zoom(this.#targets[0]);
-    if (altKey && !command && !shiftKey && key === 'ArrowLeft') return page.zoomOut();
-    if (command && !altKey && !shiftKey && key === 'Enter') return page.done(this.#targets);
-    if (command && shiftKey && !altKey && key === 'Backspace') return page.remove(this.#targets);
+    if (command && !altKey && letter === 'z') return page.acts.undo(shiftKey ? 'redo' : 'undo');
+    if (command && !altKey && letter === 'y' && !isMac) return page.acts.undo('redo');
+    if (command && !shiftKey && !altKey && letter === 'k') return page.acts.search();
+    if (command && !altKey && isArrow && shiftKey) return page.acts.shift(this.#targets, key === 'ArrowUp' ? -1 : 1);
+    if (command && !altKey && isArrow) return page.acts.fold(this.#targets, key === 'ArrowDown');
+    if (altKey && !command && !shiftKey && key === 'ArrowRight') return page.acts.zoom(this.#targets[0]);
+    if (altKey && !command && !shiftKey && key === 'ArrowLeft') return page.acts.zoomOut();
+    if (command && !altKey && !shiftKey && key === 'Enter') return page.acts.done(this.#targets);
+    if (command && shiftKey && !altKey && key === 'Backspace') return page.acts.remove(this.#targets);
     if (key === 'Tab' && !command && !altKey) {
-      return shiftKey ? page.outdent(this.#targets) : page.indent(this.#targets);
+      return shiftKey ? page.acts.outdent(this.#targets) : page.acts.indent(this.#targets);
     }
-    if (key === 'ContextMenu' || (key === 'F10' && shiftKey)) return page.menu(this.#targets);
+    if (key === 'ContextMenu' || (key === 'F10' && shiftKey)) return page.acts.menu(this.#targets);
     return false;
   }
 
@@ -84,14 +84,14 @@ export class Keyboard {
     const { key, shiftKey, altKey } = event;
     if (hasCommand(event) || altKey || event.ctrlKey || event.metaKey) return;
     const own = {
-      Enter: () => (shiftKey ? this.#page.toggleNote() : this.#page.enter()),
-      Escape: () => this.#page.selectRow(editor.key),
+      Enter: () => (shiftKey ? this.#page.acts.toggleNote() : this.#page.acts.enter()),
+      Escape: () => this.#page.acts.selectRow(editor.key),
       ArrowUp: () => !shiftKey && this.#step(-1),
       ArrowDown: () => !shiftKey && this.#step(1),
       ArrowLeft: () => !shiftKey && this.#past(-1),
       ArrowRight: () => !shiftKey && this.#past(1),
-      Backspace: () => this.#page.joinBack(),
-      Delete: () => this.#page.joinForward(),
+      Backspace: () => this.#page.acts.joinBack(),
+      Delete: () => this.#page.acts.joinForward(),
     }[key];
     if (own) this.#take(event, own());
   }
@@ -101,7 +101,7 @@ export class Keyboard {
     if (event.inputType !== 'insertLineBreak' && event.inputType !== 'insertParagraph') return;
     if (this.#page.editor.field === 'note') return;
     event.preventDefault();
-    this.#page.enter();
+    this.#page.acts.enter();
   }
 
   /** ↑ and ↓: to another line of the text, or past its ends to another row, in the same column. */
@@ -155,7 +155,7 @@ export class Keyboard {
 
   #inList(event) {
     if (event.target !== this.#page.rows.list) return;
-    if (this.#page.tree.total === 0 && event.key === 'Enter') return void this.#take(event, this.#page.append());
+    if (this.#page.tree.total === 0 && event.key === 'Enter') return void this.#take(event, this.#page.acts.append());
     if (event.key === 'Tab' && !this.#page.mayEdit) return;
     if (this.#take(event, this.#common(event))) return;
     const { selection, rows, tree } = this.#page;
@@ -171,14 +171,14 @@ export class Keyboard {
       PageUp: () => selection.by(-page, { extend }),
       Home: () => selection.go(0, { extend }),
       End: () => selection.go(tree.total - 1, { extend }),
-      ArrowRight: () => this.#page.unfoldOrEnter(selection.row),
-      ArrowLeft: () => this.#page.foldOrLeave(selection.row),
-      Enter: () => (this.#page.mayEdit ? this.#page.edit(selection.key) : this.#page.zoom(selection.row)),
-      F2: () => this.#page.edit(selection.key),
-      ' ': () => this.#page.done(selection.rows),
-      Delete: () => this.#page.remove(selection.rows),
-      Backspace: () => this.#page.remove(selection.rows),
-      '/': () => this.#page.search(),
+      ArrowRight: () => this.#page.acts.unfoldOrEnter(selection.row),
+      ArrowLeft: () => this.#page.acts.foldOrLeave(selection.row),
+      Enter: () => (this.#page.mayEdit ? this.#page.acts.edit(selection.key) : this.#page.acts.zoom(selection.row)),
+      F2: () => this.#page.acts.edit(selection.key),
+      ' ': () => this.#page.acts.done(selection.rows),
+      Delete: () => this.#page.acts.remove(selection.rows),
+      Backspace: () => this.#page.acts.remove(selection.rows),
+      '/': () => this.#page.acts.search(),
       Escape: () => selection.select(selection.key),
     }[key];
     if (own) this.#take(event, own());
@@ -190,7 +190,7 @@ export class Keyboard {
     if (event.button !== 0 || event.target.closest('a, button, textarea')) return;
     const row = this.#page.rows.rowAt(event.target);
     if (!row) return;
-    if (event.shiftKey && this.#page.selectTo(row)) return void event.preventDefault();
+    if (event.shiftKey && this.#page.acts.selectTo(row)) return void event.preventDefault();
     if (!this.#page.mayEdit || event.pointerType === 'touch') return;
     if (event.target.closest('.tag')) return;
     event.preventDefault();
@@ -203,10 +203,10 @@ export class Keyboard {
     if (!(target instanceof Element)) return;
     const row = this.#page.rows.rowAt(target);
     const tag = target.closest('.tag');
-    if (tag) return void this.#page.search(tag.dataset.tag);
+    if (tag) return void this.#page.acts.search(tag.dataset.tag);
     if (!row) return;
-    if (target.closest('.fold')) this.#page.fold([row], !row.isExpanded);
-    else if (target.closest('.more')) this.#page.menu(this.#rowsFor(row), target.closest('.more'));
+    if (target.closest('.fold')) this.#page.acts.fold([row], !row.isExpanded);
+    else if (target.closest('.more')) this.#page.acts.menu(this.#rowsFor(row), target.closest('.more'));
     else if (target.closest('.chips, a')) return;
     else if (!this.#page.mayEdit && !getSelection().toString()) this.#page.selection.select(row.key, { reveal: false });
   }
@@ -215,7 +215,7 @@ export class Keyboard {
     const row = event.target.closest('.bullet, .more') ? this.#page.rows.rowAt(event.target) : null;
     if (!row) return;
     event.preventDefault();
-    this.#page.menu(this.#rowsFor(row), { x: event.clientX, y: event.clientY });
+    this.#page.acts.menu(this.#rowsFor(row), { x: event.clientX, y: event.clientY });
   }
 
   /** A row, or all that are selected if it is one of them. */

@@ -1,6 +1,7 @@
 // The parts of the outline page, and what its commands do with them.
 
 import { make } from '../shell/dom.js';
+import { Acts } from './acts.js';
 import { Clipboard } from './clipboard.js';
 import { Commands } from './commands.js';
 import { Drag } from './drag.js';
@@ -23,6 +24,10 @@ import { Keys, Writes } from './writes.js';
 
 /** The rows that the first request asks for. */
 const ROWS = 100;
+/** A first visit unfolds rows as long as so few are shown. */
+const FIRST_ROWS_MAX = 60;
+/** How often the line below the rows is looked at, in milliseconds. */
+const STATUS_MS = 1_000;
 
 export class Outline {
   #closed = [];
@@ -34,11 +39,14 @@ export class Outline {
     const { nest } = app;
     const folds = new Folds(nest.server.historyID, source.name);
     const request = source.below(under).window(0, ROWS);
-    const outline = await nest.outline(request, folds.kept).catch(() => {
+    const { kept } = folds;
+    const outline = await nest.outline(request, kept ?? {}).catch(() => {
       folds.drop();
       return nest.outline(request);
     });
-    return new Outline(main, app, source, outline, folds);
+    const page = new Outline(main, app, source, outline, folds);
+    if (!kept) page.unfoldsFor = FIRST_ROWS_MAX;
+    return page;
   }
 
   constructor(main, app, source, outline, folds) {
@@ -57,6 +65,7 @@ export class Outline {
     this.editor = new Editor(this);
     this.selection = new Selection(this);
     this.commands = new Commands(this);
+    this.acts = new Acts(this);
     this.path = new Path(this);
     this.status = new Status(this);
     this.tools = new Tools(this);
@@ -74,8 +83,12 @@ export class Outline {
       this.people.say();
       this.#markRow();
     };
+    this.editor.typedAway = (key) => this.#bring(key);
     this.tree.subscribe((change) => this.#show(change));
     this.#closed.push(nest.onState(() => this.status.show()));
+    // Revisions that change nothing here call nobody.
+    const clock = setInterval(() => this.status.show(), STATUS_MS);
+    this.#closed.push(() => clearInterval(clock));
     this.#showPath();
     restore(this).catch(app.fault);
     nest.undoStates().then((states) => {
@@ -116,8 +129,23 @@ export class Outline {
     if (change.changed) this.flash.show(change);
     this.status.show();
     this.#showEmpty();
+    if (this.unfoldsFor && this.tree.isLoaded && this.writes.count === 0) this.#unfoldFirst();
     if (tree.total === 0 && change.gone?.size > 0) this.#checkPlace();
     return undefined;
+  }
+
+  /** How many rows a first visit may unfold, level by level. 0: the folds are those of last time. */
+  unfoldsFor = 0;
+
+  #unfoldFirst() {
+    const { rows, total } = this.tree;
+    const folded = rows.filter(({ children, isExpanded, id }) => children > 0 && !isExpanded && id);
+    const sum = folded.reduce((all, { children }) => all + children, total);
+    if (!this.unfoldsFor || folded.length === 0 || rows.length < total || sum > this.unfoldsFor) {
+      this.unfoldsFor = 0;
+      return;
+    }
+    this.acts.fold(folded, true);
   }
 
   #showEmpty() {
@@ -126,7 +154,7 @@ export class Outline {
     if (this.empty.hidden === !isEmpty && this.empty.firstChild) return;
     this.empty.hidden = !isEmpty;
     this.empty.replaceChildren(make('p', {}, this.tools.hidesDone ? 'Nothing here is open.' : 'Nothing is written here yet.'),
-      this.mayEdit ? make('button', { type: 'button', className: 'primary', onclick: () => this.append() }, 'Write the first row') : '');
+      this.mayEdit ? make('button', { type: 'button', className: 'primary', onclick: () => this.acts.append() }, 'Write the first row') : '');
   }
 
   #drawn() {
@@ -167,7 +195,7 @@ export class Outline {
   #textGone({ text }) {
     if (text.trim() === '') return;
     this.app.notice(`Somebody has deleted the row that you wrote in: “${text}”`, {
-      kind: 'warning', actions: [['Add it as a new row', () => this.append(text)]],
+      kind: 'warning', actions: [['Add it as a new row', () => this.acts.append(text)]],
     });
   }
 
@@ -186,6 +214,8 @@ export class Outline {
     const from = this.tree.under;
     const isOut = this.path.steps.some(({ id }) => id === under);
     this.#arriving = isOut ? from : null;
+    if (isOut) this.path.back(under);
+    else this.path.expect(this.#wayTo(this.writes.keys.of(under)));
     try {
       await this.texts.flushAll();
       await (isOut ? this.tree.change({ under, window: { around: from, before: ROWS / 2, after: ROWS / 2 - 1 } })
@@ -197,6 +227,14 @@ export class Outline {
       return;
     }
     this.#showPath(under);
+  }
+
+  /** The rows from the top that is shown to a row: empty if it is not here. */
+  #wayTo(key) {
+    const { rows } = this.tree;
+    const way = [];
+    for (let at = this.tree.index(key); at >= 0; at = parentOf(rows, at)) way.unshift(rows[at]);
+    return way;
   }
 
   /** Shows a row as soon as the page has arrived at its place. */
@@ -247,227 +285,22 @@ export class Outline {
     else if (error) this.app.fault(error);
   }
 
-  zoom(row) {
-    const id = row && this.writes.keys.id(row.key);
-    if (!id) return false;
-    this.app.go(`/outline/${id}`);
-    return true;
-  }
+  // MARK: Rows that are far away
 
-  zoomOut() {
-    const { steps } = this.path;
-    const above = steps.at(-2);
-    if (!above?.id) return undefined;
-    this.app.go(above.id === this.source.home ? '/outline' : `/outline/${above.id}`);
-    return undefined;
-  }
-
-  // MARK: Folds
-
-  fold(rows, isExpanded) {
-    const changed = rows.filter((row) => row.children > 0 && row.isExpanded !== isExpanded && row.id);
-    if (changed.length === 0) return;
-    const ids = changed.map(({ id }) => id);
-    if (!isExpanded) this.#leaveFolded(changed);
-    this.app.attempt(async () => {
-      await this.tree.outline.setExpanded(ids, isExpanded);
-      this.folds.keep(this.tree.outline);
-    });
-  }
-
-  /** The keyboard comes out of what is folded. */
-  #leaveFolded(rows) {
-    const { tree, editor } = this;
-    if (!editor.row) return;
-    let index = tree.index(editor.key);
-    const folded = new Set(rows.map(({ key }) => key));
-    while ((index = parentOf(tree.rows, index)) >= 0) {
-      if (folded.has(tree.rows[index].key)) return this.edit(tree.rows[index].key);
-    }
-    return undefined;
-  }
-
-  /** All of the outline: 'all' or 'none'. */
-  expand(expand) {
-    return this.app.attempt(async () => {
-      await this.tree.change({ expand });
-      this.folds.keep(this.tree.outline);
-    });
-  }
-
-  unfoldOrEnter(row) {
-    if (!row || row.children === 0) return;
-    if (row.isExpanded) this.selection.by(1);
-    else this.fold([row], true);
-  }
-
-  foldOrLeave(row) {
-    if (!row) return;
-    const { tree, selection } = this;
-    if (row.children > 0 && row.isExpanded) return void this.fold([row], false);
-    const index = parentOf(tree.rows, tree.index(row.key));
-    if (index >= 0) selection.select(tree.rows[index].key);
-    else if (row.depth > 0) this.find(this.writes.keys.id(row.parent));
-  }
-
-  // MARK: The keyboard
-
-  /** Edits a row. */
-  edit(key, options) {
-    if (!this.mayEdit || !this.tree.row(key)) return false;
-    this.selection.clear();
-    this.editor.open(key, options);
-    return true;
-  }
-
-  /** Selects a row instead of its text. */
-  selectRow(key, options) {
-    this.editor.close();
-    this.rows.list.focus({ preventScroll: true });
-    this.selection.select(key, options);
-  }
-
-  /** Selects all rows from the one with the keyboard to another. */
-  selectTo(row) {
-    const from = this.editor.key ?? this.selection.key;
-    if (from === null) return false;
-    if (this.editor.isOpen) this.selectRow(from, { reveal: false });
-    this.selection.select(row.key, { extend: true, reveal: false });
-    this.rows.list.focus({ preventScroll: true });
-    return true;
-  }
-
-  /** Brings a row into view that may be far away, and selects it. */
-  async find(id) {
-    const key = this.writes.keys.of(id);
-    const window = { around: id, before: ROWS / 2, after: ROWS / 2 - 1 };
+  /** Brings a row into view that may be far away. Resolves with whether it is in the outline. */
+  async #bring(key) {
+    const window = { around: this.writes.keys.id(key), before: ROWS / 2, after: ROWS / 2 - 1 };
     await this.app.attempt(() => this.tree.change({ window }));
     if (!this.tree.row(key)) return false;
     this.rows.startAt(key);
-    this.selectRow(key);
     return true;
   }
 
-  #goOn(key, caret) {
-    if (!this.tree.row(key)) return;
-    if (this.editor.isOpen || !this.selection.isActive) this.edit(key, { caret });
-  }
-
-  // MARK: Writing
-
-  /** Enter in a title or a note. */
-  enter() {
-    const { editor, tree, commands } = this;
-    const { row } = editor;
-    if (editor.field === 'note') return false;
-    const title = editor.element.value;
-    const { rows } = tree;
-    const index = tree.index(row.key);
-    const next = rows[index + 1];
-    // An empty last row below another goes out instead of becoming two.
-    if (title === '' && row.depth > 0 && row.children === 0 && (!next || next.depth < row.depth)) return this.outdent([row]);
-    const [, end] = editor.selection;
-    const key = commands.split({ ...row, title }, title, editor.selection);
-    this.edit(key, { caret: key === row.key ? end : 0 });
-    return undefined;
-  }
-
-  /** A new row at the end, or below the row that is shown. */
-  append(title = '') {
-    const { tree } = this;
-    const isWhole = tree.rows.length === tree.total;
-    const tops = tree.rows.filter(({ depth }) => depth === 0);
-    const key = this.commands.insert({ place: { parent: tree.under, after: isWhole ? tops.at(-1)?.key ?? null : null }, title });
-    this.edit(key);
-  }
-
-  toggleNote() {
-    const { editor, source } = this;
-    if (!source.note) return;
-    this.edit(editor.key, { field: editor.field === 'note' ? 'title' : 'note', caret: 'end' });
-  }
-
-  async #join(row) {
-    const joined = await this.commands.join(row);
-    if (joined) this.edit(joined.key, { caret: joined.caret });
-  }
-
-  joinBack() {
-    const { editor, tree } = this;
-    const [start, end] = editor.selection;
-    if (start !== 0 || end !== 0) return false;
-    if (editor.field === 'note') return editor.element.value === '' ? this.edit(editor.key) : false;
-    if (tree.index(editor.key) < 1) return undefined;
-    this.#join({ ...editor.row, title: editor.element.value });
-    return undefined;
-  }
-
-  joinForward() {
-    const { editor, tree } = this;
-    const [start, end] = editor.selection;
-    if (editor.field === 'note' || start !== end || end < editor.element.value.length) return false;
-    const next = tree.rows[tree.index(editor.key) + 1];
-    if (next) this.#join(next);
-    return undefined;
-  }
-
-  #structural(rows, body) {
-    if (!this.mayEdit || rows.length === 0) return;
-    const selection = this.editor.isOpen ? this.editor.selection : null;
-    Promise.resolve(body()).then((isDone) => {
-      if (isDone === false) return;
-      if (selection && this.editor.isOpen) this.rows.reveal(this.editor.key);
-      else if (this.selection.isActive) this.selection.select(this.selection.key, { extend: true });
-    }, this.app.fault);
-  }
-
-  indent(rows) { return this.#structural(rows, () => this.commands.indent(rows)); }
-  outdent(rows) { return this.#structural(rows, () => this.commands.outdent(rows)); }
-  shift(rows, by) { return this.#structural(rows, () => this.commands.shift(rows, by)); }
-
-  done(rows) {
-    if (this.mayEdit && rows.length > 0) this.commands.toggleDone(rows);
-  }
-
-  remove(rows) {
-    if (!this.mayEdit || rows.length === 0) return;
-    const { tree, editor, selection } = this;
-    const gone = new Set(rows.map(({ key }) => key));
-    const first = tree.index(rows[0].key);
-    const last = tree.index(rows.at(-1).key);
-    let after = last + 1;
-    while (after < tree.rows.length && tree.rows[after].depth > tree.rows[last].depth) after += 1;
-    const next = tree.rows[first - 1] ?? tree.rows[after];
-    const isEditing = editor.isOpen;
-    if (isEditing) editor.close();
-    this.commands.remove(rows);
-    if (next && !gone.has(next.key)) {
-      if (isEditing) this.edit(next.key);
-      else selection.select(next.key);
-    } else if (tree.total === 0) {
-      selection.clear();
-      this.rows.list.focus({ preventScroll: true });
-    }
-  }
-
-  undo(which = 'undo') {
-    if (!this.mayEdit) return;
-    this.app.attempt(async () => {
-      await this.texts.flushAll();
-      await this.writes.idle();
-      const receipt = await this.nest[which]();
-      const done = which === 'undo' ? 'Undone' : 'Redone';
-      if (receipt.conflictCount > 0) {
-        this.app.notice(`${done}: ${receipt.name}. Left as others have changed it since: ${receipt.conflictCount}.`, { kind: 'warning' });
-      } else this.app.announce(`${done}: ${receipt.name}`);
-    });
-  }
-
-  menu(rows, at) {
-    this.tools.rowMenu(rows, at ?? this.rows.elementOf(rows[0]?.key)?.more ?? this.rows.list);
-  }
-
-  search(text) {
-    return this.app.attempt(async () => (await import('./search.js')).search(this, text));
+  /** Brings a row into view, and selects it. */
+  async find(id) {
+    const key = this.writes.keys.of(id);
+    if (!await this.#bring(key)) return false;
+    this.acts.selectRow(key);
+    return true;
   }
 }

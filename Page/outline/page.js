@@ -1,6 +1,7 @@
 // The outline: what is below an object, as rows that many write in together.
 
 import { make, style } from '../shell/dom.js';
+import { keysFor } from './keys.js';
 import { Outline } from './outline.js';
 import { sourcesOf } from './source.js';
 import { starts } from './starts.js';
@@ -14,7 +15,7 @@ export async function open(main, app, rest) {
       make('p', {}, 'Nothing in this store is an outline.'),
       make('p', {}, 'An outline needs an entity with an ordered relationship to itself, and a text that names its objects.'),
       make('p', {}, make('a', { href: '/explore' }, 'Explore what is here'))));
-    return { go() {}, close() {} };
+    return { keys: [], go() {}, close() {} };
   }
   let outline = null;
   let turn = 0;
@@ -40,6 +41,7 @@ export async function open(main, app, rest) {
   };
   await show(rest);
   return {
+    keys: keysFor(app.can('write')),
     go: (next) => app.attempt(() => show(next)),
     close: () => {
       turn += 1;

@@ -18,6 +18,21 @@ export class Path {
     this.#source = source;
     this.list = make('ol', {});
     this.element = make('nav', { className: 'path', 'aria-label': 'Path' }, this.list);
+    this.#draw();
+  }
+
+  /** Shows where one will be, until the server has answered: below rows that are here, `{ id, title }`. */
+  expect(rows) {
+    this.#turn += 1;
+    this.steps = [...this.steps, ...rows.map(({ id, title }) => ({ id, title: title || 'Untitled' }))];
+    this.#draw();
+  }
+
+  /** Shows that one goes back to an object of the path. */
+  back(id) {
+    this.#turn += 1;
+    this.steps = this.steps.slice(0, this.steps.findIndex((step) => step.id === id) + 1);
+    this.#draw();
   }
 
   /** Reads the way to an object. Resolves with its title; throws NOT_FOUND. */
@@ -48,10 +63,13 @@ export class Path {
   }
 
   #draw() {
-    this.list.replaceChildren(...this.steps.map(({ id, title }, index) => {
-      const isLast = index === this.steps.length - 1;
+    const steps = this.steps.length > 0 ? this.steps : [{ id: null, title: 'Outline' }];
+    this.list.replaceChildren(...steps.map(({ id, title }, index) => {
+      const isLast = index === steps.length - 1;
       if (isLast) return make('li', {}, make('h1', { tabIndex: -1, 'aria-current': 'page', dir: 'auto' }, harmless(title)));
-      return make('li', {}, id === null ? '…' : make('a', { href: `/outline/${id}`, dir: 'auto' }, harmless(title)));
+      return make('li', {}, id === null ? '…' : make('a', {
+        href: id === this.#source.home ? '/outline' : `/outline/${id}`, dir: 'auto',
+      }, harmless(title)));
     }));
   }
 }

@@ -48,6 +48,6 @@ async function isStored(nest, source, { text, parent }) {
 
 function offerRow(page, { text, done }) {
   page.app.notice(`Not saved last time: “${short(text, 80)}”`, {
-    kind: 'warning', actions: [['Add it as a row', () => { done(); page.append(text); }], ['Discard', done]],
+    kind: 'warning', actions: [['Add it as a row', () => { done(); page.acts.append(text); }], ['Discard', done]],
   });
 }

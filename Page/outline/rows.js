@@ -112,14 +112,14 @@ export class Rows {
     if (isElsewhere) this.#start();
     else if (held) {
       const place = this.#tree.place(held.key);
-      if (place >= 0) Object.assign(viewport, { index: place, offset: held.top, isAtEnd: false });
+      if (place >= 0) Object.assign(viewport, { index: place, offset: held.top, wantsEnd: false });
     }
     this.draw();
     if (before) this.#animate(before);
   }
 
   #start() {
-    Object.assign(this.#viewport, { index: 0, offset: 0, isAtEnd: false });
+    Object.assign(this.#viewport, { index: 0, offset: 0, wantsEnd: false });
     this.#heights.clear();
   }
 
@@ -162,6 +162,7 @@ export class Rows {
       const next = this.#range();
       if (next.first >= from && next.last <= to) break;
     }
+    viewport.wantsEnd = false;
     this.#arrange();
     this.#showPlace();
     this.#tree.need(viewport.index, this.view.count);
@@ -248,15 +249,19 @@ export class Rows {
     return shown.element;
   }
 
-  /** Which of how many siblings a row is, if all before it are here. */
+  /** Which of how many siblings a row is, if all before it are here. `count` -1: that is not known. */
   #siblings(place) {
-    const { rows, start } = this.#tree;
+    const { rows, start, total } = this.#tree;
     const index = place - start;
     const parent = parentOf(rows, index);
-    if (parent < 0) return null;
-    let count = 1;
-    for (let at = parent + 1; at < index; at = endOf(rows, at)) count += 1;
-    return { place: count, count: rows[parent].children };
+    const isTop = rows[index]?.depth === 0 && start === 0;
+    if (parent < 0 && !isTop) return null;
+    let [own, count] = [1, 0];
+    for (let at = parent + 1; at < index; at = endOf(rows, at)) own += 1;
+    if (!isTop) count = rows[parent].children;
+    else if (rows.length < total) count = -1;
+    else for (let at = 0; at < rows.length; at = endOf(rows, at)) count += 1;
+    return { place: own, count };
   }
 
   /** Puts the anchor where it belongs. */
@@ -351,7 +356,7 @@ export class Rows {
     }
     const isBelow = place > viewport.index;
     const offset = isBelow ? viewport.height - 2.5 * viewport.rowHeight : viewport.rowHeight;
-    Object.assign(viewport, { index: place, offset, isAtEnd: false });
+    Object.assign(viewport, { index: place, offset, wantsEnd: false });
     this.draw();
   }
 
@@ -359,7 +364,7 @@ export class Rows {
   startAt(key) {
     const place = indexOf(this.#tree.rows, key);
     if (place < 0) return;
-    Object.assign(this.#viewport, { index: this.#tree.start + place, offset: this.#viewport.height / 3, isAtEnd: false });
+    Object.assign(this.#viewport, { index: this.#tree.start + place, offset: this.#viewport.height / 3, wantsEnd: false });
     this.draw();
   }
 }

@@ -199,7 +199,7 @@ export async function jump(page, id) {
     });
     if (tree.row(writes.keys.of(id))) {
       page.rows.reveal(writes.keys.of(id));
-      page.selectRow(writes.keys.of(id));
+      page.acts.selectRow(writes.keys.of(id));
       return;
     }
     if (await page.find(id)) return;

@@ -30,16 +30,16 @@ export class Tools {
   constructor(page) {
     this.#page = page;
     const { app, mayEdit } = page;
-    this.undo = tool('Undo', UNDO, () => page.undo('undo'), { disabled: true });
-    this.redo = tool('Redo', REDO, () => page.undo('redo'), { disabled: true });
-    this.search = tool('Search', SEARCH, () => page.search(), { title: `Search (${keyText('Ctrl')}+K)` });
+    this.undo = tool('Undo', UNDO, () => page.acts.undo('undo'), { disabled: true });
+    this.redo = tool('Redo', REDO, () => page.acts.undo('redo'), { disabled: true });
+    this.search = tool('Search', SEARCH, () => page.acts.search(), { title: `Search (${keyText('Ctrl')}+K)` });
     this.more = tool('More about this outline', MORE, () => this.#outlineMenu(), { 'aria-haspopup': 'menu' });
     app.tools.replaceChildren(...(mayEdit ? [this.undo, this.redo] : []), this.search, this.more);
     const rows = () => (page.editor.row ? [page.editor.row] : page.selection.rows);
     this.bar = make('div', { className: 'phone-bar', role: 'toolbar', 'aria-label': 'The row', hidden: true },
-      tool('Outdent', OUTDENT, () => page.outdent(rows())), tool('Indent', INDENT, () => page.indent(rows())),
-      tool('Move up', UP, () => page.shift(rows(), -1)), tool('Move down', DOWN, () => page.shift(rows(), 1)),
-      page.source.done && tool('Done', CHECK, () => page.done(rows())),
+      tool('Outdent', OUTDENT, () => page.acts.outdent(rows())), tool('Indent', INDENT, () => page.acts.indent(rows())),
+      tool('Move up', UP, () => page.acts.shift(rows(), -1)), tool('Move down', DOWN, () => page.acts.shift(rows(), 1)),
+      page.source.done && tool('Done', CHECK, () => page.acts.done(rows())),
       tool('More', MORE, (event) => this.rowMenu(rows(), event.currentTarget), { 'aria-haspopup': 'menu' }));
     this.isCoarse = matchMedia('(pointer: coarse)');
     page.editor.element.addEventListener('focus', () => this.#showBar());
@@ -82,8 +82,8 @@ export class Tools {
     const { source, mayEdit, app } = page;
     const entries = [
       source.done && { text: 'Hide what is done', isChecked: this.hidesDone, act: () => this.#hideDone() },
-      { text: 'Unfold everything', act: () => page.expand('all') },
-      { text: 'Fold everything', act: () => page.expand('none') },
+      { text: 'Unfold everything', act: () => page.acts.expand('all') },
+      { text: 'Fold everything', act: () => page.acts.expand('none') },
       null,
       ...(mayEdit ? [{ text: 'Import a file…', act: () => this.#files('importFile') }] : []),
       { text: 'Export as OPML', act: () => this.#files('exportFile', 'opml') },
@@ -119,19 +119,19 @@ export class Tools {
     const tops = topsOf(tree.rows, rows.map((each) => each.key));
     const id = page.writes.keys.id(row.key);
     const entries = [
-      isOne && { text: 'Open', key: key('Alt+→'), isOff: !id, act: () => page.zoom(row) },
+      isOne && { text: 'Open', key: key('Alt+→'), isOff: !id, act: () => page.acts.zoom(row) },
       isOne && row.children > 0 && { text: row.isExpanded ? 'Fold' : 'Unfold', key: key(row.isExpanded ? 'Ctrl+↑' : 'Ctrl+↓'),
-        act: () => page.fold([row], !row.isExpanded) },
+        act: () => page.acts.fold([row], !row.isExpanded) },
       ...(mayEdit ? [
         isOne && source.note && { text: row.note ? 'Edit the note' : 'Add a note', key: key('Shift+Enter'),
-          act: () => page.edit(row.key, { field: 'note' }) },
+          act: () => page.acts.edit(row.key, { field: 'note' }) },
         source.done && { text: rows.every(({ done }) => done) ? 'Not done' : 'Done', key: key('Ctrl+Enter'),
-          act: () => page.done(rows) },
+          act: () => page.acts.done(rows) },
         null,
-        { text: 'Indent', key: 'Tab', act: () => page.indent(rows) },
-        { text: 'Outdent', key: key('Shift+Tab'), isOff: tops[0]?.depth === 0, act: () => page.outdent(rows) },
-        { text: 'Move up', key: key('Ctrl+Shift+↑'), act: () => page.shift(rows, -1) },
-        { text: 'Move down', key: key('Ctrl+Shift+↓'), act: () => page.shift(rows, 1) },
+        { text: 'Indent', key: 'Tab', act: () => page.acts.indent(rows) },
+        { text: 'Outdent', key: key('Shift+Tab'), isOff: tops[0]?.depth === 0, act: () => page.acts.outdent(rows) },
+        { text: 'Move up', key: key('Ctrl+Shift+↑'), act: () => page.acts.shift(rows, -1) },
+        { text: 'Move down', key: key('Ctrl+Shift+↓'), act: () => page.acts.shift(rows, 1) },
         { text: 'Move to…', act: () => this.#moveTo(rows) },
       ] : []),
       null,
@@ -139,7 +139,7 @@ export class Tools {
       isOne && id && { text: 'Copy the address', act: () => this.#copyAddress(id) },
       ...(mayEdit ? [
         null,
-        { text: 'Delete', key: key('Ctrl+Shift+Backspace'), act: () => page.remove(rows) },
+        { text: 'Delete', key: key('Ctrl+Shift+Backspace'), act: () => page.acts.remove(rows) },
       ] : []),
     ];
     app.menu(at, entries.filter((entry) => entry !== false), { label: isOne ? 'The row' : `${rows.length} rows` });

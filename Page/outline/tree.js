@@ -25,6 +25,8 @@ export class Tree {
   #base = { rows: [], start: 0, total: 0, under: 0 };
   /** Changes that wait until it is known which rows are the own ones; null: none wait. */
   #held = null;
+  /** Rows that are folded at once, before the server has it. */
+  #folding = new Set();
   #scroll = { at: -Infinity, timer: null, next: null, asked: null };
   rows = [];
   start = 0;
@@ -137,7 +139,8 @@ export class Tree {
 
   #lay() {
     const under = this.#keys.of(this.#base.under);
-    const { rows, start, total } = laid({ ...this.#base, under }, this.#writes.steps);
+    const { rows, start, total } = laid({ ...this.#base, under },
+      [...this.#writes.steps, ...[...this.#folding].flat()]);
     const edited = new Set(this.#texts.all.map(({ key }) => key));
     this.rows = rows.map((row) => {
       if (!edited.has(row.key) && !row.isNew) return row;
@@ -149,6 +152,19 @@ export class Tree {
   /** A text is shown differently. */
   refresh() {
     this.#lay();
+  }
+
+  /** Folds or unfolds rows. What is folded goes at once; what is unfolded comes from the server. */
+  async setExpanded(rows, isExpanded) {
+    const steps = isExpanded ? [] : rows.map(({ key }) => ({ kind: 'fold', key, isExpanded }));
+    this.#folding.add(steps);
+    if (!isExpanded) this.#tell({});
+    try {
+      await this.#outline.setExpanded(rows.map(({ key }) => this.#keys.id(key)), isExpanded);
+    } finally {
+      this.#folding.delete(steps);
+      if (!isExpanded) this.#tell({});
+    }
   }
 
   // MARK: Rows

@@ -46,14 +46,16 @@ export class Viewport {
     return this.isAtEnd ? range : Math.min(range - 2, Math.max(2, top));
   }
 
-  /** Whether the last row is as far up as it goes; drawing finds it out. */
+  /** Whether the last row is as far up as it goes; `settle` finds it out. */
   isAtEnd = false;
+  /** Whether it shall be, however high the rows turn out to be: until they are drawn. */
+  wantsEnd = false;
 
   /** Goes where the scroll bar was moved to. */
   jump(scrollTop) {
     const range = this.spacerHeight - this.height;
-    this.isAtEnd = range > 0 && scrollTop >= range - 1;
-    if (this.isAtEnd) {
+    this.wantsEnd = range > 0 && scrollTop >= range - 1;
+    if (this.wantsEnd) {
       this.index = Math.max(0, this.total - 1);
       // Drawing puts the last row where it belongs.
       this.offset = 0;
@@ -67,7 +69,7 @@ export class Viewport {
   /** Moves the content up by some pixels. */
   moveBy(pixels) {
     this.offset -= pixels;
-    this.isAtEnd = false;
+    this.wantsEnd = false;
   }
 
   /**
@@ -90,7 +92,7 @@ export class Viewport {
    */
   settle(heightAt) {
     this.index = Math.min(this.index, Math.max(0, this.total - 1));
-    if (this.isAtEnd) this.#toEnd(heightAt);
+    if (this.wantsEnd) this.#toEnd(heightAt);
     while (this.offset > 0 && this.index > 0) {
       this.index -= 1;
       this.offset -= heightAt(this.index);
@@ -105,6 +107,7 @@ export class Viewport {
 
   /** The last row comes no higher than its place at the end. */
   #stop(heightAt) {
+    this.isAtEnd = false;
     let bottom = this.offset;
     for (let index = this.index; index < this.total; index += 1) {
       bottom += heightAt(index);

@@ -3,24 +3,11 @@
 import { button, fill, make } from '../shell/dom.js';
 import { ask } from '../shell/dialog.js';
 import { bytesText, count, labelText, numberText, spanText } from '../shell/format.js';
+import { behindText, verdictOf } from './rules.js';
 
 /** How long nodes may take to compute the digest of their stores, in milliseconds. */
 const VERIFY_MS = 60_000;
 const LOOK_MS = 500;
-
-/** How far a node is behind the log: in records. */
-export function behindText({ position }, head) {
-  if (position === null) return 'not known';
-  const behind = Math.max(0, head - position);
-  return behind === 0 ? 'nothing' : count(behind, 'record');
-}
-
-/** What the nodes found at a mark: 'equal', 'different', or 'waiting' for those whose lease has not ended. */
-export function verdictOf({ nodes, verifications }) {
-  const found = new Map(verifications.map(({ node, digest }) => [node, digest]));
-  if (new Set(found.values()).size > 1) return 'different';
-  return nodes.every(({ id, role }) => role === 'stopped' || found.has(id)) ? 'equal' : 'waiting';
-}
 
 export class Cluster {
   #app;

@@ -4,28 +4,11 @@ import { button, fill, make } from '../shell/dom.js';
 import { ask } from '../shell/dialog.js';
 import { bytesText, count, labelText, millisecondsOf, momentText, numberText, shortAge } from '../shell/format.js';
 import { Grid } from '../shell/grid.js';
-import { person, personText } from '../shell/people.js';
+import { person } from '../shell/people.js';
+import { authorOf, nameOf, sorted } from './rules.js';
 
-/** What a column is sorted by: a number or a text of a connection. */
-const KEYS = {
-  who: (one) => nameOf(one).toLocaleLowerCase(), client: (one) => one.name, address: (one) => one.address,
-  since: (one) => Number(one.connectedAt?.microseconds ?? 0), subscriptions: (one) => one.subscriptions,
-  inFlight: (one) => one.requestsInFlight, queued: (one) => one.bytesQueued, received: (one) => one.bytesIn,
-  sent: (one) => one.bytesOut,
-};
 /** Columns whose first click sorts the largest first. */
 const LARGEST_FIRST = new Set(['subscriptions', 'inFlight', 'queued', 'received', 'sent', 'since']);
-
-const authorOf = ({ user, userClaimed, session }) => ({ user, userClaimed, sessionNumber: session });
-const nameOf = (one) => personText(authorOf(one));
-
-/** Connections in the order of a column; equal ones by number. */
-export function sorted(clients, column, isDescending) {
-  const key = KEYS[column];
-  const sign = isDescending ? -1 : 1;
-  const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-  return [...clients].sort((a, b) => sign * compare(key(a), key(b)) || a.number - b.number);
-}
 
 export class Connections {
   #app;

@@ -2,14 +2,8 @@
 
 import { make } from '../shell/dom.js';
 import { ask } from '../shell/dialog.js';
+import { EXPIRIES, expiryOf, ways } from './rules.js';
 
-const DAY_MS = 86_400_000;
-
-/** When a token may expire: [value, text, days from now]. */
-const EXPIRIES = [
-  ['never', 'Never', null], ['1', 'In a day', 1], ['30', 'In 30 days', 30], ['90', 'In 90 days', 90],
-  ['365', 'In a year', 365], ['date', 'On a day…', null],
-];
 const ROLES = [
   ['read', 'read: look, and follow what happens'], ['write', 'write: change what the store holds'],
   ['admin', 'admin: also tokens, connections, backups'],
@@ -18,21 +12,6 @@ const LIMITS = [
   ['connections', 'Connections at a time'], ['requestsInFlight', 'Requests in flight'],
   ['subscriptions', 'Subscriptions'], ['outputBytes', 'Bytes that may wait'],
 ];
-
-/** The relationships that lead down a hierarchy: what a token can be confined along. */
-export function ways(model) {
-  return model.entities.flatMap((entity) => entity.relationships
-    .filter(({ isToMany, destination }) => isToMany && destination === entity.number)
-    .map(({ name }) => ({ entity: entity.name, relationship: name })));
-}
-
-/** The date that a choice means; null: never. `now`: milliseconds since 1970, `day`: what a date field holds. */
-export function expiryOf(choice, day, now) {
-  const days = EXPIRIES.find(([value]) => value === choice)?.[2] ?? null;
-  if (days !== null) return new Date(now + days * DAY_MS);
-  // The end of the day, in the time of this place.
-  return choice === 'date' ? new Date(`${day}T23:59:59`) : null;
-}
 
 const select = (name, options) => make('select', { name },
   options.map(([value, text]) => make('option', { value }, text)));

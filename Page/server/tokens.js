@@ -4,16 +4,10 @@ import { button, make } from '../shell/dom.js';
 import { ask } from '../shell/dialog.js';
 import { ageText, count, labelText, millisecondsOf, momentText } from '../shell/format.js';
 import { createToken } from './create.js';
+import { expiryText } from './rules.js';
 
 /** What a token reaches, in words. */
 const reachText = ({ confinement }) => (confinement ? `object ${confinement.root} and below` : 'the whole store');
-
-/** When a token expires, in words. `now`: milliseconds since 1970. */
-export function expiryText({ expires }, now) {
-  if (expires === null) return 'never';
-  const time = millisecondsOf(expires);
-  return time <= now ? 'has expired' : ageText(time, now);
-}
 
 export class Tokens {
   #app;

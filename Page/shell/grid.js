@@ -152,7 +152,7 @@ export class Grid {
     }
     const top = this.#items[Math.min(from, this.#items.length - 1)];
     const tabbable = this.#index.has(this.#active) ? this.#active : top && keyOf(top);
-    for (const index of [...wanted].sort((a, b) => a - b)) this.#place(index, isNew, tabbable);
+    this.#inOrder([...wanted].sort((a, b) => a - b).map((index) => this.#place(index, isNew, tabbable)));
     this.#measure();
     if (to === this.#items.length && this.element.clientHeight > 0) onEnd?.();
   }
@@ -165,14 +165,22 @@ export class Grid {
     if (isMade) {
       row = this.#make(key);
       this.#rows.set(key, row);
-      // In the order of the rows, for screen readers.
-      const next = [...this.#body.children].find((each) => Number(each.getAttribute('aria-rowindex')) > index + 2);
-      this.#body.insertBefore(row, next ?? null);
     }
     row.style.top = `${index * this.#height}px`;
     row.setAttribute('aria-rowindex', index + 2);
     row.tabIndex = key === tabbable ? 0 : -1;
     if (isNew || isMade) this.#options.fill(row.cells_, item, row);
+    return row;
+  }
+
+  /** Puts rows into the document in their order, for screen readers. The row with the focus is not moved: it keeps it. */
+  #inOrder(rows) {
+    const { children } = this.#body;
+    if (children.length === rows.length && rows.every((row, index) => row === children[index])) return;
+    const focused = rows.findIndex((row) => row.contains(document.activeElement));
+    if (focused < 0) return this.#body.append(...rows);
+    rows[focused].before(...rows.slice(0, focused));
+    rows[focused].after(...rows.slice(focused + 1));
   }
 
   #make(key) {

@@ -1,16 +1,17 @@
 // Addresses: the first name of the path is a page, and the rest is that page's own.
 
-/** Calls `show(name, rest)` for the address now and for each later one. A link to another page does not load anew. */
+/** Calls `show(name, rest)` for the address when it is started, and for each later one. A link to another page does not load anew. */
 export class Router {
   #show;
 
   constructor(show) {
     this.#show = show;
-    addEventListener('popstate', () => this.read());
-    addEventListener('click', (event) => this.#clicked(event));
   }
 
+  /** Shows the page of the address, now and when it changes. */
   start() {
+    addEventListener('popstate', () => this.read());
+    addEventListener('click', (event) => this.#clicked(event));
     this.read();
   }
 

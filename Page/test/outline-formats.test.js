@@ -2,21 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { numbers, seeds } from './seeds.js';
 import { formatOf, readRows, written } from '../outline/formats/formats.js';
 
 const rows = (text, format) => readRows(text, format).map(({ depth, title, note, done }) =>
   `${'. '.repeat(depth)}${done ? '[x] ' : ''}${title}${note ? ` (${note})` : ''}`);
-
-/** A generator of numbers in [0, 1) from a seed. */
-function numbers(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const PARTS = ['Milk', ' ', '\n', '\t', '\\', '- ', '* ', '# ', '[x] ', '[ ] ', '1. ', '&', '&amp;', '&#10;', '<b>', '"', "'", '😀',
   'ö', '---', '\\n', 'a', '', '`', '~~', ')', '\r', '_', '=', 'http://x.y/?a=1&b=2'];
@@ -31,11 +21,10 @@ function randomRows(random, { notes }) {
   });
 }
 
-const first = Number(process.env.NEST_SEED ?? 1);
-const count = process.env.NEST_SEED ? 1 : 400;
+const RUNS = 400;
 
 test('text that is written reads back', () => {
-  for (let seed = first; seed < first + count; seed += 1) {
+  for (const seed of seeds(RUNS)) {
     const made = randomRows(numbers(seed), { notes: false });
     const read = readRows(written(made, 'text'), 'text');
     assert.deepEqual(read.map(({ depth, title }) => ({ depth, title })), made.map(({ depth, title }) => ({ depth, title })), `seed ${seed}`);
@@ -43,7 +32,7 @@ test('text that is written reads back', () => {
 });
 
 test('OPML that is written reads back, with notes and marks', () => {
-  for (let seed = first; seed < first + count; seed += 1) {
+  for (const seed of seeds(RUNS)) {
     const made = randomRows(numbers(seed), { notes: true });
     const read = readRows(written(made, 'opml'), 'opml');
     assert.deepEqual(read.map(({ depth, title, note, done }) => ({ depth, title, note, done })), made, `seed ${seed}`);
@@ -53,7 +42,7 @@ test('OPML that is written reads back, with notes and marks', () => {
 test('Markdown that is written reads back, with notes and marks', () => {
   // A block of code in a note is not escaped, and a note of spaces has nothing to show.
   const isPlain = ({ title, note = '' }) => !/`|~/.test(title + note) && !/^[\s]*$/.test(note || 'x');
-  for (let seed = first; seed < first + count; seed += 1) {
+  for (const seed of seeds(RUNS)) {
     const made = randomRows(numbers(seed), { notes: true }).filter(isPlain);
     if (made.length === 0) continue;
     let last = -1;

@@ -4,7 +4,7 @@ import { COMPRESSED, MORE } from '/client/wire/frames.js';
 import { Limits } from '/client/wire/limits.js';
 import { decode, messageNames } from '/client/wire/messages.js';
 import { count, labelText } from '../shell/format.js';
-import { personText } from '../shell/people.js';
+import { personText } from '../shell/names.js';
 import { valueText } from '../shell/values.js';
 
 /** Elements of a list that are described. */

@@ -1,7 +1,8 @@
 // Names instead of numbers: what the entities, properties, paths and predicates of frames are in the model. Pure.
 
 import { decodePredicate } from '/client/wire/predicate.js';
-import { valueText } from '../shell/values.js';
+import { Double, NestDate } from '/client/wire/values.js';
+import { quote } from '/client/client/text.js';
 
 /** The numbers of what is no property of the model. */
 const PSEUDO = new Map([[0, '@entity'], [65534, '@children'], [65535, '@depth']]);
@@ -49,7 +50,7 @@ export class Names {
     if (leaf > 1) follow(property);
     if (leaf === 2) parts.push('@count');
     if (leaf === 3) parts.push(FUNCTIONS[number], this.property(attribute, at));
-    return parts.length === 0 ? 'self' : parts.join('.');
+    return parts.length === 0 ? 'SELF' : parts.join('.');
   }
 
   sortKey(key, entity) {
@@ -57,26 +58,67 @@ export class Names {
     return key.descending ? `${text} descending` : text;
   }
 
-  /** The text of a predicate from its bytes. */
+  /** The text of a predicate from its bytes, as nestc prints it. */
   predicate(bytes, entity) {
     const stack = [];
     for (const node of decodePredicate(bytes)) stack.push(this.#node(node, entity, stack));
     return stack.at(-1)?.text ?? 'TRUEPREDICATE';
   }
 
-  /** A node as text, with what it takes from the stack; `isJoined`: whether it must stand in brackets inside others. */
+  /** A node as text, with what it takes from the stack; `binds`: how tightly, from 1 (OR) to 4 (a comparison). */
   #node(node, entity, stack) {
-    if ('constant' in node) return { text: node.constant ? 'TRUEPREDICATE' : 'FALSEPREDICATE' };
-    const inner = ({ text, isJoined }) => (isJoined ? `(${text})` : text);
-    if ('not' in node) return { text: `NOT (${stack.pop().text})` };
+    if ('constant' in node) return { text: node.constant ? 'TRUEPREDICATE' : 'FALSEPREDICATE', binds: 4 };
+    const within = (binds) => (part) => (part.binds < binds ? `(${part.text})` : part.text);
+    if ('not' in node) return { text: `NOT ${within(3)(stack.pop())}`, binds: 3 };
     const operands = node.and ?? node.or;
     if (operands !== undefined) {
-      const parts = stack.splice(stack.length - operands, operands);
-      return { text: parts.map(inner).join('and' in node ? ' AND ' : ' OR '), isJoined: true };
+      const binds = 'and' in node ? 2 : 1;
+      // Also AND inside OR has brackets, for readers who do not know which of them binds more tightly.
+      const parts = stack.splice(stack.length - operands, operands).map(within(3));
+      return { text: parts.join(binds === 2 ? ' AND ' : ' OR '), binds };
     }
-    const values = node.values.map(valueText);
-    const operand = ['IN', 'BETWEEN'].includes(node.operator) ? `{${values.join(', ')}}` : values.join(', ');
-    return { text: `${QUANTIFIERS[node.quantifier]}${this.path(node.path, entity)} ${node.operator}${
-      FOLDINGS[node.folding]} ${operand}` };
+    return { text: this.#comparison(node, entity), binds: 4 };
   }
+
+  #comparison({ quantifier, path, operator, folding, values }, entity) {
+    const text = this.path(path, entity);
+    const subject = RESERVED.test(text) ? `#${text}` : text;
+    if (operator === 'IN SUBTREE') {
+      return `${subject} IN SUBTREE(${quote(values[0])}, ${this.property(Number(values[1]), entity)})`;
+    }
+    const isDecimal = this.#typeOf(path, entity) === 'decimal';
+    const texts = values.map((value) => (isDecimal && typeof value === 'string' ? value : quoted(value)));
+    const operand = BRACED.has(operator) ? `{${texts.join(', ')}}` : texts.join(', ');
+    return `${QUANTIFIERS[quantifier]}${subject} ${operator}${FOLDINGS[folding]} ${operand}`;
+  }
+
+  /** The type of what a path ends at: '@count', or that of an attribute; undefined for an object. */
+  #typeOf({ steps, leaf, property, attribute }, entity) {
+    let at = this.model?.find(entity);
+    const follow = (relationship) => this.model?.find(at?.find(relationship)?.destination);
+    for (const step of steps) at = follow(step);
+    if (leaf === 3) return follow(property)?.find(attribute)?.type;
+    return leaf === 1 ? at?.find(property)?.type : undefined;
+  }
+}
+
+/** Properties that begin like a keyword of the query language are written with a mark. */
+const RESERVED = /^(nil|null|yes|no|true|false|not|any|some|all|none|truepredicate|falsepredicate)(?=\.|$)/i;
+
+/** Operators that take several values. */
+const BRACED = new Set(['IN', 'BETWEEN']);
+
+/** A value of a predicate: a double and a date as they were read. */
+function quoted(value) {
+  if (value instanceof Double) return doubleText(value.value);
+  // With all six digits, as the query language prints dates.
+  if (value instanceof NestDate) return quote(value).replace(/\.(\d{3})Z/, '.$1000Z');
+  return quote(value);
+}
+
+/** A double that no reader takes for an integer. */
+function doubleText(value) {
+  if (Object.is(value, -0)) return '-0.0';
+  const text = Number.isInteger(value) && Math.abs(value) >= 1e16 ? value.toExponential() : String(value);
+  return /[.e]/.test(text) ? text : `${text}.0`;
 }

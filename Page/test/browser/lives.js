@@ -22,12 +22,13 @@ export class Lives {
     const { nest } = this;
     const feed = nest.changes({ since: { history: nest.server.historyID, revision: 0, place: 0 } });
     for await (const change of feed) {
-      if (change.type === 'changes') for (const { change: kind, id } of change.objects) this.#note(kind, id, change.revision);
+      if (change.type === 'changes') for (const { change: kind, id } of change.objects) this.note(kind, id, change.revision);
       if (change.type === 'progress' || change.isLast) this.revision = change.revision;
     }
   }
 
-  #note(kind, id, revision) {
+  /** Something has happened to an object: 'inserted', 'updated' or 'deleted'. */
+  note(kind, id, revision) {
     if (kind === 'updated') return;
     const turns = this.#turns.get(id) ?? [];
     if ((turns.length % 2 === 0) === (kind === 'inserted')) turns.push(revision);

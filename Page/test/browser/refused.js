@@ -7,7 +7,7 @@ import '../../../Clients/js/wire/opposite.js';
 const BODY_MAX = 1 << 24;
 const PREFACE_BYTES = 8;
 
-/** A list that grows by each ERROR that a page gets from now on: `{ code, message }`. */
+/** A list that grows by each ERROR that a page gets over connections that begin from now on: `{ code, message }`. */
 export function refusals(page) {
   const found = [];
   const sockets = new Map();

@@ -6,7 +6,6 @@ import { test } from 'node:test';
 import { connect } from '../../../Clients/js/node.js';
 import { fill, model } from '../demo/store.js';
 import { crawl } from './crawl.js';
-import { refusals } from './refused.js';
 import { Random, Stage, isDrawn, seed, skip, until } from './stage.js';
 
 const PAGES = ['/outline', '/explore', '/explore/Planting', '/history', '/server', '/wire'];
@@ -49,14 +48,13 @@ test('what each role is offered', { skip }, async (context) => {
     for (const who of ['Reader', 'Visitor', 'Guest']) {
       await context.test(`${who} finds no dead button and no refused one`, async () => {
         const page = await stage.open('/outline', { name: who, token: secrets[who].text });
-        const refused = refusals(page);
         const before = await revision(stage);
         let count = 0;
         for (const path of PAGES) {
           const dead = [];
           count += await crawl(page, () => stage.go(page, path), async (name, did) => {
             if (!did) dead.push(name);
-            assert.deepEqual(refused.filter(({ code }) => code === 'NOT_PERMITTED'), [], `${who} at ${path}: ${name}`);
+            assert.deepEqual(page.refused.filter(({ code }) => code === 'NOT_PERMITTED'), [], `${who} at ${path}: ${name}`);
           });
           assert.deepEqual(dead, [], `${who} at ${path}: buttons that do nothing`);
         }
@@ -145,7 +143,7 @@ test('a token that ends while the page is open', { skip }, async (context) => {
     await context.test('expired: the page says so', async () => {
       const expires = new Date(Date.now() + 4_000);
       const brief = await stage.operations.createToken({ name: 'brief', role: 'write', expires });
-      const page = await stage.open('/outline', { name: 'Brief', token: brief.text });
+      const page = await stage.open('/outline', { name: 'Brief', token: brief.text, isReady: false });
       await page.until(() => /expired/i.test(document.querySelector('dialog[open]')?.textContent ?? ''));
       await signIn(page, secrets.Second.text);
       await page.until(() => document.querySelector('[role=treegrid]')?.textContent.includes('Harvest party'));

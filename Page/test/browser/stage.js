@@ -2,12 +2,14 @@
 // pages of those who live behind the proxy reach the server through one that breaks their connections.
 
 import { randomInt } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Chromium, program } from '../../../Clients/js/test/browser/chromium.js';
-import { Server, missing, until } from '../../../Clients/js/test/live/nestd.js';
+import { Server, missing, root } from '../../../Clients/js/test/live/nestd.js';
 import { ChaosProxy } from '../../../Clients/js/test/live/proxy.js';
 import { listScript } from './list.js';
+import { refusals } from './refused.js';
 
 export { root, until } from '../../../Clients/js/test/live/nestd.js';
 export { Random } from '../../../Clients/js/test/live/random.js';
@@ -39,7 +41,7 @@ export class Stage {
   static async start({ options = [], random = null } = {}) {
     const stage = new Stage();
     try {
-      stage.server = await Server.start('--web', 'WEB', ...options);
+      stage.server = await Server.start('--web', 'WEB', ...stage.#files(), ...options);
       if (random) stage.proxy = await ChaosProxy.start(() => stage.isBlocked ? CLOSED_PORT : stage.server.webPort, random);
       stage.browser = await Chromium.start();
     } catch (error) {
@@ -51,6 +53,15 @@ export class Stage {
 
   pages = [];
   isBlocked = false;
+
+  /** With NEST_PAGE_FILES nestd serves the files of this copy, instead of those that it was built with. */
+  #files() {
+    if (!process.env.NEST_PAGE_FILES) return [];
+    this.directory = mkdtempSync(join(tmpdir(), 'nest-page-'));
+    cpSync(join(root, 'Page'), join(this.directory, 'page'), { recursive: true });
+    cpSync(join(root, 'Clients/js'), join(this.directory, 'client'), { recursive: true });
+    return ['--web-root', this.directory, '--web-page'];
+  }
 
   /** Takes the server away from who reaches it through the proxy. */
   block() {
@@ -68,6 +79,7 @@ export class Stage {
       { apart: true, script: `${asPerson(name, token)}\n${listScript}\n${script}`, ...options });
     page.host = isProxied ? `127.0.0.1:${this.proxy.port}` : this.server.web;
     page.name = name ?? 'somebody';
+    page.refused = refusals(page);
     this.pages.push(page);
     await this.go(page, path, { isReady });
     return page;
@@ -77,6 +89,18 @@ export class Stage {
   async go(page, path, { isReady = true } = {}) {
     await page.go(`http://${page.host}${path}`);
     if (isReady) await page.until(isDrawn);
+  }
+
+  /** Goes to an address of another page as a link does, without loading anew. */
+  async follow(page, path) {
+    await page.evaluate((address) => {
+      const link = document.createElement('a');
+      link.href = address;
+      document.body.append(link);
+      link.click();
+      link.remove();
+    }, path);
+    await page.until(isDrawn);
   }
 
   /** What a page reported as wrong, without what a bad network explains. */
@@ -106,12 +130,13 @@ export class Stage {
     await this.browser?.close();
     await this.proxy?.close();
     await this.server?.close();
+    if (this.directory) rmSync(this.directory, { recursive: true, force: true });
   }
 }
 
 /** Whether a page has its connection, and shows more than that it loads. */
 export const isDrawn = () => document.querySelector('#link')?.dataset.state === 'ready'
-  && document.querySelector('#main').childElementCount > 0 && !document.querySelector('#main > .empty[role=status]');
+  && document.querySelector('#main h1, #main .empty:not([role=status])') !== null;
 
 /** Waits until a page is connected. */
 export const live = (page) => page.until(() => document.querySelector('#link').dataset.state === 'ready');

@@ -6,12 +6,17 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'node:test';
 import { checkFrames, sampler } from './frames.js';
+import { unfoldAll } from './list.js';
 import { Lives } from './lives.js';
 import { Random, Stage, live, seed, skip } from './stage.js';
 import { Typist } from './typist.js';
 import { agree } from './whole.js';
 
+const ROWS = 36;
 const NAMES = ['Ann', 'Bo', 'Cem', 'Dora', 'Eli'];
+
+/** An outline that is longer than the view of those who write in it. */
+const beginning = () => Array.from({ length: ROWS }, (_, row) => `${'\t'.repeat(row % 4 % 3)}row ${row}\n`).join('');
 
 /** Lets people write for so many steps each, and then compares. */
 async function write(context, people, steps) {
@@ -20,10 +25,11 @@ async function write(context, people, steps) {
   const lives = await Lives.follow(stage.server);
   const typists = [];
   try {
-    await stage.server.nestc(['import', '-'], 'Shopping\n\tMilk\n\tBread\nTravel\n\tTickets\n\t\tTrain\n\tHotel\nIdeas\n');
+    await stage.server.nestc(['import', '-'], beginning());
     for (const name of NAMES.slice(0, people)) {
-      const page = await stage.open('/outline', { name, isProxied: true, script: sampler });
+      const page = await stage.open('/outline', { name, isProxied: true, height: 480, script: sampler });
       await page.until(() => document.querySelectorAll('[role=treegrid] [role=row]').length > 0);
+      await unfoldAll(page, ROWS);
       typists.push(new Typist(page, random.fork()));
     }
     const trouble = random.fork();
@@ -43,6 +49,9 @@ async function write(context, people, steps) {
       stage.proxy.calm();
       for (const { page } of typists) {
         await live(page);
+        // Out of where one has zoomed into: the whole outline is compared.
+        await page.evaluate(() => document.querySelector('#brand').click());
+        await page.until(() => /^\/(outline\/?)?$/.test(location.pathname));
         shown = await agree(stage.server, page);
         const { count } = await checkFrames(page, lives);
         assert.ok(count > 0, 'frames are sampled');

@@ -50,7 +50,9 @@ extension ProcessTests {
                     next.formUnion(Self.references(in: answer.body, at: path))
                 }
                 #expect(seen.count > 40 && seen.contains("/client/wire/bytes.js"), "\(seen.count)")
-                let places = try Repository.text("Page/app.js").matches(of: /load: \(\) => import\('\.\/(\w+)\/page\.js'\)/)
+                let places = try Repository.text("Page/app.js").matches(
+                    of: /load: \(\) => import\('\.\/(\w+)\/page\.js'\)/
+                )
                 #expect(places.count == 5)
                 for place in places {
                     #expect(seen.contains("/page/\(place.1)/page.js"))

@@ -48,10 +48,14 @@ extension ProcessTests {
                 ([], true, true), (["--no-web-page"], false, false), (["--web-root", "."], false, false),
                 (["--web-root", ".", "--web-page"], true, true),
             ]
-        ) func theDirectoryTakesThePlaceOfThePage(_ options: [String], _ isPrinted: Bool, _ isServed: Bool) async throws {
+        ) func theDirectoryTakesThePlaceOfThePage(_ options: [String], _ isPrinted: Bool, _ isServed: Bool) async throws
+        {
             let directory = TemporaryDirectory()
             let options = options.map { $0 == "." ? directory.path : $0 }
-            let process = try ChildProcess(Program.nestd, ["--memory", "--port", "0", "--web", "127.0.0.1:0"] + options)
+            let process = try ChildProcess(
+                Program.nestd,
+                ["--memory", "--port", "0", "--web", "127.0.0.1:0"] + options
+            )
             let line = try await process.lines(atLeast: 2)[1]
             #expect(line.contains("nestd serves its page to browsers at ") == isPrinted, "\(line)")
             let port = try #require(line.firstMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/$/)).1
