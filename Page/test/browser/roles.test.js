@@ -8,7 +8,7 @@ import { fill, model } from '../demo/store.js';
 import { crawl } from './crawl.js';
 import { Random, Stage, isDrawn, seed, skip, until } from './stage.js';
 
-const PAGES = ['/outline', '/explore', '/explore/Planting', '/history', '/server', '/wire'];
+const PAGES = ['/outline', '/explore', '/explore/Item', '/history', '/server', '/wire'];
 
 /** A server with the demo store and these tokens: `{ name: [options] }`. */
 async function withTokens(wanted, options = {}) {
