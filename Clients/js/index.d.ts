@@ -405,6 +405,51 @@ export interface UndoStates extends AsyncIterable<any> {
   close(): void;
 }
 
+/** Where somebody is. Of other programs, `value` is null if their bytes have another form. */
+export interface PresencePlace {
+  /** The object that is selected, for example a row. */
+  readonly object: number | null;
+  /** The number of the attribute of it that is edited. */
+  readonly property: number | null;
+  /** The selection in the text of that attribute, in UTF-16 code units: where it began, and the caret. */
+  readonly anchor: number | null;
+  readonly head: number | null;
+}
+
+/** Somebody who is present. */
+export interface Person {
+  /** Names the client as long as it is present, also after a short loss of its connection. */
+  readonly connection: number;
+  /** The public number of its session, as history and authors have it; 0: it has none yet. */
+  readonly session: number;
+  readonly name: string | null;
+  /** Whether no server has checked the name: show `~name`. */
+  readonly claimed: boolean;
+  readonly isSelf: boolean;
+  readonly value: PresencePlace | null;
+  readonly bytes: Uint8Array;
+}
+
+/** Who is present at an object, and where. Iterate it, or `subscribe`: both get the newest state only. */
+export interface Presence extends AsyncIterable<readonly Person[]> {
+  readonly scope: number;
+  /** Frozen, by `connection`; this client is among them after `set`. */
+  readonly state: readonly Person[];
+  /** Whether that is the state of now: false while there is no connection. */
+  readonly isLive: boolean;
+  readonly isEnded: boolean;
+  /** Why it has ended (NOT_FOUND: there is no such object), or why the server does not show this client now. */
+  readonly error: NestError | null;
+  /** Shows this client, instead of what it showed before; null: not at all. Only the newest is sent. */
+  set(value: {
+    object?: number | { readonly id: number } | null;
+    property?: number | { readonly number: number } | null; anchor?: number | null; head?: number | null;
+  } | Uint8Array | null): void;
+  subscribe(listener: (state: readonly Person[]) => void): () => void;
+  getSnapshot(): readonly Person[];
+  close(): void;
+}
+
 export interface ClientState {
   readonly phase: 'connecting' | 'ready' | 'reconnecting' | 'closed';
   readonly address: string | null;
@@ -437,6 +482,8 @@ export interface Nest {
   results(request: FetchRequest): Results;
   /** What is below an object, in preorder: `outline(items.children(1), { expand: 'all' })`. */
   outline(request: FetchRequest, options?: OutlineExpansion): Promise<OutlineResults>;
+  /** Who is present at an object, for example the root of an outline. */
+  presence(scope: number | { readonly id: number }): Promise<Presence>;
   fetch(request: FetchRequest, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<ListState>;
   count(request: FetchRequest, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<number>;
   object(id: number | { readonly id: number }, options?: CallOptions): Promise<{

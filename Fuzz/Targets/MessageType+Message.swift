@@ -42,6 +42,11 @@ extension MessageType {
         case .subscribeChanges: SubscribeChanges.self
         case .changeSet: ChangeSetMessage.self
         case .own: Own.self
+        case .setPresence: SetPresence.self
+        case .present: Present.self
+        case .followPresence: FollowPresence.self
+        case .presence: PresenceMessage.self
+        case .peerPresence: PeerPresence.self
         case .authors: Authors.self
         case .resultTotals: ResultTotalsMessage.self
         case .getModel: GetModel.self

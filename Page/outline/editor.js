@@ -99,7 +99,8 @@ export class Editor {
     let [start, end] = Array.isArray(caret) ? caret : [caret, caret];
     if (caret === 'end') start = end = this.element.value.length;
     else if (caret?.line && under) start = end = placeInLine(under, caret.column, caret.line);
-    this.element.setSelectionRange(Math.min(start, this.element.value.length), Math.min(end, this.element.value.length));
+    const { length } = this.element.value;
+    this.element.setSelectionRange(Math.min(start, length), Math.min(end, length));
     if (!caret?.line) this.column = null;
     this.text.selection = this.selection;
   }

@@ -192,7 +192,7 @@ export class Keyboard {
     if (!row) return;
     if (event.shiftKey && this.#page.acts.selectTo(row)) return void event.preventDefault();
     if (!this.#page.mayEdit || event.pointerType === 'touch') return;
-    if (event.target.closest('.tag')) return;
+    if (event.target.closest('.hashtag')) return;
     event.preventDefault();
     this.#page.editor.press(event, row.key, event.target.closest('.note') ? 'note' : 'title');
     this.#page.selection.clear();
@@ -202,7 +202,7 @@ export class Keyboard {
     const { target } = event;
     if (!(target instanceof Element)) return;
     const row = this.#page.rows.rowAt(target);
-    const tag = target.closest('.tag');
+    const tag = target.closest('.hashtag');
     if (tag) return void this.#page.acts.search(tag.dataset.tag);
     if (!row) return;
     if (target.closest('.fold')) this.#page.acts.fold([row], !row.isExpanded);

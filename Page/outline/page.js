@@ -13,7 +13,8 @@ export async function open(main, app, rest) {
   if (sources.length === 0) {
     main.append(make('div', { className: 'empty' },
       make('p', {}, 'Nothing in this store is an outline.'),
-      make('p', {}, 'An outline needs an entity with an ordered relationship to itself, and a text that names its objects.'),
+      make('p', {}, 'An outline needs an entity with an ordered relationship to itself, and a text that names its '
+        + 'objects.'),
       make('p', {}, make('a', { href: '/explore' }, 'Explore what is here'))));
     return { keys: [], go() {}, close() {} };
   }

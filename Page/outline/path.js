@@ -49,7 +49,8 @@ export class Path {
       if (!object) break;
       const isHome = at === this.#source.home;
       const title = object.values[this.#source.title] ?? '';
-      found.unshift({ id: at, title: at === this.#source.root || (isHome && title === '') ? 'Home' : title || 'Untitled' });
+      const isUnnamed = at === this.#source.root || (isHome && title === '');
+      found.unshift({ id: at, title: isUnnamed ? 'Home' : title || 'Untitled' });
       if (isHome) break;
       at = object.values[this.#source.parent]?.id;
     }
@@ -66,7 +67,8 @@ export class Path {
     const steps = this.steps.length > 0 ? this.steps : [{ id: null, title: 'Outline' }];
     this.list.replaceChildren(...steps.map(({ id, title }, index) => {
       const isLast = index === steps.length - 1;
-      if (isLast) return make('li', {}, make('h1', { tabIndex: -1, 'aria-current': 'page', dir: 'auto' }, harmless(title)));
+      const heading = { tabIndex: -1, 'aria-current': 'page', dir: 'auto' };
+      if (isLast) return make('li', {}, make('h1', heading, harmless(title)));
       return make('li', {}, id === null ? '…' : make('a', {
         href: id === this.#source.home ? '/outline' : `/outline/${id}`, dir: 'auto',
       }, harmless(title)));

@@ -8,7 +8,7 @@ import { topsOf } from './overlay.js';
 const UNDO = 'M6 3L3 6l3 3M3.5 6H10a3 3 0 0 1 0 6H7';
 const REDO = 'M10 3l3 3-3 3M12.5 6H6a3 3 0 0 0 0 6h3';
 const SEARCH = 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9M10.3 10.3L14 14';
-const MORE = 'M3.5 8h.01M8 8h.01M12.5 8h.01';
+const MORE = 'M3.4 8h.2M7.9 8h.2M12.4 8h.2';
 const INDENT = 'M3 4h10M7 8h6M7 12h6M2.5 7l2 2-2 2';
 const OUTDENT = 'M3 4h10M7 8h6M7 12h6M4.5 7l-2 2 2 2';
 const UP = 'M8 13V3M4 7l4-4 4 4';
@@ -120,8 +120,8 @@ export class Tools {
     const id = page.writes.keys.id(row.key);
     const entries = [
       isOne && { text: 'Open', key: key('Alt+→'), isOff: !id, act: () => page.acts.zoom(row) },
-      isOne && row.children > 0 && { text: row.isExpanded ? 'Fold' : 'Unfold', key: key(row.isExpanded ? 'Ctrl+↑' : 'Ctrl+↓'),
-        act: () => page.acts.fold([row], !row.isExpanded) },
+      isOne && row.children > 0 && { text: row.isExpanded ? 'Fold' : 'Unfold',
+        key: key(row.isExpanded ? 'Ctrl+↑' : 'Ctrl+↓'), act: () => page.acts.fold([row], !row.isExpanded) },
       ...(mayEdit ? [
         isOne && source.note && { text: row.note ? 'Edit the note' : 'Add a note', key: key('Shift+Enter'),
           act: () => page.acts.edit(row.key, { field: 'note' }) },

@@ -97,6 +97,11 @@ extension Engine {
             return .statistics(self.statistics)
         case .undoState(let follows):
             return .undoState(self.undoStates.state(connection, follows: follows))
+        case .setPresence(let scope, let bytes):
+            return .present(try self.setPresence(bytes, in: scope, connection, now: now))
+        case .followPresence(let scope, let follows):
+            try self.followPresence(scope, follows, connection, now: now)
+            return .done
         case .createToken(let grant, let secretHash):
             if self.forwardToken(request, requestID, connection) { return nil }
             try self.requireLead()
@@ -139,7 +144,7 @@ extension Engine {
         for id in self.connections.ids where self.connections[id]?.token == number {
             effects.append(.end(id, EngineTokens.revoked))
             // Its later requests are not performed.
-            self.disconnect(id, now: now)
+            self.disconnect(id, isExpelled: true, now: now)
         }
     }
 

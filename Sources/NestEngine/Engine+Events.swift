@@ -20,8 +20,11 @@ extension Engine {
         if !connection.isWaiting { self.replies.release(connection, &effects) }
     }
 
-    func disconnect(_ id: ConnectionID, now: Int64) {
+    /// `isExpelled`: the server has ended the connection, and does not wait for its session.
+    func disconnect(_ id: ConnectionID, isExpelled: Bool = false, now: Int64) {
         guard let connection = self.connections.remove(id) else { return }
+        self.presence.disconnect(id, isExpelled: isExpelled, now: now)
+        self.presence.disconnect(.node(id), now: now)
         self.turns.remove(id)
         self.scopes.release(connection.scope, id, now: now)
         self.admission.release(connection.awaitedSubtrees)

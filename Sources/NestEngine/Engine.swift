@@ -15,6 +15,8 @@ package final class Engine {
     let scopes: TokenScopes
     let sessions: Sessions
     let undoStates: UndoStates
+    /// Who is present where.
+    package internal(set) var presence: PresenceTable
     package let admission: Admission
     let changeFeeds: ChangeFeeds
     let replies: Replies
@@ -75,6 +77,7 @@ package final class Engine {
         self.standby = StandbyUpdates(share, oldest: store.oldestBase, head: store.head)
         let connections = self.connections
         self.replica = store.logState == nil ? nil : EngineReplica(Forwarding(connections.changed, startID: startID))
+        self.presence = PresenceTable(node: self.replica == nil ? 0 : startID.low)
         if self.replica != nil { self.sessions.follow() }
     }
 
@@ -143,6 +146,7 @@ package final class Engine {
             self.readScopes()
             self.queries.endBatch(keepsRecentChanges: hasResultBacklog)
             self.changeFeeds.endBatch()
+            self.pushPresence(now: now, &effects)
             self.replica?.send(&effects)
             return effects
         }
@@ -230,7 +234,7 @@ package final class Engine {
                 // What waits is not executed behind the requests of a connection that comes instead.
                 self.turns.remove(id)
                 later.append(input)
-            case .tick, .positionTimer, .read:
+            case .tick, .positionTimer, .read, .peerPresence:
                 later.append(input)
             }
         }
@@ -328,6 +332,7 @@ package final class Engine {
         case .positionTimer:
             self.queries.positions.push(&effects)
             self.queries.outlines.pushPositions(&effects)
+        case .peerPresence(let id, let message): self.presence.take(message, from: .node(id), now: now)
         case .read(let id, let outcome): self.queries.requests.take(id, outcome, now: now, &effects)
         case .request(let id, let requestID, let request):
             guard let connection = self.connections[id] else { return self.counters.requests += 1 }

@@ -19,6 +19,10 @@ package enum EngineEffect: Sendable {
     case authors([UInt8], to: [ConnectionID])
     /// The undo state of these connections' session has changed.
     case undoState(UndoState, to: [ConnectionID])
+    /// The body of PRESENCE, encoded once. Sent after the diffs that it may refer to.
+    case presence([UInt8], to: [ConnectionID])
+    /// The body of PEER_PRESENCE, for the connection of another node.
+    case peerPresence([UInt8], to: ConnectionID)
     /// Ends the connection with this error, after everything that it was sent before.
     case end(ConnectionID, NestError)
     /// A token was created or revoked; `by`: the token of the connection that did it.
@@ -35,8 +39,12 @@ extension EngineEffect {
     /// Calls `body` with each connection that the effect is sent to.
     package func forEachRecipient(_ body: (ConnectionID) -> Void) {
         switch self {
-        case .welcome(let id, _), .reply(let id, _, _), .own(_, let id), .end(let id, _), .whenDrained(let id): body(id)
-        case .push(_, let ids), .progress(_, let ids), .authors(_, let ids), .undoState(_, let ids): ids.forEach(body)
+        case .welcome(let id, _), .reply(let id, _, _), .own(_, let id), .end(let id, _), .whenDrained(let id),
+            .peerPresence(_, let id):
+            body(id)
+        case .push(_, let ids), .progress(_, let ids), .authors(_, let ids), .undoState(_, let ids),
+            .presence(_, let ids):
+            ids.forEach(body)
         case .read, .tokensChanged, .replica, .forward: break
         }
     }
@@ -82,6 +90,8 @@ package enum EngineReply: Sendable {
     case group(UInt64)
     case undoState(UndoState)
     case tokenCreated(UInt64)
+    /// The number by which others see the client; 0: none.
+    case present(UInt64)
     /// The answer to a `query`. `byteCount`: its approximate size.
     case answer(any Message, byteCount: Int)
 }

@@ -50,6 +50,8 @@ package enum EngineInput: Sendable {
     case tick
     /// Time has passed; sent ten times a second. The engine sends the new positions of windows.
     case positionTimer
+    /// Another node, which has this connection, says who is present at it.
+    case peerPresence(ConnectionID, PeerPresence)
     /// From the cluster's log, and from the driver of the node's `ReplicaMachine`.
     case log(LogInput)
 

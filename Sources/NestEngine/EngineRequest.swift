@@ -17,6 +17,9 @@ package enum EngineRequest: Sendable {
     case beginGroup(name: String?, joined: UInt64?)
     case endGroup
     case undoState(follows: Bool)
+    /// `bytes`: `nil` to leave the scope.
+    case setPresence(scope: ObjectID, bytes: [UInt8]?)
+    case followPresence(scope: ObjectID, follows: Bool)
     case importSubtree(StagedSubtree, requestHash: UInt64)
     case subscribe(ObjectFetchRequest, resume: ResumePoint?, atLeast: Revision)
     case resubscribe(view: UInt32, ObjectFetchRequest)
@@ -53,6 +56,8 @@ extension EngineRequest {
         case .beginGroup: .beginGroup
         case .endGroup: .endGroup
         case .undoState: .getUndoState
+        case .setPresence: .setPresence
+        case .followPresence: .followPresence
         case .importSubtree: .importSubtree
         case .subscribe: .subscribe
         case .resubscribe: .resubscribe

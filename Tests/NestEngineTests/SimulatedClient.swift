@@ -55,6 +55,10 @@ final class SimulatedClient {
     private(set) var refusal: NestError?
     /// The last undo state that the server has pushed.
     private(set) var undoState: UndoState?
+    /// Who the client knows to be present, by scope.
+    var presence = KnownPresence()
+    /// Called with each PRESENCE, when the client has taken it and all that came before.
+    var onPresence: ((PresenceMessage) -> Void)?
     /// Called with each diff and the states before and after it.
     var onDiff: ((ObjectFetchRequest, ResultsDiff, _ old: SectionedSnapshot, _ new: SectionedSnapshot) -> Void)?
     /// The highest revision of a receipt. The subscriptions must be up to date with it when the receipt arrives.
@@ -206,7 +210,15 @@ final class SimulatedClient {
             #expect(self.followsAuthors, "\(what): authors without the feature")
             let message = try ByteReader.read(body) { (reader) throws(DecodingFailure) in try Authors(from: &reader) }
             self.authors.append(message.authors)
-        case .read, .tokensChanged, .replica, .forward:
+        case .presence(let body, let to):
+            guard to.contains(self.connection) else { return }
+            #expect(!self.isBlocked, "\(what): presence on a blocked connection")
+            let message = try ByteReader.read(body) { (reader) throws(DecodingFailure) in
+                try PresenceMessage(from: &reader)
+            }
+            self.presence.take(message)
+            self.onPresence?(message)
+        case .read, .tokensChanged, .peerPresence, .replica, .forward:
             break
         case .end(let id, let error):
             #expect(id != self.connection, "\(what): \(error)")

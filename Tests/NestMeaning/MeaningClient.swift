@@ -33,6 +33,8 @@ final class MeaningClient {
     private(set) var asked: [UInt32: Asked] = [:]
     private(set) var held: [UInt32: Held] = [:]
     private(set) var changeViews: Set<UInt32> = []
+    /// Who is present in each scope of which the client got the whole state.
+    private var present: [ObjectID: Set<UInt64>] = [:]
     var isBlocked = false
     /// Whether the engine waits until the client has drained.
     var awaitsDrain = false
@@ -51,6 +53,7 @@ final class MeaningClient {
         self.connection = connection
         (self.asked, self.held, self.changeViews) = ([:], [:], [])
         (self.isBlocked, self.awaitsDrain, self.isEnded) = (false, false, false)
+        self.present = [:]
         return .connected(connection, session: self.session, scope: self.scope)
     }
 
@@ -176,6 +179,18 @@ final class MeaningClient {
         case .changeSet, .end, .totals:
             break
         }
+    }
+
+    func take(_ message: PresenceMessage) throws {
+        try MeaningFailure.unless(!self.isBlocked, "presence on a blocked connection")
+        var present = message.isWhole ? [] : self.present[message.scope]
+        for change in message.changes {
+            let wasPresent = change.state == nil ? present?.remove(change.number) != nil : true
+            try MeaningFailure.unless(wasPresent, "somebody is gone who was not present")
+            if change.state != nil { present?.insert(change.number) }
+        }
+        try MeaningFailure.unless(present != nil, "changes of a scope before its whole state")
+        self.present[message.scope] = present
     }
 
     func takeProgress(_ revision: Revision) {

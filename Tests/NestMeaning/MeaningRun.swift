@@ -198,10 +198,11 @@ package final class MeaningRun {
             let id = self.random.oneIn(6) ? self.random.wildID() : self.random.anyObject(self.scene)
             return self.send(client, GetObject(id: id))
         case 83..<85: return self.send(client, Explain(self.random.fetch(self.scene)))
-        case 85..<87:
+        case 85:
             let before = self.random.wildRevision(self.scene)
             let limit = self.random.pick([0, 1, 10, 1_000, 1_001, 1 << 61])
             return self.send(client, GetHistory(before: before, limit: limit, onlyMine: self.random.oneIn(2)))
+        case 86: return self.presence(client)
         case 87: return self.send(client, GetStatistics())
         case 88..<91: return self.subscribeChanges(client)
         case 91: return self.send(client, GetUndoState(follows: self.random.oneIn(2)))
@@ -209,6 +210,15 @@ package final class MeaningRun {
         case 94..<98: return self.importRows(client)
         default: return self.export(client)
         }
+    }
+
+    private func presence(_ client: MeaningClient) -> [EngineInput] {
+        let scope = self.random.oneIn(6) ? self.random.anyObject(self.scene) : ObjectID(1)
+        if self.random.oneIn(3) {
+            return self.send(client, FollowPresence(scope: scope, follows: self.random.below(4) > 0))
+        }
+        let bytes = [UInt8](repeating: 7, count: self.random.pick([0, 1, Limits.presenceBytesMax]))
+        return self.send(client, SetPresence(scope: scope, bytes: self.random.oneIn(4) ? nil : bytes))
     }
 
     private func undo(_ client: MeaningClient) -> [EngineInput] {
@@ -428,7 +438,10 @@ package final class MeaningRun {
             case .end(let id, _): self.clients.first { $0.connection == id }?.end()
             case .whenDrained(let id): self.clients.first { $0.connection == id }?.awaitsDrain = true
             case .read(let read): arrived.append(.read(read.id, read.run(self.store.reader)))
-            case .welcome, .own, .authors, .undoState, .tokensChanged, .replica, .forward: break
+            case .presence(let body, let to):
+                let message = try MeaningWire.presence(body)
+                for client in self.clients where to.contains(client.connection) { try client.take(message) }
+            case .welcome, .own, .authors, .undoState, .tokensChanged, .peerPresence, .replica, .forward: break
             }
         }
         self.scene.head = self.store.head

@@ -43,10 +43,18 @@ enum MeaningWire {
             for body in header.bodies { try MeaningFailure.unless(body.count <= Limits.frameBytesMax, "a large frame") }
         case .object(let object): try self.check(ObjectMessage(object))
         case .tokenCreated(let number): try self.check(TokenCreated(number: number))
+        case .present(let number): try self.check(Present(number: number))
         case .group(let number): try self.check(Group(number: number))
         case .undoState(let state): try self.check(UndoStateMessage(state))
         case .statistics(let values): try self.check(Statistics(values))
         }
+    }
+
+    /// Decodes a PRESENCE as clients do.
+    static func presence(_ body: [UInt8]) throws -> PresenceMessage {
+        let message = try PresenceMessage(body: ByteBuffer(bytes: body))
+        try MeaningFailure.unless(message.body == body, "PRESENCE is encoded differently after decoding: \(message)")
+        return message
     }
 
     static func check(_ push: EnginePush) throws {

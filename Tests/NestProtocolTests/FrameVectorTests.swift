@@ -51,6 +51,7 @@ import NestFraming
         #expect(vector.id >= Limits.viewIDMin || vector.id <= Limits.requestIDMax)
         let withoutRequest = [
             "hello", "welcome", "goAway", "ping", "pong", "progress", "own", "authors", "peerOpen", "peerClose",
+            "presence", "peerPresence",
         ]
         let withOrWithout = ["error", "undoState"]
         if !withOrWithout.contains(vector.type) {

@@ -108,8 +108,8 @@ package final class EngineSubject {
             case .reply(_, _, .receipt(let receipt)): run.inserted += receipt.insertedIDs
             case .reply(_, _, .failure(let error)): throw Failure(description: "\(error)")
             case .push: run.pushCount += 1
-            case .reply, .welcome, .progress, .own, .authors, .undoState, .whenDrained, .read, .end, .tokensChanged,
-                .replica, .forward:
+            case .reply, .welcome, .progress, .own, .authors, .undoState, .presence, .peerPresence, .whenDrained, .read,
+                .end, .tokensChanged, .replica, .forward:
                 break
             }
         }

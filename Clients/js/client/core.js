@@ -102,6 +102,7 @@ export class Core {
    * write was sent.
    */
   close() {
+    for (const one of [...this.#open]) one.leave?.();
     this.run((m, now) => m.close(now));
   }
 

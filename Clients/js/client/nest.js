@@ -128,6 +128,15 @@ export class Nest extends Core {
     return (await loaded(import('./outlines.js'))).outline(this, request, options);
   }
 
+  /**
+   * Who is present at an object, and where: client/presence.js. `set` shows this client there.
+   * @param {any} scope the object, or its id
+   * @returns {Promise<any>}
+   */
+  async presence(scope) {
+    return (await loaded(import('./presence.js'))).presence(this, scope);
+  }
+
   // MARK: Writing
 
   /**

@@ -1,6 +1,9 @@
 /** The number of each message by its name: protocol.md, section 6. */
 export { types as T } from '../wire/messages.js';
 
-/** Feature bits that a client wants: transfers, resuming, undo, outlines, authors, totals. Bits 3 and 4 need Zstandard. */
-export const FEATURES = 0x707;
+/**
+ * Feature bits that a client wants: transfers, resuming, undo, presence, outlines, authors, totals. Bits 3 and 4 need
+ * Zstandard.
+ */
+export const FEATURES = 0x787;
 export const FEATURE_RESUME = 1 << 1;

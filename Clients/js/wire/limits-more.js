@@ -11,6 +11,7 @@ export const Limits = Object.freeze({
   outlineExceptionsMax: 65536,
   outlineWindowRowsMax: 1000,
   totalsMax: 16,
+  presenceBytesMax: 1024,
   depthMax: 1048576,
   statisticsMax: 1000,
   clientsPageMax: 1000,

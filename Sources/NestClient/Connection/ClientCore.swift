@@ -14,7 +14,7 @@ actor ClientCore {
     nonisolated let unownedExecutor: UnownedSerialExecutor
     nonisolated let configuration: ClientConfiguration
 
-    private(set) var machine: ClientStateMachine
+    var machine: ClientStateMachine
     private var channel: (any Channel)?
     /// The channel during its TLS handshake.
     private var openingChannel: (any Channel)?
@@ -31,6 +31,7 @@ actor ClientCore {
     private var queues: [SubscriberID: ResultsQueue] = [:]
     private var changesQueues: [SubscriberID: ChangesQueue] = [:]
     private var undoFollowers: [ObjectIdentifier: UndoFollower] = [:]
+    var presenceUsers = PresenceUsers()
     /// Answers to transfers that arrived before their caller waited for them.
     private var earlyResults: [RequestToken: Result<Reply, NestError>] = [:]
     private var nextToken: UInt64 = 1
@@ -290,7 +291,7 @@ actor ClientCore {
 
     // MARK: Actions
 
-    private func perform(_ actions: [ClientAction]) {
+    func perform(_ actions: [ClientAction]) {
         var isFlushNeeded = false
         for action in actions {
             switch action {
@@ -335,6 +336,8 @@ actor ClientCore {
                 self.machine.queuesChanged(by: queue.append(event, byteCount: byteCount))
             case .deliverUndoState(let state):
                 for follower in self.undoFollowers.values { follower.continuation.yield(state) }
+            case .deliverPresence(let scope, let present): self.deliver(present, in: scope)
+            case .endPresence(let scope, let error): self.endPresence(scope, error)
             case .endUndoState(let error):
                 let followers = self.undoFollowers
                 self.undoFollowers = [:]
@@ -441,7 +444,7 @@ actor ClientCore {
         self.eventLoop.execute { self.assumeIsolated { body($0) } }
     }
 
-    private func schedule(
+    func schedule(
         after delay: TimeAmount,
         _ body: @escaping @Sendable (isolated ClientCore) -> Void
     ) -> Scheduled<Void> {

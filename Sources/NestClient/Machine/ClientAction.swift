@@ -61,4 +61,7 @@ package enum ClientAction: Equatable, Sendable {
     /// Deliver the state to all followers of the undo state.
     case deliverUndoState(UndoState)
     case endUndoState(NestError)
+    /// Deliver to all who use the scope.
+    case deliverPresence(ObjectID, PresentClients)
+    case endPresence(ObjectID, NestError)
 }

@@ -93,6 +93,7 @@ extension ClientStateMachine {
         }
         for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.requestChanges(id) }
         self.requestUndoState()
+        self.requestPresences()
         return actions + self.flush()
     }
 
@@ -196,7 +197,7 @@ extension ClientStateMachine {
             + self.requests.removeAll().compactMap { entry in
                 guard case .caller(let token) = entry.request.owner else { return nil }
                 return .fail(token, error)
-            } + self.endAllSubscriptions(error) + self.endUndoState(error)
+            } + self.endAllSubscriptions(error) + self.endUndoState(error) + self.endPresences(error)
     }
 
     private mutating func connectionLost(_ reason: NestError) -> [ClientAction] {
@@ -232,12 +233,12 @@ extension ClientStateMachine {
         }
         self.ownRevisions = []
         self.authors = []
-        return actions + self.detachChangeFeeds(reason)
+        return actions + self.losePresences() + self.detachChangeFeeds(reason)
     }
 
     /// Closes the client.
     package mutating func close() -> [ClientAction] {
-        self.giveUp(NestError(.closed, "the client was closed"))
+        self.leavePresences() + self.giveUp(NestError(.closed, "the client was closed"))
     }
 
     /// Ends everything with an error that a retry cannot fix.
@@ -252,7 +253,8 @@ extension ClientStateMachine {
         }
         for token in self.pings.values { actions.append(.fail(token, error)) }
         self.pings = [:]
-        return actions + self.endAllSubscriptions(error) + self.endUndoState(error) + [.closeChannel]
+        actions += self.endAllSubscriptions(error) + self.endUndoState(error) + self.endPresences(error)
+        return actions + [.closeChannel]
     }
 
     /// Handles an error that a retry at this server cannot fix. It ends everything if there is no other server. Else

@@ -68,6 +68,9 @@ extension ClientStateMachine {
             let state = try UndoStateMessage(body: frame.body).state
             let actions = self.received(state)
             return frame.id == 0 ? actions : actions + self.finish(frame.id, .undoState(state))
+        case .presence: return self.received(try PresenceMessage(body: frame.body))
+        case .present: return self.received(try Present(body: frame.body), id: frame.id)
+        case .peerPresence: return []
         case .subscribed: return self.received(try Subscribed(body: frame.body), id: frame.id)
         case .diff: return try self.receivedDiff(frame.body, view: frame.id)
         case .totals: return self.received(try Totals(body: frame.body), view: frame.id)
@@ -149,7 +152,7 @@ extension ClientStateMachine {
         case .subscription(let subscription) where self.changeFeeds[subscription] != nil:
             actions = self.received(subscribed, forChanges: subscription)
         case .subscription(let subscription): actions = self.received(subscribed, for: subscription)
-        case .caller, .folds, .undoState, .noCaller: return []
+        case .caller, .folds, .undoState, .presence, .noCaller: return []
         }
         self.subscribeNext()
         return actions + self.afterAnswer()
@@ -212,6 +215,8 @@ extension ClientStateMachine {
             actions = self.answered(folds: subscription, view: view, message.error)
         case .change(let subscription, let view): actions = self.refused(message.error, change: subscription, of: view)
         case .undoState: actions = self.endUndoState(message.error)
+        case .presence(let scope, let isShown):
+            actions = self.refused(message.error, presence: scope, isShown: isShown)
         case .noCaller: break
         }
         self.subscribeNext()

@@ -77,6 +77,9 @@ package struct ClientStateMachine: Sendable {
     var followsUndoState = false
     /// The state that was last delivered to the followers.
     var undoState: UndoState?
+    var presences: [ObjectID: PresenceScope] = [:]
+    /// The number by which others see this client; 0: the server has not said it.
+    var presenceNumber: UInt64 = 0
     var pings: [UInt64: RequestToken] = [:]
     var nextPing: UInt64 = 1
     var backoff: Backoff

@@ -36,6 +36,8 @@ package struct OutgoingRequest: Equatable, Sendable {
         case folds(SubscriptionID, view: UInt32)
         /// All followers of the undo state.
         case undoState
+        /// A scope. `isShown`: the request shows the client there; otherwise it follows the scope.
+        case presence(ObjectID, isShown: Bool)
         /// The answer is ignored.
         case noCaller
     }

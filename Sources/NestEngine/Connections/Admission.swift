@@ -170,7 +170,7 @@ extension EngineReply {
         case .snapshot(_, let rows, let totals): rows.reduce(64 + (totals?.count ?? 0)) { $0 + $1.bytes.count }
         case .object(let detail): detail.values.reduce(64) { $0 + 16 + $1.value.byteCount }
         case .answer(_, let byteCount): byteCount
-        case .failure, .receipt, .subscribed, .done, .statistics, .group, .undoState, .tokenCreated: 0
+        case .failure, .receipt, .subscribed, .done, .statistics, .group, .undoState, .tokenCreated, .present: 0
         }
     }
 }

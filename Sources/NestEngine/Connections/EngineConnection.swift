@@ -30,9 +30,19 @@ package final class EngineConnection {
     var changeSubscriptions: [ChangeSubscription] = []
     /// Whether backpressure blocks the connection: its subscriptions lag, and replies to its writes wait for their net
     /// differences.
-    package var isBlocked = false { didSet { self.changed.note(self.id) } }
+    package var isBlocked = false {
+        didSet {
+            self.changed.note(self.id)
+            if !self.isWaiting { self.changed.noteUnblocked(self.id) }
+        }
+    }
     /// The views that lag although the connection is not blocked.
-    package var laggingViews: Set<UInt32> = [] { didSet { self.changed.note(self.id) } }
+    package var laggingViews: Set<UInt32> = [] {
+        didSet {
+            self.changed.note(self.id)
+            if !self.isWaiting { self.changed.noteUnblocked(self.id) }
+        }
+    }
     /// Whether a reply that is sent now would overtake pushes that are still to be sent.
     var isWaiting: Bool { self.isBlocked || !self.laggingViews.isEmpty }
     var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []

@@ -9,6 +9,17 @@ package final class ChangedConnections {
 
     package func note(_ id: ConnectionID) { if self.ids.last != id { self.ids.append(id) } }
 
+    /// Connections that have become able to take pushes, since the last call of `takeUnblocked`.
+    private var unblocked: [ConnectionID] = []
+
+    package func noteUnblocked(_ id: ConnectionID) { if self.unblocked.last != id { self.unblocked.append(id) } }
+
+    func takeUnblocked() -> [ConnectionID] {
+        guard !self.unblocked.isEmpty else { return [] }
+        defer { self.unblocked = [] }
+        return self.unblocked
+    }
+
     package func take() -> [ConnectionID] {
         guard !self.ids.isEmpty else { return [] }
         defer { self.ids = [] }

@@ -126,12 +126,16 @@ extension Engine {
 
     // MARK: The link
 
-    func take(_ event: LinkEvent, _ replica: EngineReplica) {
+    func take(_ event: LinkEvent, _ replica: EngineReplica, now: Int64) {
         switch event {
         case .up(let epoch, let position):
             self.loseGroups(of: replica.forwarding.linkIsDown())
             replica.forwarding.linkIsUp(epoch: epoch, position: position)
-        case .down: self.loseGroups(of: replica.forwarding.linkIsDown())
+            self.presence.connect(.leader)
+        case .down:
+            self.loseGroups(of: replica.forwarding.linkIsDown())
+            self.presence.disconnect(.leader, now: now)
+        case .presence(let message): self.presence.take(message, from: .leader, now: now)
         case .answer(let number, let reply): replica.forwarding.note(reply, of: number)
         }
     }

@@ -60,7 +60,7 @@ extension Engine {
             case .head(let number, let answer): self.refuse(replica.reads.take(number, answer), &effects)
             case .unanswered: self.giveUp(replica, &effects)
             case .mark(let number): replica.marks.append(number)
-            case .link(let event): self.take(event, replica)
+            case .link(let event): self.take(event, replica, now: now)
             }
         }
         if replica.hasEnded { replica.inputs = [] }

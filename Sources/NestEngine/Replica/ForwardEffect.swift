@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 
 /// What the engine of a follower asks of its link to the leader.
 package enum ForwardEffect: Sendable {
@@ -8,6 +9,8 @@ package enum ForwardEffect: Sendable {
     case request(ConnectionID, ForwardedRequest)
     /// The connection is gone, or has nothing more to say.
     case close(ConnectionID)
+    /// The body of PEER_PRESENCE: who is present at this node.
+    case presence([UInt8])
 }
 
 /// A request that the leader executes for a client of this node.
@@ -38,4 +41,6 @@ package enum LinkEvent: Sendable {
     case down
     /// The leader's answer to a forwarded request.
     case answer(number: UInt64, EngineReply)
+    /// Who is present at the other nodes.
+    case presence(PeerPresence)
 }

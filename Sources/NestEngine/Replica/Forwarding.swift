@@ -58,6 +58,9 @@ final class Forwarding {
         return self.output
     }
 
+    /// Sends a message about the clients of this node, if the link is up. It is not sent again over another one.
+    func relay(presence body: [UInt8]) { self.output.append(.presence(body)) }
+
     // MARK: Adding
 
     func add(_ request: EngineRequest, _ requestID: UInt32, _ connection: EngineConnection) {

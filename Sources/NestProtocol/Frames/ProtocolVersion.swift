@@ -27,6 +27,9 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// Compressed frames.
     package static let compressedFrames = Features(rawValue: 1 << 4)
 
+    /// SET_PRESENCE and FOLLOW_PRESENCE.
+    package static let presence = Features(rawValue: 1 << 7)
+
     /// Outlines: field 9 of a fetch request, and SET_EXPANDED.
     package static let outlines = Features(rawValue: 1 << 8)
 
@@ -37,7 +40,7 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let totals = Features(rawValue: 1 << 10)
 
     package static let all: Features = [
-        .subtrees, .resume, .undo, .compression, .compressedFrames, .outlines, .authors, .totals,
+        .subtrees, .resume, .undo, .compression, .compressedFrames, .presence, .outlines, .authors, .totals,
     ]
 
     /// What a client asks for unless its program asks for more.

@@ -56,6 +56,30 @@ public struct ConnectionLimits: Sendable {
     @Bound(.refused, "Outlines among these; more are refused with LIMIT_EXCEEDED")
     public var outlinesPerConnectionMax = 16
 
+    @Bound(.refused, "Bytes of one presence")
+    public var presenceBytesMax = 1_024
+
+    @Bound(.refused, "Scopes in which one connection is present or follows presence; more are refused with LIMIT_EXCEEDED")
+    public var presenceScopesPerConnectionMax = 16
+
+    @Bound(.refused, "Presences of one scope; more are refused with LIMIT_EXCEEDED")
+    public var presencesPerScopeMax = 512
+
+    @Bound(.refused, "SET_PRESENCE of one connection per second; more are refused with LIMIT_EXCEEDED")
+    public var presenceSetsPerSecondMax = 30
+
+    @Bound(.waits, "PRESENCE of one scope per second; changes in between are sent together")
+    public var presenceFramesPerSecondMax = 20
+
+    @Bound(.waits, "Bytes of PRESENCE of one scope per second, to all followers together; beyond it they are sent less often")
+    public var presenceBytesPerSecondMax = 16 << 20
+
+    @Bound(.refused, "Bytes of all presences, with their overhead; more are refused with BUSY")
+    public var presenceMemoryBytesMax = 64 << 20
+
+    @Bound(.cut, "Time for which the presence of a lost connection stays, in case its session comes back")
+    public var presenceGraceSeconds = 3
+
     @Bound(.refused, "Sub-tree transfers of one connection at a time")
     public var transfersPerConnectionMax = 4
 

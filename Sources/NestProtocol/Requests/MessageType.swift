@@ -67,6 +67,9 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case undoPreview = 0x55  // s  reply
     case getUndoState = 0x56  // c
     case undoState = 0x57  // s  reply; with id 0: a change
+    case setPresence = 0x58  // c
+    case present = 0x59  // s  reply
+    case followPresence = 0x5a  // c
 
     case backup = 0x60  // c
     case backupStart = 0x61  // s  first reply to backup
@@ -96,7 +99,9 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case kick = 0x7a  // c
 
     case own = 0xb0  // s  id 0; clients may skip it
+    case presence = 0xb1  // s  id 0; only to followers
     case authors = 0xb2  // s  id 0; only with its feature
+    case peerPresence = 0xb3  // cs id 0; between nodes
     case resultTotals = 0xb4  // s  id of the view, or of the fetch; before its rows
 }
 
@@ -157,6 +162,10 @@ extension RequestKind {
         RequestKind(PreviewUndo.self, .read, .fair),
         RequestKind(.getUndoState, .read, .immediate, answer: .undoState, dependsOnModel: false),
         RequestKind(GetHistory.self, .read, .fair, dependsOnModel: false),
+
+        // Presence. Showing oneself changes nothing in the store.
+        RequestKind(.setPresence, .read, .immediate, answer: .present, dependsOnModel: false),
+        RequestKind(.followPresence, .read, .immediate, answer: .done, dependsOnModel: false),
 
         // Requests of operators.
         RequestKind(CreateToken.self, .admin, .immediate, isWhole: true, dependsOnModel: false),

@@ -199,6 +199,7 @@ extension ClientConnection {
             case .ping: self.send(Pong(payload: try Ping(body: body).payload).frame(id: 0))
             case .peerOpen: self.open(try PeerOpen(body: body))
             case .peerClose: self.close(try PeerClose(body: body))
+            case .peerPresence: self.outbox.append(.peerPresence(self.id, try PeerPresence(body: body)))
             default: break
             }
         } catch {

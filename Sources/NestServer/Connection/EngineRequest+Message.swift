@@ -28,6 +28,12 @@ extension EngineRequest {
             self = .endGroup
         case .getUndoState:
             self = .undoState(follows: try GetUndoState(body: body).follows)
+        case .setPresence:
+            let message = try SetPresence(body: body)
+            self = .setPresence(scope: message.scope, bytes: message.bytes)
+        case .followPresence:
+            let message = try FollowPresence(body: body)
+            self = .followPresence(scope: message.scope, follows: message.follows)
         case .fetch:
             let message = try Fetch(body: body)
             self = .fetch(message.request, atLeast: message.atLeast)

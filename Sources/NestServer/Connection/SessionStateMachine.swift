@@ -104,8 +104,9 @@ package struct SessionStateMachine: Sendable {
     }
 
     private mutating func receivedLater(_ frame: Frame) -> FrameAction {
-        if frame.isIgnorable { return .ignore }
         let type = MessageType(rawValue: frame.type)
+        if self.isPeer, type == .peerPresence, frame.id == 0 { return .control(.peerPresence) }
+        if frame.isIgnorable { return .ignore }
         switch type {
         case .ping, .pong, .goAway:
             guard frame.id == 0, frame.flags.isSubset(of: .skippable) else {

@@ -64,6 +64,11 @@ package struct Delivery: Sendable {
                 self.append(EffectFrame(type: .authors, body: body), id: 0, to: own(connections))
             case .undoState(let state, let connections):
                 self.append(EffectFrame(UndoStateMessage(state)), id: 0, to: own(connections))
+            case .presence(let body, let connections):
+                self.append(EffectFrame(type: .presence, body: body), id: 0, to: own(connections))
+            case .peerPresence(let body, let connection):
+                guard isOwn(connection) else { continue }
+                self.append(EffectFrame(type: .peerPresence, body: body), id: 0, to: [connection])
             case .end(let connection, let error):
                 guard isOwn(connection) else { continue }
                 self.openItems[connection] = nil

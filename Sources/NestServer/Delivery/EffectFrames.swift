@@ -64,6 +64,7 @@ extension EngineReply {
             forEachSnapshotFrame(header, rows: rows, write)
         case .object(let object): write(EffectFrame(ObjectMessage(object)), true)
         case .tokenCreated(let number): write(EffectFrame(TokenCreated(number: number)), true)
+        case .present(let number): write(EffectFrame(Present(number: number)), true)
         case .group(let number): write(EffectFrame(Group(number: number)), true)
         case .undoState(let state): write(EffectFrame(UndoStateMessage(state)), true)
         case .statistics(let values): write(EffectFrame(Statistics(values + serverStatistics())), true)

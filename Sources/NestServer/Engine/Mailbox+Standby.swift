@@ -171,7 +171,7 @@ struct StandbyClaims: Sendable {
             self.barred.insert(id)
             self.stopped.insert(id)
             return false
-        case .read, .healthSample, .tick, .positionTimer, .log:
+        case .read, .healthSample, .tick, .positionTimer, .peerPresence, .log:
             return false
         }
     }
@@ -212,7 +212,7 @@ struct StandbyClaims: Sendable {
         case .request(let id, let requestID, _):
             guard !self.stopped.contains(id) else { return false }
             if claim.isRunning { return self.answered.requests.insert(.init(id, requestID)).inserted }
-        case .disconnected, .blocked, .drained, .read, .healthSample, .tick, .positionTimer, .log:
+        case .disconnected, .blocked, .drained, .read, .healthSample, .tick, .positionTimer, .peerPresence, .log:
             preconditionFailure("only handshakes and requests are claimed")
         }
         if case .waiting(let index) = claim.source { self.ready[index] = nil }

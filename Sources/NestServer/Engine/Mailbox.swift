@@ -36,7 +36,7 @@ package struct Mailbox: Sendable {
                 }
             case .connected:
                 self.hasReads = true
-            case .disconnected, .blocked, .drained, .read, .healthSample, .tick, .positionTimer, .log:
+            case .disconnected, .blocked, .drained, .read, .healthSample, .tick, .positionTimer, .peerPresence, .log:
                 break
             }
             self.inputs.append(input)
@@ -84,7 +84,7 @@ package struct Mailbox: Sendable {
         self.hasClientInput = false
         for input in inputs {
             switch input {
-            case .healthSample, .tick, .positionTimer, .log: break
+            case .healthSample, .tick, .positionTimer, .peerPresence, .log: break
             case .connected, .disconnected, .request, .blocked, .drained, .read: self.hasClientInput = true
             }
             if self.batches.isEmpty

@@ -22,8 +22,7 @@ extension EngineRequest {
         case .createToken(let grant, let hash): return CreateToken(grant, secretHash: hash).body
         case .revokeToken(let number): return RevokeToken(number: number).body
         case .undoState, .subscribe, .resubscribe, .setExpanded, .subscribeChanges, .unsubscribe, .fetch, .object,
-            .statistics,
-            .forwarded, .query:
+            .statistics, .setPresence, .followPresence, .forwarded, .query:
             preconditionFailure("a node answers \(self.type) itself")
         }
     }

@@ -141,6 +141,7 @@ struct LinkConnection {
             guard self.phase == .open else { return self.end("\(message.code): \(message.message)") }
             self.phase = .leaving
             self.leaveIfDone()
+        case .peerPresence: self.output.events.append(.presence(try PeerPresence(body: frame.body)))
         // A peer follows no results, but frames of later versions may come.
         default: if !frame.isIgnorable { self.end("the node sent a frame of type \(frame.type) that does not fit") }
         }
@@ -233,6 +234,7 @@ struct LinkConnection {
             case .request(let connection, let request):
                 if !self.requests.send(request, of: connection) { self.end("all ids of the connection are used") }
             case .close(let connection): self.requests.close(connection)
+            case .presence(let body): self.output.bytes.writeFrame(type: .peerPresence, id: 0, body: body)
             }
         }
     }

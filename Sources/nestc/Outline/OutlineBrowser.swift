@@ -44,6 +44,7 @@ struct OutlineBrowser {
     private var message: String?
     private var isPaused = false
     var status = ListStatus.connecting
+    var people = ShownPeople()
     /// Whether the server has not answered an order for some time.
     var isWaiting = false
     /// Whether keys can be pressed: standard input is a terminal.
@@ -431,7 +432,9 @@ struct OutlineBrowser {
             frame = ScreenFrame(lines: Array(HelpPage.outline.lines.dropFirst(top)))
             frame.end(with: ScreenLine("↑ ↓ scroll; any other key: back", .dim), rows: self.size.rows)
         } else {
-            let head = [self.header.line(columns: self.size.columns), self.pathLine]
+            let head = [
+                self.header.line(columns: self.size.columns), OutlineText.path(self.path, columns: self.size.columns),
+            ]
             let footer = self.footer
             frame = ScreenFrame(lines: head + self.rowLines)
             frame.end(with: footer, rows: self.size.rows)
@@ -458,18 +461,9 @@ struct OutlineBrowser {
             sectionTotal: nil,
             revision: self.revision,
             status: self.isWaiting && self.status == .live ? .loading : self.status,
-            counts: self.marks.counts
+            counts: self.marks.counts,
+            people: self.people
         )
-    }
-
-    /// The path, without its beginning if there is no room for it.
-    private var pathLine: ScreenLine {
-        var steps = self.path.map { escapingControls($0) }[...]
-        func text() -> String {
-            (steps.count < self.path.count ? ["…"] + steps : Array(steps)).joined(separator: " › ")
-        }
-        while steps.count > 1, DisplayWidth.of(text()) > self.size.columns { steps.removeFirst() }
-        return ScreenLine(text(), .cyan)
     }
 
     private var rowLines: [ScreenLine] {
@@ -477,13 +471,14 @@ struct OutlineBrowser {
         if state.total == 0 { return [ScreenLine("    nothing is below this object", .dim)] }
         return self.page.map { number in
             let row = state.rows[number - state.start]
-            return self.text.line(
+            let line = self.text.line(
                 row,
                 state.projection,
                 isCursor: row.id == self.cursor,
                 marks: self.marks[row.id],
                 columns: self.size.columns
             )
+            return self.people.beside(line, row.id, columns: self.size.columns)
         }
     }
 

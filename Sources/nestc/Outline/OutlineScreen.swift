@@ -9,6 +9,7 @@ enum OutlineScreen {
         below source: ObjectID,
         at window: FetchWindow?,
         _ client: NestClient,
+        presence: Presence? = nil,
         verifyDigest: Bool = false,
         limit: SubscriptionLimit = SubscriptionLimit()
     ) async throws {
@@ -16,7 +17,7 @@ enum OutlineScreen {
         var request = resolved.request
         request.window = browser.firstWindow
         try await client.withOutline(request, verifyDigest: verifyDigest) { outline in
-            try await OutlineView(client, outline, resolved, browser).follow(limit: limit)
+            try await OutlineView(client, outline, resolved, browser, presence).follow(limit: limit)
         }
     }
 }

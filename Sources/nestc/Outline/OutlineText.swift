@@ -26,6 +26,16 @@ struct OutlineText {
         hasChildren ? isExpanded ? "▾" : "▸" : "·"
     }
 
+    /// Returns the line of a path, without its beginning if there is no room for it.
+    static func path(_ titles: [String], columns: Int) -> ScreenLine {
+        var steps = titles.map { escapingControls($0) }[...]
+        func text() -> String {
+            (steps.count < titles.count ? ["…"] + steps : Array(steps)).joined(separator: " › ")
+        }
+        while steps.count > 1, DisplayWidth.of(text()) > columns { steps.removeFirst() }
+        return ScreenLine(text(), .cyan)
+    }
+
     /// Returns the line of a row. Deep rows are indented by at most half of the screen; their depth is then shown.
     func line(
         _ row: OutlineState.Row,

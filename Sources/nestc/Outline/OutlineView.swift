@@ -12,6 +12,7 @@ actor OutlineView: ScreenUser {
     private let text: OutlineText
     private let path: OutlinePath?
     private var browser: OutlineBrowser
+    private let presence: Presence?
     private var screen = TerminalScreen()
     private let output = Output()
     /// The window that was requested last and is not answered.
@@ -34,18 +35,20 @@ actor OutlineView: ScreenUser {
     private let (searches, searcher) = AsyncStream.makeStream(of: RowSearch.self, bufferingPolicy: .bufferingNewest(1))
     private let pace = ScreenPace()
 
-    /// `browser` has requested the window of `outline`.
+    /// `browser` has requested the window of `outline`. `presence`: `nil`, the user stays unseen and sees nobody.
     init(
         _ client: NestClient,
         _ outline: OutlineResults,
         _ resolved: RequestOptions.Resolved,
-        _ browser: OutlineBrowser
+        _ browser: OutlineBrowser,
+        _ presence: Presence?
     ) {
         self.client = client
         self.outline = outline
         self.text = OutlineText(resolved)
         self.path = OutlinePath(resolved)
         self.browser = browser
+        self.presence = presence
     }
 
     /// Shows the outline until the user quits, the limit is reached or the task is cancelled. Then restores the
@@ -64,6 +67,7 @@ actor OutlineView: ScreenUser {
                 { for await source in self.paths { await self.readPath(source) } },
                 { for await order in self.orders { await self.perform(order) } },
                 { for await search in self.searches { await self.run(search) } },
+                { await self.presence?.forEach { await self.show($0) } },
             ]
         )
     }
@@ -278,7 +282,13 @@ actor OutlineView: ScreenUser {
 
     // MARK: Drawing
 
+    private func show(_ people: ShownPeople) {
+        self.browser.people = people
+        self.pace.drawSoon()
+    }
+
     func draw() throws {
+        self.presence?.show(PresencePlace(object: self.browser.cursor))
         try self.screen.draw(self.browser.frame(), self.output)
         self.browser.shown()
     }

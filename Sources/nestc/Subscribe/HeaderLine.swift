@@ -25,6 +25,7 @@ struct HeaderLine {
     var status: ListStatus
     /// The numbers of changes, like `+3` and `-1`.
     var counts: [StyledText]
+    var people = ShownPeople()
 
     /// The least width of a title that is cut, before other parts become shorter.
     private static let titleLeast = 10
@@ -70,12 +71,15 @@ struct HeaderLine {
         let rows = StyledText(CountText.rows(self.rows, of: self.total), .dim)
         let long = StyledText("revision \(revision)", .dim)
         let brief = StyledText("r\(revision)", .dim)
+        let people = self.people.headerForms.map { [StyledText($0, .cyan)] }
+        let (names, number) = (people.first ?? [], people.last ?? [])
         return [
-            [rows] + sections + [long, status] + self.counts,
-            [rows, long, status] + self.counts,
-            [StyledText(short, .dim), brief, status] + self.counts,
-            [StyledText(shortest, .dim), brief, status] + self.counts,
-            [StyledText(shortest, .dim), brief, status],
+            [rows] + sections + [long, status] + self.counts + names,
+            [rows, long, status] + self.counts + names,
+            [rows, brief, status] + self.counts + number,
+            [StyledText(short, .dim), brief, status] + self.counts + number,
+            [StyledText(shortest, .dim), brief, status] + self.counts + number,
+            [StyledText(shortest, .dim), brief, status] + number,
             [brief, status],
         ]
     }

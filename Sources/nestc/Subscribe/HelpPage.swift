@@ -16,7 +16,7 @@ struct HelpPage {
             "/": "find a row by its text", "n N": "the next, the previous", "Esc": "stop following a row",
             "p  Space": "pause, and go on", "?": "this page", "q  Ctrl-C": "quit", "Ctrl-Z": "leave; fg returns",
         ],
-        ["+": "new in the list", ">": "moved", "~": "another value", "*": "followed when it moves"]
+        ["+": "new in the list", ">": "moved", "~": "another value", "*": "followed when it moves", "◂ Ann": "who else is on the row"]
     )
 
     static let outline = HelpPage(
@@ -29,6 +29,7 @@ struct HelpPage {
         ],
         [
             "+": "new in the outline", ">": "moved", "~": "another value", "*": "the cursor", "▾ ▸": "unfolded, folded",
+            "◂ Ann": "who else is on the row",
         ]
     )
 

@@ -33,6 +33,7 @@ struct ListBrowser {
     private var message: String?
     private var isPaused = false
     var status = ListStatus.connecting
+    var people = ShownPeople()
     /// Whether keys can be pressed: standard input is a terminal.
     var hasKeys = true
 
@@ -99,6 +100,9 @@ struct ListBrowser {
     }
 
     var total: Int { self.held?.total ?? 0 }
+
+    /// Where the user is, for others.
+    var place: PresencePlace { PresencePlace(object: self.position.followed) }
 
     /// Whether the rows that the user wants are on the screen.
     var isSettled: Bool { self.position.isSettled }
@@ -236,7 +240,8 @@ struct ListBrowser {
             sectionTotal: self.text.isSectioned ? self.held?.sectionTotal : nil,
             revision: self.revision,
             status: self.status,
-            counts: self.marks.counts
+            counts: self.marks.counts,
+            people: self.people
         )
     }
 
@@ -289,6 +294,6 @@ struct ListBrowser {
             line.add(mark, at: 1 + index)
         }
         for cell in cells { line.add(StyledText(cell.text, isFollowed ? .bold : .plain), at: Self.gutter + cell.start) }
-        return line
+        return self.people.beside(line, row.id, columns: self.size.columns)
     }
 }

@@ -12,6 +12,7 @@ actor LiveView: ScreenUser {
     private let results: ResultsSubscription
     private let text: ListText
     private var browser: ListBrowser
+    private let presence: Presence?
     private var screen = TerminalScreen()
     private let output = Output()
     /// The window that was requested last and is not answered.
@@ -27,12 +28,19 @@ actor LiveView: ScreenUser {
     private let pace = ScreenPace()
     private let (searches, searcher) = AsyncStream.makeStream(of: RowSearch.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// `browser` has requested the window of `results`.
-    init(_ client: NestClient, _ results: ResultsSubscription, _ text: ListText, _ browser: ListBrowser) {
+    /// `browser` has requested the window of `results`. `presence`: `nil`, the user stays unseen and sees nobody.
+    init(
+        _ client: NestClient,
+        _ results: ResultsSubscription,
+        _ text: ListText,
+        _ browser: ListBrowser,
+        _ presence: Presence?
+    ) {
         self.client = client
         self.results = results
         self.text = text
         self.browser = browser
+        self.presence = presence
     }
 
     /// Shows the results until the user quits, the limit is reached or the task is cancelled. Then restores the
@@ -49,6 +57,7 @@ actor LiveView: ScreenUser {
             jobs: [
                 { for await window in self.windows { await self.change(to: window) } },
                 { for await search in self.searches { await self.run(search) } },
+                { await self.presence?.forEach { await self.show($0) } },
             ]
         )
     }
@@ -182,11 +191,19 @@ actor LiveView: ScreenUser {
         return true
     }
 
+    // MARK: Presence
+
+    private func show(_ people: ShownPeople) {
+        self.browser.people = people
+        self.drawSoon()
+    }
+
     // MARK: Drawing
 
     private func drawSoon() { self.pace.drawSoon() }
 
     func draw() throws {
+        self.presence?.show(self.browser.place)
         try self.screen.draw(self.browser.frame(), self.output)
         self.browser.shown()
     }

@@ -59,6 +59,11 @@ struct Subscribe: NestCommand {
             With --authors, a diff has "authors": the revision, session and user of what it contains. Among them may be \
             a transaction that changed only other objects. On a terminal nestc then prints lines as with --plain, and the \
             authors below the list: r41 s2 Ann.
+
+            On a terminal, the first line says who else is here, and ◂ marks the rows that they are on. They see where \
+            you are: on the cursor's row of an outline, or on the followed row of a list. With --presence, lines have \
+            'present: Ann at #3', and JSON has events "presence": the people, each with the object, the property and \
+            the selection that it shows, or with other "bytes" in base64.
             """
     )
 
@@ -79,6 +84,8 @@ struct Subscribe: NestCommand {
 
     @Flag(help: "Show who made each change: the sessions and their users.")
     var authors = false
+
+    @OptionGroup var presence: PresenceOption
 
     @Option(help: ArgumentHelp("End after this many snapshots and diffs.", valueName: "n"))
     var count: Int?
@@ -116,13 +123,16 @@ struct Subscribe: NestCommand {
         if self.outline.outline, resolved.request.window == nil {
             resolved.request.window = .range(offset: 0, limit: Limits.outlineWindowRowsMax)
         }
+        let presence = await self.presence.presence(resolved, client, isScreen: false)
         try await client.withFetchedResults(resolved.request, verifyDigest: self.applyCheck) { results in
             try await OutputReader.closingWhenGone(client) {
-                if isText {
-                    var view = PlainView(resolved)
-                    try await view.follow(results, limit: self.limit, &output)
-                } else {
-                    try await self.printEvents(results, resolved, client, &output)
+                try await PresencePrinter.print(presence, isJSON: !isText) {
+                    if isText {
+                        var view = PlainView(resolved)
+                        try await view.follow(results, limit: self.limit, &output)
+                    } else {
+                        try await self.printEvents(results, resolved, client, &output)
+                    }
                 }
             }
         }
@@ -131,12 +141,14 @@ struct Subscribe: NestCommand {
     func configure(_ configuration: inout ClientConfiguration) { configuration.followsAuthors = self.authors }
 
     private func browse(_ resolved: RequestOptions.Resolved, _ client: NestClient) async throws {
+        let presence = await self.presence.presence(resolved, client, isScreen: true)
         if let source = resolved.request.source, self.outline.outline {
             return try await OutlineScreen.show(
                 resolved,
                 below: source.object,
                 at: self.window.fetchWindow,
                 client,
+                presence: presence,
                 verifyDigest: self.applyCheck,
                 limit: self.limit
             )
@@ -146,7 +158,7 @@ struct Subscribe: NestCommand {
         var request = resolved.request
         request.window = browser.window(nil)
         try await client.withFetchedResults(request, verifyDigest: self.applyCheck) { results in
-            try await LiveView(client, results, text, browser).follow(limit: self.limit)
+            try await LiveView(client, results, text, browser, presence).follow(limit: self.limit)
         }
     }
 

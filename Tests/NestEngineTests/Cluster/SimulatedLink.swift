@@ -28,6 +28,9 @@ final class SimulatedLink {
     private var answers: Deque<(number: UInt64, reply: EngineReply)> = []
     private var ports: [ConnectionID: ConnectionID] = [:]
     private var numbers: [UInt32: UInt64] = [:]
+    /// The link's own connection at the leader, and what the leader says over it about presence.
+    private var connection: ConnectionID?
+    private var presences: Deque<PeerPresence> = []
     private var nextRequest: UInt32 = 1
     private var nextPort: UInt64
     private(set) var sentCount = 0
@@ -39,7 +42,9 @@ final class SimulatedLink {
         self.nextPort = UInt64(follower.index + 1) << 40
     }
 
-    var isIdle: Bool { self.requests.isEmpty && self.imports.isEmpty && self.answers.isEmpty }
+    var isIdle: Bool {
+        self.requests.isEmpty && self.imports.isEmpty && self.answers.isEmpty && self.presences.isEmpty
+    }
     private var mutant: Mutant? { self.follower.log.linkMutant }
 
     // MARK: Up and down
@@ -51,6 +56,11 @@ final class SimulatedLink {
         else { return }
         self.leader = leader
         leader.links.append(self)
+        let connection = ConnectionID(self.nextPort)
+        self.nextPort += 1
+        self.connection = connection
+        let session = Identifier128(high: 0xfeed, low: connection.rawValue)
+        try leader.perform([.connected(connection, session: session, scope: .everything)])
         let position = state.position.position
         try self.follower.perform([.log(.link(.up(epoch: epoch ?? state.writer.epoch, position: position)))])
     }
@@ -58,7 +68,7 @@ final class SimulatedLink {
     /// The link breaks: what is under way is lost.
     func cut() throws {
         guard let leader else { return }
-        let ports = self.ports.values.sorted()
+        let ports = self.ports.values.sorted() + (self.connection.map { [$0] } ?? [])
         self.forget()
         leader.links.removeAll { $0 === self }
         self.breakCount += 1
@@ -76,7 +86,7 @@ final class SimulatedLink {
     /// The follower's process has ended.
     func end() throws {
         guard let leader else { return }
-        let ports = self.ports.values.sorted()
+        let ports = self.ports.values.sorted() + (self.connection.map { [$0] } ?? [])
         self.forget()
         leader.links.removeAll { $0 === self }
         if !ports.isEmpty { try leader.perform(ports.map { .disconnected($0) }) }
@@ -85,6 +95,7 @@ final class SimulatedLink {
     private func forget() {
         self.leader = nil
         (self.requests, self.imports, self.answers) = ([], [], [])
+        (self.connection, self.presences) = (nil, [])
         (self.ports, self.numbers) = ([:], [:])
     }
 
@@ -100,8 +111,11 @@ final class SimulatedLink {
         self.requests.append(effect)
     }
 
-    /// Takes the leader's replies to the follower's ports.
+    /// Takes the leader's replies to the follower's ports, and what it says about presence.
     func take(_ effects: [EngineEffect]) {
+        for case .peerPresence(let body, let id) in effects where id == self.connection {
+            self.presences.append(Self.presence(body))
+        }
         guard !self.ports.isEmpty else { return }
         let ports = Set(self.ports.values)
         for case .reply(let id, let requestID, let reply) in effects where ports.contains(id) {
@@ -143,6 +157,7 @@ final class SimulatedLink {
 
     private func input(_ effect: ForwardEffect) -> EngineInput? {
         switch effect {
+        case .presence(let body): return self.connection.map { .peerPresence($0, Self.presence(body)) }
         case .open(let id, let session, let token, let user):
             let port = ConnectionID(self.nextPort)
             self.nextPort += 1
@@ -165,8 +180,17 @@ final class SimulatedLink {
         }
     }
 
-    /// Brings an answer to the follower. Returns whether there was one.
+    private static func presence(_ body: [UInt8]) -> PeerPresence {
+        // The engine made the bytes.
+        try! ByteReader.read(body) { (reader) throws(DecodingFailure) in try PeerPresence(from: &reader) }
+    }
+
+    /// Brings an answer, or what the leader says about presence, to the follower. Returns whether there was one.
     func carryAnswer() throws -> Bool {
+        if let presence = self.presences.popFirst() {
+            try self.follower.perform([.log(.link(.presence(presence)))])
+            return true
+        }
         guard let (number, reply) = self.answers.popFirst() else { return false }
         if self.mutant == .answerAhead, case .receipt(var receipt) = reply {
             // The node gets an answer about a revision that it has, and shows the real one to the client.
@@ -218,6 +242,7 @@ extension ForwardEffect {
     fileprivate var connection: ConnectionID {
         switch self {
         case .open(let id, _, _, _), .request(let id, _), .close(let id): id
+        case .presence: ConnectionID(0)
         }
     }
 }

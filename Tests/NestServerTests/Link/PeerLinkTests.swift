@@ -185,6 +185,7 @@ extension SocketTests.PeerLinkTests.World.State {
             case .entries(let entries): self.records += entries.map(\.position.position)
             case .link(.up(let epoch, _)): self.events.append("up \(epoch)")
             case .link(.down): self.events.append("down")
+            case .link(.presence(let message)): self.events.append("presence of \(message.changes.count)")
             case .link(.answer(let number, _)): self.events.append("answer \(number)")
             default: self.events.append("another input")
             }

@@ -3,7 +3,7 @@ import { encodePredicate, operators } from '../../wire/predicate.js';
 import { exactValue, fail, rowValue, same, shown } from './check.js';
 
 /** Messages between the nodes of a cluster, which no client sends or receives. */
-export const ofNodes = new Set(['follow', 'logHead', 'record', 'logBehind', 'peerOpen', 'peerClose', 'peerRequest']);
+export const ofNodes = new Set(['follow', 'logHead', 'record', 'logBehind', 'peerOpen', 'peerClose', 'peerRequest', 'peerPresence']);
 
 const pathOf = ({ steps, leaf }) => {
   if (leaf === 'object') return { steps, leaf: 0, property: 0 };
@@ -114,6 +114,8 @@ const forms = {
     })),
   }),
   cluster: (f) => ({ ...f, nodes: f.nodes?.map((node) => ({ ...node, role: node.role ?? 'stopped' })) ?? [] }),
+  setPresence: (f) => ({ ...f, bytes: f.bytes === null ? null : exactValue({ data: f.bytes }) }),
+  presence: (f) => ({ ...f, changes: f.changes.map((one) => ({ ...one, bytes: exactValue({ data: one.bytes }) })) }),
   backupChunk: (f) => ({ ...f, packed: exactValue({ data: f.packed }) }),
   predicate: (f) => ({
     predicate: Array.isArray(f.predicate)

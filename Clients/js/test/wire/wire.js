@@ -1,6 +1,7 @@
 // What the vectors do not show of bytes, values, frames and messages: exact numbers and texts, the limits of what a
 // client sends, bytes that come in pieces.
 import '../../wire/messages-more.js';
+import '../../wire/messages-presence.js';
 import { Reader, Writer, fromHex, toHex } from '../../wire/bytes.js';
 import { ChunkReader } from '../../wire/chunks.js';
 import { compressible } from '../../wire/compression.js';
