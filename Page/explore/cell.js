@@ -9,7 +9,10 @@ export class EditCell {
   /** The one that is open. */
   static #open = null;
 
-  /** `save(value)` rejects with the server's error; `onEnd()` when the field is gone. Relationships and data are edited in the object. */
+  /**
+   * `save(value)` rejects with the server's error; `onEnd(hadFocus)` when the field is gone. Relationships and data
+   * are edited in the object.
+   */
   static open(cell, property, value, { save, onEnd }) {
     if ('destination' in property || property.type === 'data') return;
     EditCell.#open?.end();
@@ -79,6 +82,6 @@ export class EditCell {
     if (this.cell.contains(this.field)) this.cell.replaceChildren(...this.kept);
     const row = this.cell.closest('.sheet-row');
     if (row) row.row_ = null;
-    if (hadFocus || document.activeElement === document.body) this.onEnd();
+    this.onEnd(hadFocus || document.activeElement === document.body);
   }
 }

@@ -359,8 +359,10 @@ class Explorer {
         const entity = await this.app.nest.entity(this.#query.entity);
         await this.app.nest.transaction(`set ${property.name}`, (tx) => tx.update(entity, row.id, { [property.name]: value }));
       },
-      onEnd: () => this.sheet.focus(),
-      choose: null,
+      onEnd: (hadFocus) => {
+        this.sheet.redraw();
+        if (hadFocus) this.sheet.focus();
+      },
     });
   }
 

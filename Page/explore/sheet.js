@@ -258,6 +258,11 @@ export class Sheet {
 
   // MARK: Drawing
 
+  /** Draws what was left as it was while it was edited. */
+  redraw() {
+    if (this.#state) this.#draw();
+  }
+
   #draw() {
     const first = this.#top / ROW - MARGIN;
     const last = (this.#top + this.#view) / ROW + MARGIN;
