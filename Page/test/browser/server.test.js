@@ -12,7 +12,7 @@ import { Stage, skip, until } from './stage.js';
 const connections = '.connections';
 const numbersOf = (page) => page.evaluate(() => Object.fromEntries([...document.querySelectorAll('.tile')]
   .filter((tile) => tile.checkVisibility() && tile.querySelector('strong'))
-  .map((tile) => [tile.querySelector('h3').textContent, tile.querySelector('strong').textContent])));
+  .map((tile) => [tile.querySelector('h2').textContent, tile.querySelector('strong').textContent])));
 
 test('server', { skip }, async (context) => {
   const stage = await Stage.start();
