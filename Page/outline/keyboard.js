@@ -15,6 +15,12 @@ export class Keyboard {
     page.editor.element.addEventListener('beforeinput', (event) => this.#willInput(event));
     page.rows.list.addEventListener('keydown', (event) => this.#inList(event));
     addEventListener('keydown', this.#elsewhere);
+    addEventListener('mousemove', this.#dragged);
+    page.editor.draggedOut = (event) => {
+      page.acts.selectRow(page.editor.key, { reveal: false });
+      this.#selecting = true;
+      this.#dragged(event);
+    };
     page.rows.list.addEventListener('focus', () => this.#entered());
     page.rows.element.addEventListener('mousedown', (event) => this.#pressed(event));
     page.rows.element.addEventListener('click', (event) => this.#clicked(event));
@@ -23,6 +29,7 @@ export class Keyboard {
 
   close() {
     removeEventListener('keydown', this.#elsewhere);
+    removeEventListener('mousemove', this.#dragged);
   }
 
   /** Keys while nothing has the keyboard, or a button of the page. */
@@ -185,6 +192,17 @@ export class Keyboard {
   }
 
   // MARK: The mouse
+
+  /** Whether the mouse selects rows. */
+  #selecting = false;
+
+  #dragged = (event) => {
+    if (!(event.buttons & 1)) this.#selecting = false;
+    if (!this.#selecting) return;
+    const under = document.elementFromPoint(event.clientX, event.clientY);
+    const row = under && this.#page.rows.rowAt(under);
+    if (row) this.#page.selection.select(row.key, { extend: true });
+  };
 
   #pressed(event) {
     if (event.button !== 0 || event.target.closest('a, button, textarea')) return;

@@ -77,6 +77,7 @@ export class Outline {
       'Enter: a new row. Escape: select rows. ? explains the keys.');
     main.append(make('div', { className: 'outline-page' }, this.path.element, this.empty, this.rows.element,
       this.status.element, this.tools.bar, hint));
+    this.path.renamed = (title) => app.title(title);
     this.flash = new Flash(this);
     this.people = new People(this);
     if (this.mayEdit) this.drag = new Drag(this);
@@ -107,6 +108,7 @@ export class Outline {
     this.keyboard.close();
     this.clipboard.close();
     this.tools.close();
+    this.path.close();
     this.people.close();
     this.drag?.close();
     this.tree.outline.close();
@@ -135,6 +137,8 @@ export class Outline {
     return undefined;
   }
 
+  /** Called when the outline has to be opened again. */
+  ended = () => {};
   /** How many rows a first visit may unfold, level by level. 0: the folds are those of last time. */
   unfoldsFor = 0;
 
@@ -286,9 +290,13 @@ export class Outline {
     await this.nest.object(under).catch((error) => error.code === 'NOT_FOUND' && this.#goneUnder());
   }
 
+  /** The server has ended the outline, or has refused it. */
   #ended(error) {
-    if (error?.code === 'NOT_FOUND') this.#goneUnder();
-    else if (error) this.app.fault(error);
+    if (error?.code === 'NOT_FOUND') return this.#goneUnder();
+    if (!error) return undefined;
+    // Folds of last time may show more rows than the server takes.
+    this.folds.drop();
+    return this.app.notice(error.message, { kind: 'fault', actions: [['Open it again', () => this.ended()]] });
   }
 
   // MARK: Rows that are far away

@@ -36,9 +36,15 @@ export async function open(main, app, rest) {
       outline?.close();
       main.replaceChildren();
       const opened = await Outline.open(main, app, source, under);
-      if (mine === turn) outline = opened;
-      else opened.close();
+      if (mine !== turn) return opened.close();
+      outline = opened;
+      opened.ended = () => {
+        opened.close();
+        outline = null;
+        app.attempt(() => show([String(under)]));
+      };
     }
+    return undefined;
   };
   await show(rest);
   return {

@@ -13,6 +13,11 @@ export class Path {
   /** From the top: `{ id, title }`. */
   steps = [];
 
+  /** Follows the title of what the rows are below. */
+  #followed = null;
+  /** Called with that title when it has changed. */
+  renamed = () => {};
+
   constructor({ nest, source }) {
     this.#nest = nest;
     this.#source = source;
@@ -60,7 +65,30 @@ export class Path {
     }
     this.steps = found;
     this.#draw();
+    this.#follow(id);
     return found.at(-1).title;
+  }
+
+  #follow(id) {
+    this.close();
+    if (id === this.#source.home) return;
+    const { entity, title } = this.#source;
+    const followed = this.#nest.results(entity.where(`SELF == ${id}`).properties(title));
+    this.#followed = followed;
+    followed.subscribe(() => {
+      const [row] = followed.state.rows;
+      const name = row?.get(title) || 'Untitled';
+      const last = this.steps.at(-1);
+      if (!row || followed !== this.#followed || last?.id !== id || last.title === name) return;
+      this.steps = [...this.steps.slice(0, -1), { id, title: name }];
+      this.#draw();
+      this.renamed(name);
+    });
+  }
+
+  close() {
+    this.#followed?.close();
+    this.#followed = null;
   }
 
   #draw() {
@@ -70,7 +98,7 @@ export class Path {
       const heading = { tabIndex: -1, 'aria-current': 'page', dir: 'auto' };
       if (isLast) return make('li', {}, make('h1', heading, harmless(title)));
       return make('li', {}, id === null ? '…' : make('a', {
-        href: id === this.#source.home ? '/outline' : `/outline/${id}`, dir: 'auto',
+        href: id === this.#source.home ? '/outline' : `/outline/${id}`, dir: 'auto', title: harmless(title),
       }, harmless(title)));
     }));
   }

@@ -4,6 +4,7 @@ import { button, icon, make } from '../shell/dom.js';
 import { showKeys, keyText } from '../shell/keys.js';
 import { keysFor } from './keys.js';
 import { topsOf } from './overlay.js';
+import { short } from './texts.js';
 
 const UNDO = 'M6 3L3 6l3 3M3.5 6H10a3 3 0 0 1 0 6H7';
 const REDO = 'M10 3l3 3-3 3M12.5 6H6a3 3 0 0 0 0 6h3';
@@ -80,7 +81,9 @@ export class Tools {
   #outlineMenu() {
     const page = this.#page;
     const { source, mayEdit, app } = page;
+    const { under } = page.tree.outline.state;
     const entries = [
+      mayEdit && under !== source.home && { text: 'Rename this row…', act: () => this.#rename(under) },
       source.done && { text: 'Hide what is done', isChecked: this.hidesDone, act: () => this.#hideDone() },
       { text: 'Unfold everything', act: () => page.acts.expand('all') },
       { text: 'Fold everything', act: () => page.acts.expand('none') },
@@ -97,6 +100,17 @@ export class Tools {
 
   #files(what, ...rest) {
     return this.#page.app.attempt(async () => (await import('./files.js'))[what](this.#page, ...rest));
+  }
+
+  /** The row that the others are below has no place among them: a dialog edits it. */
+  #rename(under) {
+    const { app, nest, source, path } = this.#page;
+    return app.attempt(async () => {
+      const title = await app.askText({ title: 'Rename', label: 'Title', value: path.steps.at(-1)?.title ?? '' });
+      if (title === null) return;
+      await nest.transaction(`rename “${short(title)}”`,
+        (tx) => tx.update(source.entity, under, { [source.title]: title }));
+    });
   }
 
   #hideDone() {
