@@ -212,8 +212,8 @@ export class Keyboard {
     if (!this.#page.mayEdit || event.pointerType === 'touch') return;
     if (event.target.closest('.hashtag')) return;
     event.preventDefault();
-    this.#page.editor.press(event, row.key, event.target.closest('.note') ? 'note' : 'title');
     this.#page.selection.clear();
+    this.#page.editor.press(event, row.key, event.target.closest('.note') ? 'note' : 'title');
   }
 
   #clicked(event) {
