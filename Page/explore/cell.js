@@ -1,5 +1,5 @@
-// Editing a value in its cell of the table. Enter writes it, Escape leaves it; a value that the server refuses stays in the
-// field with the words below.
+// Editing a value in its cell of the table. Enter writes it, Escape leaves it; a value that the server refuses stays in
+// the field with the words below.
 
 import { make } from '../shell/dom.js';
 import { faultWords } from './fields.js';
@@ -24,7 +24,8 @@ export class EditCell {
     this.kept = [...cell.childNodes];
     this.words = make('p', { className: 'fault cell-fault', role: 'alert', hidden: true });
     this.field = property.type === 'boolean'
-      ? make('select', {}, [['true', 'yes'], ['false', 'no'], ...(property.isOptional ? [['', 'no value']] : [])].map(([each, text]) => make('option', { value: each }, text)))
+      ? make('select', {}, [['true', 'yes'], ['false', 'no'], ...(property.isOptional ? [['', 'no value']]
+        : [])].map(([each, text]) => make('option', { value: each }, text)))
       : make('input', { type: 'text', autocomplete: 'off', spellcheck: property.type === 'string' });
     this.field.setAttribute('aria-label', property.name);
     this.field.value = property.type === 'boolean' ? (value === null ? '' : String(value)) : fieldText(value);

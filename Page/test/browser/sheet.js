@@ -1,6 +1,8 @@
 // The table of the explorer, as a test reads it: rows in view, and the whole by scrolling through it.
 
-/** What is drawn: `{ line, id, cells }` of rows, `{ line, head }` of heads of sections; and how many lines there are. */
+/**
+ * What is drawn: `{ line, id, cells }` of rows, `{ line, head }` of heads of sections; and how many lines there are.
+ */
 const part = () => {
   const sheet = document.querySelector('.sheet');
   const rows = [...sheet.querySelectorAll('.runway > [role=row]')].map((row) => {
@@ -25,7 +27,8 @@ export async function wholeSheet(page) {
     if (found.size >= count) return [...found.values()].sort((a, b) => a.line - b.line);
     // Rows may still be on their way: go on when what is drawn joins what was seen.
     if (rows.some(({ line }) => line >= before) || before === 0) {
-      await page.evaluate((line) => { document.querySelector('.sheet').scrollTop = line * 34; }, Math.max(0, contiguous(found) - 3));
+      await page.evaluate((line) => { document.querySelector('.sheet').scrollTop = line * 34; },
+        Math.max(0, contiguous(found) - 3));
     }
     await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve, 15)); }));
   }
@@ -40,7 +43,8 @@ function contiguous(found) {
 }
 
 /** Waits for this number of objects. */
-export const counted = (page, text) => page.until((expected) => document.querySelector('.result-status')?.textContent.startsWith(expected), text);
+export const counted = (page, text) =>
+  page.until((expected) => document.querySelector('.result-status')?.textContent.startsWith(expected), text);
 
 /** Writes a predicate and runs it. */
 export async function run(page, text) {
@@ -57,7 +61,8 @@ export async function run(page, text) {
 /** Clicks the button with a text that is in view, in the dialog if one is open. */
 export const clickButton = (page, text) => page.until((wanted) => {
   const where = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document;
-  const button = [...where.querySelectorAll('button')].find((each) => each.textContent === wanted && each.checkVisibility());
+  const button = [...where.querySelectorAll('button')].find((each) => each.textContent === wanted
+    && each.checkVisibility());
   button?.click();
   return Boolean(button);
 }, text);
