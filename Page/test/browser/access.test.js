@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fill, model } from '../demo/store.js';
 import { accessibility, audit, nameless, noAxe } from './axe.js';
-import { Stage, skip } from './stage.js';
+import { Stage, skip, until } from './stage.js';
 
 /** Clicks the first row that is there. */
 async function clickRow(page) {
@@ -79,6 +79,43 @@ test('the audit of every page and state', { skip: skip || noAxe }, async (contex
       await page.until(() => document.querySelector('#link').dataset.state !== 'ready');
       assert.deepEqual(await audit(page), []);
     });
+  } finally {
+    await stage.close();
+  }
+});
+
+/** How the parts of a page look, without what changes from moment to moment. */
+const look = () => [...document.querySelectorAll('#main *')].filter((element) => element.classList.length > 0).slice(0, 400)
+  .map((element) => {
+    const { display, position, textAlign, alignItems, padding, fontSize } = getComputedStyle(element);
+    return `${element.localName}.${element.className}: ${[display, position, textAlign, alignItems, padding, fontSize]}`;
+  }).filter((line, index, all) => all.indexOf(line) === index).sort();
+
+test('the styles of one page do not change another one', { skip }, async () => {
+  const stage = await Stage.start({ options: ['--model', model] });
+  try {
+    await fill(stage.server);
+    const places = ['/history', '/server', '/wire', '/explore/Planting', '/outline'];
+    const visited = await stage.open('/outline', { name: 'Ann' });
+    for (const path of places) await stage.follow(visited, path);
+    for (const path of places.slice(0, 4)) {
+      const fresh = await stage.open(path, { name: 'Ann' });
+      await stage.follow(visited, path);
+      const parts = async (page) => new Map((await page.evaluate(look)).map((line) => line.split(': ')));
+      let [expected, seen] = [];
+      const different = async () => {
+        [expected, seen] = [await parts(fresh), await parts(visited)];
+        return [...expected].filter(([name, style]) => seen.has(name) && seen.get(name) !== style)
+          .map(([name, style]) => `${path} ${name}: ${seen.get(name)} instead of ${style}`);
+      };
+      // What both pages show is drawn step by step.
+      await until(async () => (await different()).length === 0, different).catch(async (error) => {
+        throw new Error((await different()).join('\n'), { cause: error });
+      });
+      assert.ok(expected.size > 5 && [...expected.keys()].some((name) => seen.has(name)), `${path} has parts`);
+      await fresh.close();
+      await stage.follow(visited, '/outline');
+    }
   } finally {
     await stage.close();
   }
