@@ -110,7 +110,8 @@ export class Acts {
     const index = tree.index(row.key);
     const next = rows[index + 1];
     // An empty last row below another goes out instead of becoming two.
-    if (title === '' && row.depth > 0 && row.children === 0 && (!next || next.depth < row.depth)) return this.outdent([row]);
+    const isLast = row.depth > 0 && row.children === 0 && (!next || next.depth < row.depth);
+    if (title === '' && isLast) return this.outdent([row]);
     const [, end] = editor.selection;
     const key = commands.split({ ...row, title }, title, editor.selection);
     this.edit(key, { caret: key === row.key ? end : 0 });
@@ -122,7 +123,8 @@ export class Acts {
     const { tree } = this.#page;
     const isWhole = tree.rows.length === tree.total;
     const tops = tree.rows.filter(({ depth }) => depth === 0);
-    const key = this.#page.commands.insert({ place: { parent: tree.under, after: isWhole ? tops.at(-1)?.key ?? null : null }, title });
+    const after = isWhole ? tops.at(-1)?.key ?? null : null;
+    const key = this.#page.commands.insert({ place: { parent: tree.under, after }, title });
     this.edit(key);
   }
 
@@ -203,7 +205,8 @@ export class Acts {
       const receipt = await this.#page.nest[which]();
       const done = which === 'undo' ? 'Undone' : 'Redone';
       if (receipt.conflictCount > 0) {
-        this.#page.app.notice(`${done}: ${receipt.name}. Left as others have changed it since: ${receipt.conflictCount}.`, { kind: 'warning' });
+        const left = `Left as others have changed it since: ${receipt.conflictCount}.`;
+        this.#page.app.notice(`${done}: ${receipt.name}. ${left}`, { kind: 'warning' });
       } else this.#page.app.announce(`${done}: ${receipt.name}`);
     });
   }

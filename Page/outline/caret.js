@@ -1,5 +1,5 @@
-// Where characters are on the screen, and which character is where. A field has no such answers; the text under it, which
-// has the same lines, has them.
+// Where characters are on the screen, and which character is where. A field has no such answers; the text under it,
+// which has the same lines, has them.
 
 /** The text node of a title or note that is edited: its only child. */
 const nodeOf = (element) => element.firstChild;

@@ -10,7 +10,8 @@ const ROWS_MAX = 1_000;
 /** Rows of folded sub-trees that a copy reads from the server, at most: the rest is for an export. */
 const COPIED_MAX = 20_000;
 
-const inHTML = (text) => text.replace(/[&<>]/g, (each) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' }[each])).replaceAll('\n', '<br>');
+const SIGNS = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\n': '<br>' };
+const inHTML = (text) => text.replace(/[&<>\n]/g, (each) => SIGNS[each]);
 
 /** Rows as a nested list, for programs that take formatted text. */
 function listOf(rows) {
@@ -50,7 +51,8 @@ export class Clipboard {
 
   /** Whether the list of rows has the keyboard, and no text is selected. */
   get #isForRows() {
-    return document.activeElement === this.#page.rows.list && getSelection().isCollapsed && this.#page.selection.isActive;
+    const { rows, selection } = this.#page;
+    return document.activeElement === rows.list && getSelection().isCollapsed && selection.isActive;
   }
 
   #copied = (event) => {
@@ -58,11 +60,11 @@ export class Clipboard {
   };
 
   #cut = (event) => {
-    const { selection, mayEdit } = this.#page;
+    const { app, selection, mayEdit } = this.#page;
     if (!this.#isForRows || !mayEdit) return;
     const { rows } = selection;
     if (this.#copy(event, rows)) this.#page.acts.remove(rows);
-    else this.#page.app.notice('Some of these rows are folded. Unfold them, or copy and delete them.', { kind: 'warning' });
+    else app.notice('Some of these rows are folded. Unfold them, or copy and delete them.', { kind: 'warning' });
   };
 
   /** Copies what is here at once. Returns false if the server has to be asked. */
@@ -86,7 +88,10 @@ export class Clipboard {
   copyRows(rows) {
     const { app, tree } = this.#page;
     return app.attempt(async () => {
-      if (!navigator.clipboard?.write) throw new Error('This browser copies only what is unfolded, with the keys, on pages that are not secure.');
+      if (!navigator.clipboard?.write) {
+        app.notice('On a page that is not secure, copy with the keys, and unfold the rows first.', { kind: 'warning' });
+        return;
+      }
       const all = collected(tree, rows) ?? this.#fromServer(rows);
       const blobs = Object.fromEntries(Object.entries(TEXTS).map(([type, made]) =>
         [type, Promise.resolve(all).then((read) => new Blob([made(read)], { type }))]));
@@ -126,7 +131,8 @@ export class Clipboard {
       rows = readRows(text, 'text');
     }
     if (rows.length === 0) return;
-    if (isInField && rows.length === 1 && rows[0].title.includes('\n') === false) return void this.#into(event, rows[0].title);
+    const isLine = rows.length === 1 && !rows[0].title.includes('\n');
+    if (isInField && isLine) return void this.#into(event, rows[0].title);
     event.preventDefault();
     this.paste(rows);
   };
@@ -160,7 +166,8 @@ export class Clipboard {
       await texts.flushAll();
       await writes.idle();
       const { importRows } = await import('./files.js');
-      await importRows(this.#page, rows, { of: writes.keys.id(parent), after: after === null ? null : writes.keys.id(after) });
+      const { keys } = writes;
+      await importRows(this.#page, rows, { of: keys.id(parent), after: after == null ? null : keys.id(after) });
     });
   }
 }

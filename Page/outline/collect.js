@@ -27,7 +27,8 @@ export async function* exported({ nest, source }, id, { isBelow = false } = {}) 
   for await (const { depth, values } of tree) {
     if (isBelow && depth === 0) continue;
     yield {
-      depth: isBelow ? depth - 1 : depth, title: values[title] ?? '', note: note < 0 ? undefined : values[note] ?? undefined,
+      depth: isBelow ? depth - 1 : depth, title: values[title] ?? '',
+      note: note < 0 ? undefined : values[note] ?? undefined,
       done: done >= 0 && values[done] === true, extra: extra < 0 ? null : values[extra],
     };
   }

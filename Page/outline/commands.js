@@ -83,12 +83,15 @@ export class Commands {
     const { text: title } = text;
     this.#texts.discard(text);
     if (title.trim() === '') return this.#app.fault(error);
-    return this.#app.notice(`“${short(title)}” was not added: ${error.message}`, {
-      kind: 'fault', actions: [['Add it at the end', () => this.insert({ place: { parent: this.#tree.under }, title })]],
-    });
+    const again = () => this.insert({ place: { parent: this.#tree.under }, title });
+    return this.#app.notice(`“${short(title)}” was not added: ${error.message}`,
+      { kind: 'fault', actions: [['Add it at the end', again]] });
   }
 
-  /** Inserts rows of any depth as one transaction; `replaced`: a row that goes. Resolves with the key of the last top row. */
+  /**
+   * Inserts rows of any depth as one transaction; `replaced`: a row that goes. Resolves with the key of the last top
+   * row; null: they were refused.
+   */
   async insertRows(rows, place, replaced = null) {
     const { step, place: placed, mend } = this.#placed(place);
     const { entity } = this.#source;
@@ -168,7 +171,8 @@ export class Commands {
     const { rows } = this.#tree;
     const index = indexOf(rows, row.key);
     if (row.children > 0 && row.isExpanded) {
-      return { parent: row.key, before: rows[index + 1]?.parent === row.key ? rows[index + 1].key : null, isFirst: true };
+      const first = rows[index + 1];
+      return { parent: row.key, before: first?.parent === row.key ? first.key : null, isFirst: true };
     }
     return this.after(row);
   }

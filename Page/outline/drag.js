@@ -11,6 +11,8 @@ const SLOP = 5;
 /** Near the edges of the view the rows scroll: how near, and by how many pixels a frame. */
 const EDGE = 44;
 const SCROLL = 9;
+/** The width of a level, if the style sheet has none. */
+const STEP = 24;
 
 export class Drag {
   #page;
@@ -95,7 +97,8 @@ export class Drag {
 
   #step() {
     const list = getComputedStyle(this.#page.rows.list);
-    return parseFloat(list.getPropertyValue('--step')) * parseFloat(getComputedStyle(document.documentElement).fontSize) || 24;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    return parseFloat(list.getPropertyValue('--step')) * rem || STEP;
   }
 
   /** Where the bullets of depth 0 are in the list. */
@@ -104,7 +107,8 @@ export class Drag {
     const bullet = rows.list.querySelector('.bullet')?.getBoundingClientRect();
     const row = rows.list.querySelector('.row');
     if (!bullet || !row) return 0;
-    return bullet.left - rows.list.getBoundingClientRect().left - Number(row.style.getPropertyValue('--depth')) * this.#step();
+    const indent = Number(row.style.getPropertyValue('--depth')) * this.#step();
+    return bullet.left - rows.list.getBoundingClientRect().left - indent;
   }
 
   /** The gap between rows at a height: an index of the tree's rows. */

@@ -1,9 +1,9 @@
 // Where rows go that are dragged. Pure.
 
 /**
- * The place between the rows `gap - 1` and `gap` at about a depth. `rows`: those shown; `skipped`: the keys of rows that
- * are dragged, with all below them. Returns `{ parent, after, before, depth }`: `parent` null is the object above the
- * outline; or null if there is no place.
+ * The place between the rows `gap - 1` and `gap` at about a depth. `rows`: those shown; `skipped`: the keys of rows
+ * that are dragged, with all below them. Returns `{ parent, after, before, depth }`: `parent` null is the object above
+ * the outline; or null if there is no place.
  */
 export function placeAt(rows, gap, wanted, skipped) {
   const isSkipped = skippedRows(rows, skipped);

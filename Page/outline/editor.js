@@ -22,6 +22,8 @@ export class Editor {
   text = null;
   /** Called when another row is edited, or the caret has moved. */
   moved = () => {};
+  /** Called when the mouse, with its button down, leaves the row. */
+  draggedOut = () => {};
   /** Called when somebody types into a row that is far from what is shown. */
   typedAway = () => {};
 
@@ -82,7 +84,6 @@ export class Editor {
       this.text = this.#texts.open(key, field, row[field], row.isNew ? 0 : this.#tree.revision);
       this.text.isOpen = true;
       this.element.setAttribute('aria-label', field === 'title' ? 'Title' : 'Note');
-      this.element.maxLength = 65_536;
     }
     if (this.element.value !== this.text.text) this.element.value = this.text.text;
     this.element.hidden = false;
@@ -99,7 +100,8 @@ export class Editor {
     let [start, end] = Array.isArray(caret) ? caret : [caret, caret];
     if (caret === 'end') start = end = this.element.value.length;
     else if (caret?.line && under) start = end = placeInLine(under, caret.column, caret.line);
-    this.element.setSelectionRange(Math.min(start, this.element.value.length), Math.min(end, this.element.value.length));
+    const { length } = this.element.value;
+    this.element.setSelectionRange(Math.min(start, length), Math.min(end, length));
     if (!caret?.line) this.column = null;
     this.text.selection = this.selection;
   }
@@ -204,9 +206,12 @@ export class Editor {
     if (!this.#selecting || this.#selecting.key !== this.key || !(event.buttons & 1)) return;
     const under = this.#under;
     if (!under) return;
+    const { top, bottom } = this.#rows.elementOf(this.key).element.getBoundingClientRect();
+    if (event.clientY < top || event.clientY > bottom) return this.draggedOut(event);
     const at = placeAtPoint(under, event.clientX, event.clientY);
     const { from } = this.#selecting;
     this.element.setSelectionRange(Math.min(from, at), Math.max(from, at), at < from ? 'backward' : 'forward');
+    return undefined;
   };
 
   #released = () => {

@@ -81,4 +81,5 @@ export async function exportFile(page, format) {
 }
 
 /** A title as the name of a file. */
-const fileName = (title) => short(title, 60).replace(/[\u0000-\u001f\u007f/\\:*?"<>|]/g, '_').replace(/^\.+/, '') || 'outline';
+const fileName = (title) =>
+  short(title, 60).replace(/[\u0000-\u001f\u007f/\\:*?"<>|]/g, '_').replace(/^\.+/, '') || 'outline';

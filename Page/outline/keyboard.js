@@ -15,6 +15,12 @@ export class Keyboard {
     page.editor.element.addEventListener('beforeinput', (event) => this.#willInput(event));
     page.rows.list.addEventListener('keydown', (event) => this.#inList(event));
     addEventListener('keydown', this.#elsewhere);
+    addEventListener('mousemove', this.#dragged);
+    page.editor.draggedOut = (event) => {
+      page.acts.selectRow(page.editor.key, { reveal: false });
+      this.#selecting = true;
+      this.#dragged(event);
+    };
     page.rows.list.addEventListener('focus', () => this.#entered());
     page.rows.element.addEventListener('mousedown', (event) => this.#pressed(event));
     page.rows.element.addEventListener('click', (event) => this.#clicked(event));
@@ -23,6 +29,7 @@ export class Keyboard {
 
   close() {
     removeEventListener('keydown', this.#elsewhere);
+    removeEventListener('mousemove', this.#dragged);
   }
 
   /** Keys while nothing has the keyboard, or a button of the page. */
@@ -186,23 +193,34 @@ export class Keyboard {
 
   // MARK: The mouse
 
+  /** Whether the mouse selects rows. */
+  #selecting = false;
+
+  #dragged = (event) => {
+    if (!(event.buttons & 1)) this.#selecting = false;
+    if (!this.#selecting) return;
+    const under = document.elementFromPoint(event.clientX, event.clientY);
+    const row = under && this.#page.rows.rowAt(under);
+    if (row) this.#page.selection.select(row.key, { extend: true });
+  };
+
   #pressed(event) {
     if (event.button !== 0 || event.target.closest('a, button, textarea')) return;
     const row = this.#page.rows.rowAt(event.target);
     if (!row) return;
     if (event.shiftKey && this.#page.acts.selectTo(row)) return void event.preventDefault();
     if (!this.#page.mayEdit || event.pointerType === 'touch') return;
-    if (event.target.closest('.tag')) return;
+    if (event.target.closest('.hashtag')) return;
     event.preventDefault();
-    this.#page.editor.press(event, row.key, event.target.closest('.note') ? 'note' : 'title');
     this.#page.selection.clear();
+    this.#page.editor.press(event, row.key, event.target.closest('.note') ? 'note' : 'title');
   }
 
   #clicked(event) {
     const { target } = event;
     if (!(target instanceof Element)) return;
     const row = this.#page.rows.rowAt(target);
-    const tag = target.closest('.tag');
+    const tag = target.closest('.hashtag');
     if (tag) return void this.#page.acts.search(tag.dataset.tag);
     if (!row) return;
     if (target.closest('.fold')) this.#page.acts.fold([row], !row.isExpanded);

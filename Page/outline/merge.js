@@ -31,8 +31,9 @@ export function placeAfter(place, { start, end, text }) {
 }
 
 /**
- * Merges my edit and theirs of the text `base`. `selection` is the pair of places in `mine`. Returns `{ text, selection,
- * isConflict }`. If both have changed the same characters, mine stays. Of two insertions at one place, theirs is first.
+ * Merges my edit and theirs of the text `base`. `selection` is the pair of places in `mine`. Returns `{ text,
+ * selection, isConflict }`. If both have changed the same characters, mine stays. Of two insertions at one place,
+ * theirs is first.
  */
 export function merge(base, mine, theirs, selection = [mine.length, mine.length]) {
   const kept = { text: mine, selection, isConflict: false };
@@ -49,6 +50,7 @@ export function merge(base, mine, theirs, selection = [mine.length, mine.length]
   const text = mine.slice(0, moved.start) + moved.text + mine.slice(moved.end);
   // At my own insertion the caret stays behind what I have written.
   const isAtMine = theirChange.start === myChange.start && theirChange.end === theirChange.start;
-  const place = (each) => (isBefore && isAtMine && each > moved.start ? each + moved.text.length : placeAfter(each, moved));
+  const place = (each) => (isBefore && isAtMine && each > moved.start ? each + moved.text.length
+    : placeAfter(each, moved));
   return { text, selection: selection.map(place), isConflict: false };
 }

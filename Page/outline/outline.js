@@ -1,6 +1,6 @@
 // The parts of the outline page, and what its commands do with them.
 
-import { make } from '../shell/dom.js';
+import { button, fill, make } from '../shell/dom.js';
 import { Acts } from './acts.js';
 import { Clipboard } from './clipboard.js';
 import { Commands } from './commands.js';
@@ -73,9 +73,11 @@ export class Outline {
     this.rows.drawn = () => this.#drawn();
     this.keyboard = new Keyboard(this);
     this.clipboard = new Clipboard(this);
-    const hint = make('p', { id: 'keys-hint', className: 'quiet' }, 'Enter: a new row. Escape: select rows. ? explains the keys.');
+    const hint = make('p', { id: 'keys-hint', className: 'quiet' },
+      'Enter: a new row. Escape: select rows. ? explains the keys.');
     main.append(make('div', { className: 'outline-page' }, this.path.element, this.empty, this.rows.element,
       this.status.element, this.tools.bar, hint));
+    this.path.renamed = (title) => app.title(title);
     this.flash = new Flash(this);
     this.people = new People(this);
     if (this.mayEdit) this.drag = new Drag(this);
@@ -106,6 +108,7 @@ export class Outline {
     this.keyboard.close();
     this.clipboard.close();
     this.tools.close();
+    this.path.close();
     this.people.close();
     this.drag?.close();
     this.tree.outline.close();
@@ -134,18 +137,23 @@ export class Outline {
     return undefined;
   }
 
+  /** Called when the outline has to be opened again. */
+  ended = () => {};
   /** How many rows a first visit may unfold, level by level. 0: the folds are those of last time. */
   unfoldsFor = 0;
 
+  /** Unfolds rows from the first one on, as long as there is room for what is below them. */
   #unfoldFirst() {
     const { rows, total } = this.tree;
-    const folded = rows.filter(({ children, isExpanded, id }) => children > 0 && !isExpanded && id);
-    const sum = folded.reduce((all, { children }) => all + children, total);
-    if (!this.unfoldsFor || folded.length === 0 || rows.length < total || sum > this.unfoldsFor) {
-      this.unfoldsFor = 0;
-      return;
+    let sum = total;
+    const unfolded = [];
+    for (const row of rows) {
+      if (row.children === 0 || row.isExpanded || sum + row.children > this.unfoldsFor) continue;
+      sum += row.children;
+      unfolded.push(row);
     }
-    this.acts.fold(folded, true);
+    if (unfolded.length === 0) this.unfoldsFor = 0;
+    else this.acts.fold(unfolded, true);
   }
 
   #showEmpty() {
@@ -153,8 +161,9 @@ export class Outline {
     const isEmpty = tree.isLoaded && tree.total === 0;
     if (this.empty.hidden === !isEmpty && this.empty.firstChild) return;
     this.empty.hidden = !isEmpty;
-    this.empty.replaceChildren(make('p', {}, this.tools.hidesDone ? 'Nothing here is open.' : 'Nothing is written here yet.'),
-      this.mayEdit ? make('button', { type: 'button', className: 'primary', onclick: () => this.acts.append() }, 'Write the first row') : '');
+    const words = this.tools.hidesDone ? 'Nothing here is open.' : 'Nothing is written here yet.';
+    fill(this.empty, make('p', {}, words),
+      this.mayEdit && button('Write the first row', () => this.acts.append(), { className: 'primary' }));
   }
 
   #drawn() {
@@ -204,7 +213,8 @@ export class Outline {
     this.editor.refresh(text);
     this.rows.draw();
     this.status.chips(text);
-    if (isConflict) this.app.announce('Others have changed the text that you are writing. Yours stays; theirs is offered.');
+    if (!isConflict) return;
+    this.app.announce('Others have changed the text that you are writing. Yours stays; theirs is offered.');
   }
 
   // MARK: Where one is
@@ -280,9 +290,13 @@ export class Outline {
     await this.nest.object(under).catch((error) => error.code === 'NOT_FOUND' && this.#goneUnder());
   }
 
+  /** The server has ended the outline, or has refused it. */
   #ended(error) {
-    if (error?.code === 'NOT_FOUND') this.#goneUnder();
-    else if (error) this.app.fault(error);
+    if (error?.code === 'NOT_FOUND') return this.#goneUnder();
+    if (!error) return undefined;
+    // Folds of last time may show more rows than the server takes.
+    this.folds.drop();
+    return this.app.notice(error.message, { kind: 'fault', actions: [['Open it again', () => this.ended()]] });
   }
 
   // MARK: Rows that are far away

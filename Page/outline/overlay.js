@@ -1,9 +1,9 @@
 // The rows as they will be when the server has made what waits: steps that are laid over the rows that it has sent.
-// Pure: it knows no page and no server. A step whose rows are not here changes nothing, and one that the server has made
-// changes nothing more.
+// Pure: it knows no page and no server. A step whose rows are not here changes nothing, and one that the server has
+// made changes nothing more.
 //
-// A row is `{ key, depth, parent, children, isExpanded, … }`. Its key is the object's id; a row that the server does not
-// have yet has a key below 0, and keeps it.
+// A row is `{ key, depth, parent, children, isExpanded, … }`. Its key is the object's id; a row that the server does
+// not have yet has a key below 0, and keeps it.
 
 /** The index after the last row below a row. */
 export function endOf(rows, index) {
@@ -49,11 +49,11 @@ export function topsOf(rows, keys) {
 }
 
 /**
- * Lays steps over `{ rows, start, total, under }`: a window of an outline below the object `under`. Returns the same for
- * what is to be shown. Steps:
+ * Lays steps over `{ rows, start, total, under }`: a window of an outline below the object `under`. Returns the same
+ * for what is to be shown. Steps:
  *
- * - `insert` `{ key, place, values }`, `move` `{ keys, place }`: `place` is `{ parent, after, before }`, keys or null. Without
- *   neighbours: the last below the parent; `isFirst`: the first.
+ * - `insert` `{ key, place, values }`, `move` `{ keys, place }`: `place` is `{ parent, after, before }`, keys or null.
+ *   Without neighbours: the last below the parent; `isFirst`: the first.
  * - `remove` `{ keys }`, `set` `{ key, values }`, `fold` `{ key, isExpanded }`.
  */
 export function laid(base, steps) {

@@ -13,7 +13,8 @@ export async function open(main, app, rest) {
   if (sources.length === 0) {
     main.append(make('div', { className: 'empty' },
       make('p', {}, 'Nothing in this store is an outline.'),
-      make('p', {}, 'An outline needs an entity with an ordered relationship to itself, and a text that names its objects.'),
+      make('p', {}, 'An outline needs an entity with an ordered relationship to itself, and a text that names its '
+        + 'objects.'),
       make('p', {}, make('a', { href: '/explore' }, 'Explore what is here'))));
     return { keys: [], go() {}, close() {} };
   }
@@ -35,9 +36,15 @@ export async function open(main, app, rest) {
       outline?.close();
       main.replaceChildren();
       const opened = await Outline.open(main, app, source, under);
-      if (mine === turn) outline = opened;
-      else opened.close();
+      if (mine !== turn) return opened.close();
+      outline = opened;
+      opened.ended = () => {
+        opened.close();
+        outline = null;
+        app.attempt(() => show([String(under)]));
+      };
     }
+    return undefined;
   };
   await show(rest);
   return {

@@ -13,6 +13,11 @@ export class Path {
   /** From the top: `{ id, title }`. */
   steps = [];
 
+  /** Follows the title of what the rows are below. */
+  #followed = null;
+  /** Called with that title when it has changed. */
+  renamed = () => {};
+
   constructor({ nest, source }) {
     this.#nest = nest;
     this.#source = source;
@@ -49,7 +54,8 @@ export class Path {
       if (!object) break;
       const isHome = at === this.#source.home;
       const title = object.values[this.#source.title] ?? '';
-      found.unshift({ id: at, title: at === this.#source.root || (isHome && title === '') ? 'Home' : title || 'Untitled' });
+      const isUnnamed = at === this.#source.root || (isHome && title === '');
+      found.unshift({ id: at, title: isUnnamed ? 'Home' : title || 'Untitled' });
       if (isHome) break;
       at = object.values[this.#source.parent]?.id;
     }
@@ -59,16 +65,40 @@ export class Path {
     }
     this.steps = found;
     this.#draw();
+    this.#follow(id);
     return found.at(-1).title;
+  }
+
+  #follow(id) {
+    this.close();
+    if (id === this.#source.home) return;
+    const { entity, title } = this.#source;
+    const followed = this.#nest.results(entity.where(`SELF == ${id}`).properties(title));
+    this.#followed = followed;
+    followed.subscribe(() => {
+      const [row] = followed.state.rows;
+      const name = row?.get(title) || 'Untitled';
+      const last = this.steps.at(-1);
+      if (!row || followed !== this.#followed || last?.id !== id || last.title === name) return;
+      this.steps = [...this.steps.slice(0, -1), { id, title: name }];
+      this.#draw();
+      this.renamed(name);
+    });
+  }
+
+  close() {
+    this.#followed?.close();
+    this.#followed = null;
   }
 
   #draw() {
     const steps = this.steps.length > 0 ? this.steps : [{ id: null, title: 'Outline' }];
     this.list.replaceChildren(...steps.map(({ id, title }, index) => {
       const isLast = index === steps.length - 1;
-      if (isLast) return make('li', {}, make('h1', { tabIndex: -1, 'aria-current': 'page', dir: 'auto' }, harmless(title)));
+      const heading = { tabIndex: -1, 'aria-current': 'page', dir: 'auto' };
+      if (isLast) return make('li', {}, make('h1', heading, harmless(title)));
       return make('li', {}, id === null ? '…' : make('a', {
-        href: id === this.#source.home ? '/outline' : `/outline/${id}`, dir: 'auto',
+        href: id === this.#source.home ? '/outline' : `/outline/${id}`, dir: 'auto', title: harmless(title),
       }, harmless(title)));
     }));
   }

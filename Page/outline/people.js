@@ -19,7 +19,8 @@ function rectangleAt(element, place) {
       range.setStart(node, Math.min(at, node.length - 1));
       range.setEnd(node, Math.min(at + 1, node.length));
       const rectangle = range.getBoundingClientRect();
-      return { left: at === node.length ? rectangle.right : rectangle.left, top: rectangle.top, height: rectangle.height };
+      const { left, right, top, height } = rectangle;
+      return { left: at === node.length ? right : left, top, height };
     }
     before += node.length;
     last = node;
@@ -152,11 +153,13 @@ export class People {
       const { head, property } = person.value ?? {};
       const shown = person.key === null ? null : rows.elementOf(person.key);
       if (!Number.isInteger(head) || !shown || !rows.isInView(person.key)) continue;
-      const field = source.note && property === source.entity.description.property(source.note).number ? 'note' : 'title';
+      const note = source.note && source.entity.description.property(source.note).number;
+      const field = note && property === note ? 'note' : 'title';
       const { left, top, height } = rectangleAt(shown[field], head);
       let caret = this.#carets.get(person.connection);
       if (!caret) {
-        caret = make('div', { className: 'caret', 'aria-hidden': 'true', data: { colour: person.colour } }, make('span', {}, person.name));
+        caret = make('div', { className: 'caret', 'aria-hidden': 'true', data: { colour: person.colour } },
+          make('span', {}, person.name));
         this.#carets.set(person.connection, caret);
         rows.layer.append(caret);
       }

@@ -1,9 +1,9 @@
 // One row of the outline, as elements. Its text is never read as code.
 
-import { button, icon, make } from '../shell/dom.js';
+import { button, fill, icon, make } from '../shell/dom.js';
 
 const FOLD = 'M6 4l4 4-4 4';
-const MORE = 'M3.5 8h.01M8 8h.01M12.5 8h.01';
+const MORE = 'M3.4 8h.2M7.9 8h.2M12.4 8h.2';
 /** Levels that are indented; deeper rows would leave no room for their texts. */
 const INDENTS_MAX = 24;
 /** What a text has besides words: tags and names to search for, and addresses. */
@@ -25,7 +25,7 @@ export function partsOf(text) {
     const [whole, before = '', tag] = found;
     const start = found.index + before.length;
     if (start > end) parts.push(harmless(text.slice(end, start)));
-    if (tag) parts.push(make('span', { className: 'tag', data: { tag } }, tag));
+    if (tag) parts.push(make('span', { className: 'hashtag', data: { tag } }, tag));
     else {
       const address = whole.replace(/[.,;:!?)\]]+$/, '');
       parts.push(make('a', { href: address, target: '_blank', rel: 'noopener noreferrer', tabIndex: -1 }, address));
@@ -58,8 +58,8 @@ export class RowElement {
   }
 
   /**
-   * Shows a row. `place`: its number among all; `editing`: the field that is edited here; `siblings`: `{ place, count }`,
-   * or null. Returns whether its height may be another.
+   * Shows a row. `place`: its number among all; `editing`: the field that is edited here, or null; `siblings`: which of
+   * how many it is, or null.
    */
   fill(row, { place, editing, siblings, isSelected }) {
     const { element } = this;
@@ -103,7 +103,7 @@ export class RowElement {
     set(element, 'aria-hidden', isEdited ? true : null);
     // The last line counts even if it is empty: the field over it has the same lines.
     if (isEdited) element.replaceChildren(`${text}\u200b`);
-    else if (text === '') element.replaceChildren(field === 'title' ? make('span', { className: 'none' }, '\u00a0') : '');
+    else if (text === '') fill(element, field === 'title' && make('span', { className: 'none' }, '\u00a0'));
     else element.replaceChildren(...partsOf(text));
   }
 

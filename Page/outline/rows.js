@@ -1,5 +1,5 @@
-// Draws the rows in view, and some around them, whatever their number. What one looks at stays where it is on the screen
-// when others write above it.
+// Draws the rows in view, and some around them, whatever their number. What one looks at stays where it is on the
+// screen when others write above it.
 
 import { calm, make } from '../shell/dom.js';
 import { endOf, indexOf, parentOf } from './overlay.js';
@@ -31,7 +31,8 @@ export class Rows {
     this.#tree = tree;
     this.#mayEdit = mayEdit;
     this.list = make('div', {
-      id: 'rows', className: 'rows', role: 'treegrid', 'aria-label': 'Outline', 'aria-multiselectable': 'true', tabIndex: 0,
+      id: 'rows', className: 'rows', role: 'treegrid', tabIndex: 0, 'aria-label': 'Outline',
+      'aria-multiselectable': 'true',
     });
     this.layer = make('div', { className: 'layer' }, this.list);
     this.spacer = make('div', { className: 'spacer' }, this.layer);
@@ -129,7 +130,8 @@ export class Rows {
     if (index === 0 && offset >= 0 && this.#focus.key === null) return null;
     const tops = this.#tops();
     const isInView = (key) => tops.get(key) >= 0 && tops.get(key) < height && this.#tree.index(key) >= 0;
-    if (this.#focus.key !== null && isInView(this.#focus.key)) return { key: this.#focus.key, top: tops.get(this.#focus.key) };
+    const { key: focus } = this.#focus;
+    if (focus !== null && isInView(focus)) return { key: focus, top: tops.get(focus) };
     if (index === 0 && offset >= 0) return null;
     for (const [key, top] of tops) if (isInView(key)) return { key, top };
     return null;
@@ -175,7 +177,8 @@ export class Rows {
     const first = Math.max(0, index - above);
     const last = Math.min(total, index + Math.ceil((height - offset) / rowHeight) + 1);
     const beside = Math.max(0, Math.min(BESIDE, Math.floor((DRAWN_MAX - (last - first)) / 2)));
-    return { first, last, from: Math.max(0, first - beside), to: Math.min(total, Math.min(last, first + DRAWN_MAX) + beside) };
+    const to = Math.min(total, Math.min(last, first + DRAWN_MAX) + beside);
+    return { first, last, from: Math.max(0, first - beside), to };
   }
 
   #heightAt(place) {
@@ -267,7 +270,8 @@ export class Rows {
   /** Puts the anchor where it belongs. */
   #arrange() {
     const { index, offset, total } = this.#viewport;
-    const anchor = this.list.children[index - this.from + (this.list.firstElementChild?.classList.contains('away') ? 1 : 0)];
+    const isAwayAbove = this.list.firstElementChild?.classList.contains('away');
+    const anchor = this.list.children[index - this.from + (isAwayAbove ? 1 : 0)];
     this.#shift = offset - (anchor?.offsetTop ?? 0);
     this.list.style.transform = `translateY(${this.#shift}px)`;
     this.list.setAttribute('aria-rowcount', total);
@@ -290,7 +294,8 @@ export class Rows {
       if (old === undefined) {
         if (before.size > 0 && this.#tree.row(key)?.isNew !== true) element.animate({ opacity: [0, 1] }, MOVE_MS);
       } else if (Math.abs(old - top) > 1 && Math.abs(old - top) < this.#viewport.height) {
-        element.animate({ transform: [`translateY(${old - top}px)`, 'none'] }, { duration: MOVE_MS, easing: 'ease-out' });
+        const transform = [`translateY(${old - top}px)`, 'none'];
+        element.animate({ transform }, { duration: MOVE_MS, easing: 'ease-out' });
       }
     }
   }
@@ -350,8 +355,9 @@ export class Rows {
     if (shown && !shown.classList.contains('away')) {
       const top = shown.offsetTop + this.#shift;
       const bottom = top + Math.min(shown.offsetHeight, viewport.height - 2 * viewport.rowHeight);
+      const last = viewport.height - viewport.rowHeight;
       if (top < 0) this.scrollBy(top);
-      else if (bottom > viewport.height - viewport.rowHeight) this.scrollBy(bottom - viewport.height + viewport.rowHeight);
+      else if (bottom > last) this.scrollBy(bottom - last);
       return;
     }
     const isBelow = place > viewport.index;
@@ -364,7 +370,8 @@ export class Rows {
   startAt(key) {
     const place = indexOf(this.#tree.rows, key);
     if (place < 0) return;
-    Object.assign(this.#viewport, { index: this.#tree.start + place, offset: this.#viewport.height / 3, wantsEnd: false });
+    const { height } = this.#viewport;
+    Object.assign(this.#viewport, { index: this.#tree.start + place, offset: height / 3, wantsEnd: false });
     this.draw();
   }
 }

@@ -24,15 +24,15 @@ export function search(page, text = '') {
 export async function moveTo(page, rows) {
   const { source, app, commands, tree, writes } = page;
   const moved = new Set(rows.map(({ key }) => key));
-  const home = source.home && { id: source.home, title: 'Home', path: 'To the top level', key: writes.keys.of(source.home) };
+  const home = source.home && { id: source.home, title: 'Home', path: 'To the top level' };
   await pick(page, {
-    title: rows.length === 1 ? 'Move the row to…' : `Move ${rows.length} rows to…`, label: 'Below which row?', first: home,
+    title: rows.length === 1 ? 'Move the row to…' : `Move ${rows.length} rows to…`, label: 'Below which row?',
+    first: home,
     accepts: ({ id }) => !moved.has(writes.keys.of(id)),
     found: async ({ id, title }) => {
       const receipt = await commands.move(rows, { parent: writes.keys.of(id) });
-      if (receipt) {
-        app.notice(`Moved to “${title}”`, { actions: [['Go there', () => app.go(id === source.home ? '/outline' : `/outline/${id}`)]] });
-      }
+      const go = () => app.go(id === source.home ? '/outline' : `/outline/${id}`);
+      if (receipt) app.notice(`Moved to “${title}”`, { actions: [['Go there', go]] });
     },
   });
   if (tree.rows.length > 0 && !page.editor.isOpen) page.rows.list.focus({ preventScroll: true });
@@ -48,11 +48,13 @@ async function pick(page, { title, label, text = '', scopes = false, first = nul
   const isInside = scopes && source.home !== null && tree.under !== source.home;
   const everywhere = make('input', { type: 'checkbox' });
   let chosen = null;
-  const look = () => results.look(field.value, isInside && !everywhere.checked ? tree.outline.state.under : source.home ?? tree.outline.state.under);
+  const { under } = tree.outline.state;
+  const look = () => results.look(field.value, isInside && !everywhere.checked ? under : source.home ?? under);
   await ask({
     title, wide: true, actions: [['', 'Close']],
     body: [make('label', {}, label, field),
-      isInside ? make('label', { className: 'check' }, everywhere, 'Everywhere, not only below this row') : null, results.element],
+      isInside && make('label', { className: 'check' }, everywhere, 'Everywhere, not only below this row'),
+      results.element],
     ready(dialog) {
       dialog.classList.add('search');
       const take = (result) => {
@@ -129,13 +131,15 @@ class Results {
     const { nest, source, app } = this.#page;
     this.#abort = new AbortController();
     const { signal } = this.#abort;
-    const above = Array.from({ length: ABOVE_MAX }, (_, level) => `${`${source.parent}.`.repeat(level + 1)}${source.title}`);
+    const above = Array.from({ length: ABOVE_MAX },
+      (_, level) => `${source.parent}.`.repeat(level + 1) + source.title);
     const names = [source.title, source.note, source.done, source.parent].filter(Boolean);
     let request = source.entity.where(`SELF IN SUBTREE(${under}) AND SELF != ${under}`);
     request = source.note ? request.where(containing(source.title, source.note), text, text)
       : request.where(containing(source.title), text);
     try {
-      const { rows, total } = await nest.fetch(request.properties(...names, ...above).window(0, RESULTS_MAX), { signal });
+      const few = request.properties(...names, ...above).window(0, RESULTS_MAX);
+      const { rows, total } = await nest.fetch(few, { signal });
       if (signal.aborted) return;
       const results = rows.map((row) => ({
         id: row.id, title: row.get(source.title) ?? '', note: (source.note && row.get(source.note)) ?? '',

@@ -1,4 +1,5 @@
-// What of a model an outline shows: an entity with an ordered relationship to itself, and the attributes that rows have.
+// What of a model an outline shows: an entity with an ordered relationship to itself, and the attributes that rows
+// have.
 
 /** The ways to outline a model's objects: `Source`s, the best one first. None: nothing in it is an outline. */
 export async function sourcesOf(nest, root) {

@@ -19,12 +19,13 @@ export class Status {
   show() {
     const { tree, writes, texts, nest, rows } = this.#page;
     const revision = Math.max(tree.revision, tree.outline.revision);
-    this.count.textContent = tree.isLoaded ? `${counted(tree.total, 'row', 'rows')} · revision ${revision}` : 'Loading…';
-    const open = new Set(texts.dirty.map(({ key }) => key));
+    const words = `${counted(tree.total, 'row', 'rows')} · revision ${revision}`;
+    this.count.textContent = tree.isLoaded ? words : 'Loading…';
     const waiting = writes.count + texts.dirty.filter(({ isQueued }) => !isQueued).length;
     const isOffline = nest.state.phase !== 'ready';
-    this.waiting.textContent = waiting === 0 ? '' : isOffline
-      ? `${counted(waiting, 'change waits', 'changes wait')} for the connection` : `saving ${counted(Math.max(waiting, open.size), 'change', 'changes')}…`;
+    this.waiting.textContent = waiting === 0 ? ''
+      : isOffline ? `${counted(waiting, 'change waits', 'changes wait')} for the connection`
+        : `saving ${counted(waiting, 'change', 'changes')}…`;
     document.body.dataset.revision = revision;
     document.body.dataset.waiting = waiting;
     rows.list.dataset.waiting = waiting;

@@ -46,8 +46,8 @@ export class Texts {
   #gone;
 
   /**
-   * `changed(text)`: is called when a text shows something else than what was typed, or a fault, or a chip. `gone(text)`:
-   * its row was deleted before the text was stored.
+   * `changed(text)`: is called when a text shows something else than what was typed, or a fault, or a chip.
+   * `gone(text)`: its row was deleted before the text was stored.
    */
   constructor({ nest, source, writes, drafts, changed, gone }) {
     this.#gone = gone;
@@ -275,7 +275,8 @@ export class Texts {
       if (!row) continue;
       text.rowTitle = row.title;
       this.arrived(text, row[text.field] ?? '', revision);
-      if (!text.isOpen && !text.isDirty && !text.isQueued && text.theirs === null && text.later === null) this.#forget(text);
+      const isWaiting = text.isDirty || text.isQueued || text.theirs !== null || text.later !== null;
+      if (!text.isOpen && !isWaiting) this.#forget(text);
     }
   }
 }

@@ -4,11 +4,12 @@ import { button, icon, make } from '../shell/dom.js';
 import { showKeys, keyText } from '../shell/keys.js';
 import { keysFor } from './keys.js';
 import { topsOf } from './overlay.js';
+import { short } from './texts.js';
 
 const UNDO = 'M6 3L3 6l3 3M3.5 6H10a3 3 0 0 1 0 6H7';
 const REDO = 'M10 3l3 3-3 3M12.5 6H6a3 3 0 0 0 0 6h3';
 const SEARCH = 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9M10.3 10.3L14 14';
-const MORE = 'M3.5 8h.01M8 8h.01M12.5 8h.01';
+const MORE = 'M3.4 8h.2M7.9 8h.2M12.4 8h.2';
 const INDENT = 'M3 4h10M7 8h6M7 12h6M2.5 7l2 2-2 2';
 const OUTDENT = 'M3 4h10M7 8h6M7 12h6M4.5 7l-2 2 2 2';
 const UP = 'M8 13V3M4 7l4-4 4 4';
@@ -80,7 +81,9 @@ export class Tools {
   #outlineMenu() {
     const page = this.#page;
     const { source, mayEdit, app } = page;
+    const { under } = page.tree.outline.state;
     const entries = [
+      mayEdit && under !== source.home && { text: 'Rename this row…', act: () => this.#rename(under) },
       source.done && { text: 'Hide what is done', isChecked: this.hidesDone, act: () => this.#hideDone() },
       { text: 'Unfold everything', act: () => page.acts.expand('all') },
       { text: 'Fold everything', act: () => page.acts.expand('none') },
@@ -97,6 +100,17 @@ export class Tools {
 
   #files(what, ...rest) {
     return this.#page.app.attempt(async () => (await import('./files.js'))[what](this.#page, ...rest));
+  }
+
+  /** The row that the others are below has no place among them: a dialog edits it. */
+  #rename(under) {
+    const { app, nest, source, path } = this.#page;
+    return app.attempt(async () => {
+      const title = await app.askText({ title: 'Rename', label: 'Title', value: path.steps.at(-1)?.title ?? '' });
+      if (title === null) return;
+      await nest.transaction(`rename “${short(title)}”`,
+        (tx) => tx.update(source.entity, under, { [source.title]: title }));
+    });
   }
 
   #hideDone() {
@@ -120,8 +134,8 @@ export class Tools {
     const id = page.writes.keys.id(row.key);
     const entries = [
       isOne && { text: 'Open', key: key('Alt+→'), isOff: !id, act: () => page.acts.zoom(row) },
-      isOne && row.children > 0 && { text: row.isExpanded ? 'Fold' : 'Unfold', key: key(row.isExpanded ? 'Ctrl+↑' : 'Ctrl+↓'),
-        act: () => page.acts.fold([row], !row.isExpanded) },
+      isOne && row.children > 0 && { text: row.isExpanded ? 'Fold' : 'Unfold',
+        key: key(row.isExpanded ? 'Ctrl+↑' : 'Ctrl+↓'), act: () => page.acts.fold([row], !row.isExpanded) },
       ...(mayEdit ? [
         isOne && source.note && { text: row.note ? 'Edit the note' : 'Add a note', key: key('Shift+Enter'),
           act: () => page.acts.edit(row.key, { field: 'note' }) },

@@ -9,9 +9,9 @@ const ROWS_MIN = 60;
 const ROWS_MAX = 450;
 
 /**
- * `rows`, `start`, `total` and `under` are what is to be shown; `revision` is that of the server's rows in it. A listener
- * gets what has changed: `{ isElsewhere, isReset, authors, changed, gone }`, where `changed` are keys of rows that others
- * have changed, and `gone` those of rows that are deleted or hidden.
+ * `rows`, `start`, `total` and `under` are what is to be shown; `revision` is that of the server's rows in it. A
+ * listener gets what has changed: `{ isElsewhere, isReset, authors, changed, gone }`, where `changed` are keys of rows
+ * that others have changed, and `gone` those of rows that are deleted or hidden.
  */
 export class Tree {
   #outline;

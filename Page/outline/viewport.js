@@ -73,8 +73,8 @@ export class Viewport {
   }
 
   /**
-   * The scroll bar was moved from one place to another by a finger or a wheel: the content follows by pixels, but so that
-   * it is at its end when the bar is. Returns false for a jump.
+   * The scroll bar was moved from one place to another by a finger or a wheel: the content follows by pixels, but so
+   * that it is at its end when the bar is. Returns false for a jump.
    */
   follow(from, to) {
     const by = to - from;

@@ -72,7 +72,8 @@ export class Writes {
   /** Whether rows at these revisions may be shown: one that was inserted here has no key before its receipt. */
   mustWait(own) {
     const [first] = this.#queue;
-    return Boolean(first?.isSent && first.inserts) && (own === null || own.some((revision) => !this.#known.has(revision)));
+    if (!first?.isSent || !first.inserts) return false;
+    return own === null || own.some((revision) => !this.#known.has(revision));
   }
 
   /** The rows are at a revision: steps that they contain go. */
@@ -84,9 +85,11 @@ export class Writes {
   /**
    * Adds a write.
    *
-   * - `name` of the undo entry, or what gives it when it is sent. `steps` to show. `coalescing`, `key`: of the transaction.
+   * - `name` of the undo entry, or what gives it when it is sent. `steps` to show. `coalescing`, `key`: of the
+   *   transaction.
    * - `body(tx, id, made)` adds its steps: `id(key)` is an object; `made(key, object)` names one that `tx` inserts.
-   * - `inserts`: whether it makes rows. `begin()`: called, and awaited, before it is sent; it is left out if that is false.
+   * - `inserts`: whether it makes rows. `begin()`: called, and awaited, before it is sent; it is left out if that is
+   *   false.
    * - `mend(error)`: called when the server refuses; true: send it again, as it is now.
    * - `done(receipt)`, `refused(error)`.
    *

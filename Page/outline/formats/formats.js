@@ -4,14 +4,16 @@ import { markdownOf, readMarkdown } from './markdown.js';
 import { OPMLWriter, readOPML } from './opml.js';
 import { readText, textOf } from './text.js';
 
-/** The characters that a title or a note has at most: the server counts bytes, and says so. */
 export const FORMATS = {
   opml: { name: 'OPML', ending: 'opml', type: 'text/x-opml' },
   md: { name: 'Markdown', ending: 'md', type: 'text/markdown' },
   text: { name: 'text', ending: 'txt', type: 'text/plain' },
 };
 
-const ENDINGS = { opml: 'opml', xml: 'opml', md: 'md', markdown: 'md', mdown: 'md', mkd: 'md', txt: 'text', text: 'text', outline: 'text' };
+const ENDINGS = {
+  opml: 'opml', xml: 'opml', md: 'md', markdown: 'md', mdown: 'md', mkd: 'md', txt: 'text', text: 'text',
+  outline: 'text',
+};
 
 /** The format of a file by its name, otherwise by what it begins with. */
 export function formatOf(text, fileName = '') {

@@ -1,5 +1,5 @@
-// Markdown as an outline: list items, with `[x]` for done; a heading is a row that holds what follows; text below an item
-// is its note. As nestc reads and writes it: docs/outlines.md, "Formats".
+// Markdown as an outline: list items, with `[x]` for done; a heading is a row that holds what follows; text below an
+// item is its note. As nestc reads and writes it: docs/outlines.md, "Formats".
 
 /** An item that begins at least this many columns to the right of another is its child. */
 const CHILD_COLUMNS = 2;
@@ -58,7 +58,7 @@ const withoutReferences = (text) => text.replace(REFERENCE, (_, amps, code) =>
   (amps === '' ? String.fromCodePoint(Number(code)) : `&${amps.slice(4)}#${code};`));
 
 function writtenTitle(title) {
-  const text = withReferences(title).replace(/[\r\n]/g, reference).replace(/^[ \t]/, reference).replace(/[ \t]$/, reference);
+  const text = withReferences(title).replace(/[\r\n]/g, reference).replace(/^[ \t]|[ \t]$/g, reference);
   return withStart(text, true);
 }
 
@@ -173,7 +173,8 @@ class Reader {
   #text(line, rest, column) {
     this.#fence = FENCE.exec(rest)?.[1] ?? null;
     const open = this.#open;
-    const continues = open && (open.kind === 'heading' || this.#blanks === 0 || (open.kind === 'item' && column >= open.column));
+    const continues = open && (open.kind === 'heading' || this.#blanks === 0
+      || (open.kind === 'item' && column >= open.column));
     if (continues) return this.#note(dropped(line, open.column), this.#fence !== null);
     this.#flush();
     while (this.#items.length > 0 && column < this.#items.at(-1).text) this.#items.pop();

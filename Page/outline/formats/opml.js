@@ -1,5 +1,6 @@
-// OPML 2.0, as Workflowy, Dynalist, OmniOutliner and nestc write it. What a row has no attribute for is kept in `extra`, a
-// JSON object, so that a file that is imported and exported has the same attributes (docs/outlines.md, "Formats").
+// OPML 2.0, as Workflowy, Dynalist, OmniOutliner and nestc write it. What a row has no attribute for is kept in
+// `extra`, a JSON object, so that a file that is imported and exported has the same attributes (docs/outlines.md,
+// "Formats").
 
 import { decoded, encoded, isXMLName, parseXML } from './xml.js';
 
@@ -105,7 +106,8 @@ function attributesOf({ title, note, done, extra: text }) {
   const known = new Set(['text', '_note', ORDER, ...MARKS, ...list.map(([name]) => name)]);
   for (const name of Object.keys(extra)) {
     const value = extra[name];
-    if (!known.has(name) && isXMLName(name)) list.push([name, typeof value === 'string' ? value : JSON.stringify(value)]);
+    if (known.has(name) || !isXMLName(name)) continue;
+    list.push([name, typeof value === 'string' ? value : JSON.stringify(value)]);
   }
   if (typeof extra[ORDER] !== 'string') return list;
   const order = extra[ORDER].split(' ');
@@ -118,7 +120,8 @@ function marksOf(done, extra) {
   const marks = MARKS.filter((name) => typeof extra[name] === 'string').map((name) => [name, extra[name]]);
   marks.sort(([a], [b]) => (a < b ? -1 : 1));
   if (marks.length > 0 && marks.some(([, value]) => isDone(value)) === Boolean(done)) return marks;
-  if (done) return marks.length === 0 ? [['_complete', 'true']] : marks.map(([name]) => [name, name === '_status' ? 'checked' : 'true']);
+  if (done && marks.length === 0) return [['_complete', 'true']];
+  if (done) return marks.map(([name]) => [name, name === '_status' ? 'checked' : 'true']);
   return marks.flatMap(([name, value]) => {
     if (!isDone(value)) return [[name, value]];
     return name === '_status' ? [[name, 'unchecked']] : [];
@@ -138,7 +141,8 @@ export class OPMLWriter {
   #begin() {
     if (this.#hasBegun) return '';
     this.#hasBegun = true;
-    return `<?xml version="1.0" encoding="UTF-8"?>\n<opml version="2.0">\n  <head>\n    <title>${encoded(this.#title)}</title>\n  </head>\n  <body>`;
+    return ['<?xml version="1.0" encoding="UTF-8"?>', '<opml version="2.0">', '  <head>',
+      `    <title>${encoded(this.#title)}</title>`, '  </head>', '  <body>'].join('\n');
   }
 
   /** Ends the tag of the last row, and the elements that do not contain a row of this depth. */

@@ -41,7 +41,9 @@ export function readText(text) {
 
 /** Whether a title would read back as something else: then it gets a backslash, and `\n` for its line ends. */
 function needsEscape(title) {
-  for (let text = title; text !== null; text = unescapedLine(text)) if (/^$|^[ \t\ufeff]|[\r\n]/.test(text)) return true;
+  for (let text = title; text !== null; text = unescapedLine(text)) {
+    if (/^$|^[ \t\ufeff]|[\r\n]/.test(text)) return true;
+  }
   return false;
 }
 

@@ -87,9 +87,6 @@ const centre = (page, title, part) => page.until((text, selector) => {
   return [left + width / 2, top + height / 2];
 }, title, part);
 
-/** Options of nestd that show the files of the repository instead of those in the program: Page/README.md. */
-const options = process.env.NEST_PAGE_ROOT ? ['--web-root', process.env.NEST_PAGE_ROOT, '--web-page'] : [];
-
 const GROCERIES = 'Shopping\n\tDairy\n\t\tMilk\n\t\tButter\n\tBread\nTravel\n\tHotel\n';
 const START = ['- Shopping', '. - Dairy', '. .   Milk', '. .   Butter', '.   Bread', '- Travel', '.   Hotel'];
 
@@ -113,7 +110,7 @@ const outlined = (context, stage, name, body) => context.test(name, async () => 
 });
 
 test('outline', { skip }, async (context) => {
-  const stage = await Stage.start({ options });
+  const stage = await Stage.start();
   stage.client = await connect({ url: `nest://${stage.server.address}`, user: 'Bo' });
   stage.items = await stage.client.entity('Item');
   const { client, items } = stage;
@@ -494,7 +491,7 @@ test('an outline of another model, of a model that has none, and of one without 
   });
 
   await context.test('with a root', async () => {
-    const stage = await Stage.start({ options: [...options, '--model', model('root', [folder({ root: { relationship: 'parent' } })])] });
+    const stage = await Stage.start({ options: ['--model', model('root', [folder({ root: { relationship: 'parent' } })])] });
     try {
       const page = await stage.open('/outline');
       await click(page, 'Write the first row', '#main');
@@ -512,7 +509,7 @@ test('an outline of another model, of a model that has none, and of one without 
   });
 
   await context.test('without a root', async () => {
-    const stage = await Stage.start({ options: [...options, '--model', model('tops', [folder({})])] });
+    const stage = await Stage.start({ options: ['--model', model('tops', [folder({})])] });
     try {
       await stage.server.nestc(['insert', 'Folder', 'name=Docs']);
       const page = await stage.open('/outline');
@@ -528,7 +525,7 @@ test('an outline of another model, of a model that has none, and of one without 
   });
 
   await context.test('without an outline', async () => {
-    const stage = await Stage.start({ options: [...options, '--model', join(root, 'Examples/phone-book/model.json')] });
+    const stage = await Stage.start({ options: ['--model', join(root, 'Examples/phone-book/model.json')] });
     try {
       const page = await stage.open('/outline');
       await sees(page, 'Nothing in this store is an outline', '#main');
