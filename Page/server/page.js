@@ -46,7 +46,8 @@ class ServerPage {
       this.#parts = [this.connections, this.store];
     }
     main.append(make('div', { className: 'page' },
-      make('h1', {}, 'Server', make('span', { className: 'soft' }, ` ${labelText(app.nest.server.serverName)}`), this.uptime),
+      make('h1', {}, 'Server',
+        make('span', { className: 'soft' }, ` ${labelText(app.nest.server.serverName)}`), this.uptime),
       make('section', { 'aria-label': 'Now', data: { region: '' } }, this.tiles.element),
       this.connections?.element, this.cluster.element, this.tokens?.element, this.store?.element, this.#allNumbers(),
       !isAdmin && make('p', { className: 'soft' }, 'Connections, tokens, backups and checks are for administrators.')));

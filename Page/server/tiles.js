@@ -7,8 +7,8 @@ import { drawn, HEIGHT, rate, Series, WIDTH } from './series.js';
 const perSecond = (value) => (value < 9.95 ? String(Math.round(value * 10) / 10) : shortNumber(Math.round(value)));
 
 /**
- * The tiles, in their order. `of`: a name of STATISTICS; a tile that the server has no number for is not shown. `isRate`:
- * growth in a second, else the value itself; `text`: the number for people; `unit`: what follows it.
+ * The tiles, in their order. `of`: a name of STATISTICS; a tile without a number is not shown. `isRate`: growth in a
+ * second, else the value itself; `text`: the number for people; `unit`: what follows it; `note`: what stands below.
  */
 const TILES = [
   { title: 'Commits', of: 'commits', isRate: true, text: perSecond, unit: '/s' },
@@ -16,7 +16,7 @@ const TILES = [
   { title: 'Sent', of: 'bytes_out', isRate: true, text: bytesText, unit: '/s' },
   { title: 'Received', of: 'bytes_in', isRate: true, text: bytesText, unit: '/s' },
   { title: 'Requests', of: 'requests', isRate: true, text: perSecond, unit: '/s' },
-  { title: 'Connections', of: 'connections', text: numberText },
+  { title: 'Connections', of: 'connections', text: numberText, note: 'with those for files' },
   { title: 'Subscriptions', of: 'subscriptions', text: numberText },
   { title: 'Views', of: 'views', text: numberText },
   { title: 'Live rows', of: 'live_result_rows', text: shortNumber },
@@ -71,7 +71,8 @@ class Tile {
     this.#series.add(value);
     this.value.textContent = value === null ? '–' : this.spec.text(value);
     const { max } = this.#series;
-    this.most.textContent = max === null ? '' : `highest ${this.spec.text(max)}`;
+    const { note } = this.spec;
+    this.most.textContent = note ?? (max === null ? '' : `highest ${this.spec.text(max)}`);
     this.#graph.show(this.#series.values);
   }
 }

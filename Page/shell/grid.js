@@ -9,9 +9,10 @@ const MARGIN = 6;
 const HEIGHT = 36;
 
 /**
- * `columns`: `{ name, text, className, sort, isQuiet }`; `sort`: its head is a button; `isQuiet`: only for screen readers. `fill(cells, item, row)` writes an item
- * into the cells of a row, by column name. `keyOf(item)`: a number or text that no other item has. `onOpen(item)`:
- * Enter or a click. `onSort(name)`. `onEnd()`: the last rows are in view. `empty`: the words of a table without rows.
+ * `columns`: `{ name, text, className, sort, isQuiet }`; `sort`: its head is a button; `isQuiet`: its head is only for
+ * screen readers. `fill(cells, item, row)` writes an item into the cells of a row, by column name. `keyOf(item)`: a
+ * number or text that no other item has. `onOpen(item)`: Enter or a click. `onSort(name)`. `onEnd()`: the last rows are
+ * in view. `empty`: the words of a table without rows.
  */
 export class Grid {
   #options;
@@ -175,7 +176,7 @@ export class Grid {
     return row;
   }
 
-  /** Puts rows into the document in their order, for screen readers. The row with the focus is not moved: it keeps it. */
+  /** Puts rows into the document in their order, for screen readers. The row with the focus stays, and keeps it. */
   #inOrder(rows) {
     const { children } = this.#body;
     if (children.length === rows.length && rows.every((row, index) => row === children[index])) return;
