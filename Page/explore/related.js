@@ -33,7 +33,7 @@ export class ToOne {
         `→ ${this.destination.name}`, property.isOptional ? '' : ' · required')),
       make('div', { className: 'control' }, this.link, canWrite ? [
         button('Change…', () => app.attempt(choose), { 'aria-label': `Change ${property.name}` }),
-        this.none = property.isOptional ? button('∅', () => this.#save(null),
+        this.none = property.isOptional && app.root === null ? button('∅', () => this.#save(null),
           { className: 'plain', 'aria-label': `No ${property.name}`, title: `No ${property.name}` }) : null,
       ] : null), this.fault);
   }
@@ -85,7 +85,8 @@ export class ToMany {
       }
     };
     // Only an object that may be without the owner can be taken out.
-    const canLeave = canWrite && (!inverse || inverse.isToMany || inverse.isOptional);
+    // A confined token takes nothing out.
+    const canLeave = canWrite && app.root === null && (!inverse || inverse.isToMany || inverse.isOptional);
     this.element = make('section', { className: 'related', data: { property: property.name } },
       make('h3', {}, make('a', { href: all }, property.name), ' ', count,
         make('span', { className: 'soft type' }, ` ${destination.name}`)),
