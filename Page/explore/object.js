@@ -15,6 +15,8 @@ const HISTORY_PAGE = 20;
 export class ObjectPanel {
   /** The model, or the part of it that the token reaches. @type {any} */
   model = null;
+  /** What the token may do: paths.js. @type {any} */
+  rights = null;
   #app;
   #on;
   #turn = 0;
@@ -110,7 +112,7 @@ export class ObjectPanel {
     }
     const many = shown.filter(({ isToMany }) => isToMany).map((property) =>
       new ToMany(app, model, owner, id, property, {
-      canWrite, write, add: (relationship) =>
+      canWrite, canInsert: this.rights.canInsert(model.entity(property.destination)), write, add: (relationship) =>
         this.#on.insert(model.entity(relationship.destination), { relationship, owner: id }),
     }));
     this.#parts = many;
@@ -122,7 +124,7 @@ export class ObjectPanel {
     };
     this.element.replaceChildren(
       make('header', {}, make('div', {}, title, make('p', { className: 'soft' }, `${description.name} ${id}`)),
-        canWrite && app.root !== id ? button('Delete…', () => app.attempt(remove), { className: 'danger' }) : null,
+        canWrite && app.root !== id && this.rights.canDelete ? button('Delete…', () => app.attempt(remove), { className: 'danger' }) : null,
         this.#closeButton()),
       this.gone = make('p', { className: 'fault', hidden: true, role: 'status' }), values,
       many.length > 0 ? make('div', { className: 'relations' }, many.map(({ element }) => element)) : '',

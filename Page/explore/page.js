@@ -14,7 +14,7 @@ import { insertObject } from './insert.js';
 import { Live, QUERY } from './live.js';
 import { modelView } from './model.js';
 import { ObjectPanel } from './object.js';
-import { labelOf, reachable } from './paths.js';
+import { labelOf, reachable, rightsOf } from './paths.js';
 import { PredicateBox, remember } from './predicate.js';
 import { EMPTY, isSameQuery, pathOf, readQuery, requestOf, sortedBy, usualColumns } from './query.js';
 import { Sheet } from './sheet.js';
@@ -86,8 +86,11 @@ class Explorer {
 
   async start(rest) {
     const { app } = this;
-    this.#model = reachable(await app.nest.model(), app.nest.server.confinement);
-    this.panel.model = this.#model;
+const { confinement } = app.nest.server;
+    const model = await app.nest.model();
+    this.#model = reachable(model, confinement);
+    this.rights = rightsOf(model, confinement);
+    Object.assign(this.panel, { model: this.#model, rights: this.rights });
     this.#build();
     addEventListener('keydown', this.onKey);
     await Promise.all([
@@ -228,6 +231,7 @@ class Explorer {
       this.usual = usualColumns(this.#model.entity(query.entity), count !== undefined && count <= COUNTED_MAX);
     }
     if (mine !== this.#turn) return;
+    if (this.new) this.new.hidden = !this.rights.canInsert(this.#entity);
     this.#describe(query);
     if (isOtherEntity || !this.#live) {
       this.#live?.close();

@@ -103,3 +103,21 @@ export function reachable(model, confinement) {
   const find = (name) => entities.find((entity) => entity[typeof name === 'number' ? 'number' : 'name'] === name);
   return { hash: model.hash, entities, find, entity: (name) => find(name) ?? model.entity(name) };
 }
+
+/**
+ * What a confined token may do with objects of its hierarchy, which depends on the model: the server refuses what would
+ * change, or reveal, objects outside. `model`: the whole one. `{ canDelete, canInsert(entity) }`.
+ */
+export function rightsOf(model, confinement) {
+  if (!confinement) return { canDelete: true, canInsert: () => true };
+  const top = model.entity(confinement.entity);
+  const { number, inverse } = top.find(confinement.relationship);
+  // Only a relationship that the object itself holds changes no other object.
+  const isHeld = (one) => !one.isToMany && one.deleteRule === 'nullify'
+    && isHidden(model.entity(one.destination).find(one.inverse) ?? { name: 'nest_inverse_' });
+  const others = (entity) => entity.relationships.filter((one) => one.number !== number && one.number !== inverse);
+  return {
+    canDelete: withSubentities(model, top).every((entity) => others(entity).every(isHeld)),
+    canInsert: (entity) => entity.uniquenessConstraints.every((numbers) => numbers.includes(inverse)),
+  };
+}

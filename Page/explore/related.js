@@ -65,7 +65,7 @@ export class ToMany {
   #live;
 
   /** @param owner the entity of the object; `write(name, body)` is a transaction, `add()` inserts an object there */
-  constructor(app, model, owner, id, property, { canWrite, write, add }) {
+  constructor(app, model, owner, id, property, { canWrite, canInsert, write, add }) {
     const destination = model.entity(property.destination);
     const label = labelOf(destination);
     const inverse = destination.find(property.inverse);
@@ -96,7 +96,7 @@ export class ToMany {
             { title: `Add to ${property.name}` });
           if (row) await write(`add to ${property.name}`, (tx) => tx.relate(owner, id, property.name, row.id));
         }), { 'aria-label': `Add to ${property.name}` }),
-        button(`New ${destination.name}…`, () => guarded(() => add(property)), {})) : null, this.fault);
+        canInsert ? button(`New ${destination.name}…`, () => guarded(() => add(property))) : null) : null, this.fault);
     this.#live = app.nest.results(owner.of(id, property.name).properties(...(label ? [label.name] : []),
       '@entity').window(0, LISTED_MAX));
     this.#live.subscribe(() => {
