@@ -14,7 +14,7 @@ import { insertObject } from './insert.js';
 import { Live, QUERY } from './live.js';
 import { modelView } from './model.js';
 import { ObjectPanel } from './object.js';
-import { labelOf } from './paths.js';
+import { labelOf, reachable, rightsOf } from './paths.js';
 import { PredicateBox, remember } from './predicate.js';
 import { EMPTY, isSameQuery, pathOf, readQuery, requestOf, sortedBy, usualColumns } from './query.js';
 import { Sheet } from './sheet.js';
@@ -86,11 +86,15 @@ class Explorer {
 
   async start(rest) {
     const { app } = this;
-    this.#model = await app.nest.model();
+const { confinement } = app.nest.server;
+    const model = await app.nest.model();
+    this.#model = reachable(model, confinement);
+    this.rights = rightsOf(model, confinement);
+    Object.assign(this.panel, { model: this.#model, rights: this.rights });
     this.#build();
     addEventListener('keydown', this.onKey);
     await Promise.all([
-      this.entities.open(app.nest, (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')),
+      this.entities.open(app.nest, this.#model, (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')),
       this.go(rest),
     ]);
   }
@@ -116,7 +120,9 @@ class Explorer {
     const tools = make('div', { className: 'tools', role: 'toolbar', 'aria-label': 'What is shown' },
       button('Columns…', () => app.attempt(() => this.#columns()), { className: 'plain' }), this.sections,
       button('Totals…', () => app.attempt(() => this.#totals()), { className: 'plain' }),
-      button('Explain', () => app.attempt(() => showExplanation(app, this.#request())), { className: 'plain' }),
+      // A confined token may not ask for it.
+      app.root === null ? button('Explain', () => app.attempt(() => showExplanation(app, this.#request())),
+        { className: 'plain' }) : null,
       menuButton('Copy as', () => this.#copyEntries(), { className: 'plain' }),
       this.new = app.can('write')
         ? button('New…', () => app.attempt(() => this.#insert(this.#query.entity)), { className: 'plain' }) : null);
@@ -225,6 +231,7 @@ class Explorer {
       this.usual = usualColumns(this.#model.entity(query.entity), count !== undefined && count <= COUNTED_MAX);
     }
     if (mine !== this.#turn) return;
+    if (this.new) this.new.hidden = !this.rights.canInsert(this.#entity);
     this.#describe(query);
     if (isOtherEntity || !this.#live) {
       this.#live?.close();
@@ -359,7 +366,7 @@ class Explorer {
   // MARK: Writing
 
   async #insert(entityName, preset = null) {
-    const made = await insertObject(this.app, entityName, preset);
+    const made = await insertObject(this.app, this.#model, entityName, preset);
     if (!made) return;
     if (preset) return;
     this.#openObject(made.id);
