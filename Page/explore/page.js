@@ -111,7 +111,8 @@ const { confinement } = app.nest.server;
 
   #build() {
     const { app } = this;
-    this.title = make('h1', {});
+    this.heading = make('h1', { className: 'quiet' }, 'Explore');
+    this.title = make('h2', {});
     this.status = make('p', { className: 'result-status', role: 'status' });
     this.totals = make('p', { className: 'totals', hidden: true });
     this.crumb = make('p', { className: 'crumb', hidden: true });
@@ -129,7 +130,7 @@ const { confinement } = app.nest.server;
     this.result = make('section', { className: 'result', 'aria-label': 'Objects', data: { region: 'result' } },
       make('header', {}, this.title, this.crumb, this.status, tools), this.box.element, this.sheet.element,
         this.totals);
-    this.main.replaceChildren(make('div', { className: 'explorer' }, this.entities.nav,
+    this.main.replaceChildren(make('div', { className: 'explorer' }, this.heading, this.entities.nav,
       make('div', { className: 'entity-line' }, this.entities.select), this.result, this.panel.element));
     this.layout = this.main.firstElementChild;
   }
@@ -273,8 +274,10 @@ const { confinement } = app.nest.server;
       this.box.showFault(error);
       this.box.field.focus();
     } else this.app.fault(error instanceof RangeError ? error.message : error);
-    if (!this.#shown) this.sheet.showWords('The request was refused.');
     this.asked = this.#shown ?? this.#whole;
+    if (this.#shown) return;
+    this.#describeSheet();
+    this.sheet.showWords('The request was refused.');
   }
 
   #newLive() {
