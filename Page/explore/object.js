@@ -172,7 +172,7 @@ export class ObjectPanel {
     const read = async () => {
       words.textContent = 'Loading…';
       try {
-        const entries = await this.#app.nest.history({ object: id, onlyMine: false, before, limit: HISTORY_PAGE });
+        const entries = await this.#app.nest.history({ object: id, onlyMine: this.#app.root !== null, before, limit: HISTORY_PAGE });
         words.textContent = entries.length === 0 && before === 0 ? 'Nothing is known.' : '';
         for (const entry of entries) list.append(historyLine(entry));
         before = entries.at(-1)?.revision ?? before;
