@@ -94,7 +94,8 @@ const { confinement } = app.nest.server;
     this.#build();
     addEventListener('keydown', this.onKey);
     await Promise.all([
-      this.entities.open(app.nest, this.#model, (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')),
+      this.entities.open(app.nest, this.#model,
+        (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')),
       this.go(rest),
     ]);
   }
