@@ -124,7 +124,8 @@ export class ObjectPanel {
     };
     this.element.replaceChildren(
       make('header', {}, make('div', {}, title, make('p', { className: 'soft' }, `${description.name} ${id}`)),
-        canWrite && app.root !== id && this.rights.canDelete ? button('Delete…', () => app.attempt(remove), { className: 'danger' }) : null,
+        canWrite && app.root !== id && this.rights.canDelete
+          ? button('Delete…', () => app.attempt(remove), { className: 'danger' }) : null,
         this.#closeButton()),
       this.gone = make('p', { className: 'fault', hidden: true, role: 'status' }), values,
       many.length > 0 ? make('div', { className: 'relations' }, many.map(({ element }) => element)) : '',
@@ -172,7 +173,8 @@ export class ObjectPanel {
     const read = async () => {
       words.textContent = 'Loading…';
       try {
-        const entries = await this.#app.nest.history({ object: id, onlyMine: false, before, limit: HISTORY_PAGE });
+        const entries = await this.#app.nest.history({ object: id, onlyMine: this.#app.root !== null, before,
+          limit: HISTORY_PAGE });
         words.textContent = entries.length === 0 && before === 0 ? 'Nothing is known.' : '';
         for (const entry of entries) list.append(historyLine(entry));
         before = entries.at(-1)?.revision ?? before;

@@ -50,6 +50,8 @@ class Explorer {
   #id = null;
   #model = null;
   #entity = null;
+  /** The name of the entity whose usual columns are known and whose list is open. */
+  #prepared = null;
   #base = null;
   #live = null;
   #turn = 0;
@@ -94,7 +96,8 @@ const { confinement } = app.nest.server;
     this.#build();
     addEventListener('keydown', this.onKey);
     await Promise.all([
-      this.entities.open(app.nest, this.#model, (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')),
+      this.entities.open(app.nest, this.#model,
+        (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')),
       this.go(rest),
     ]);
   }
@@ -111,7 +114,8 @@ const { confinement } = app.nest.server;
 
   #build() {
     const { app } = this;
-    this.title = make('h1', {});
+    this.heading = make('h1', { className: 'quiet' }, 'Explore');
+    this.title = make('h2', {});
     this.status = make('p', { className: 'result-status', role: 'status' });
     this.totals = make('p', { className: 'totals', hidden: true });
     this.crumb = make('p', { className: 'crumb', hidden: true });
@@ -129,7 +133,7 @@ const { confinement } = app.nest.server;
     this.result = make('section', { className: 'result', 'aria-label': 'Objects', data: { region: 'result' } },
       make('header', {}, this.title, this.crumb, this.status, tools), this.box.element, this.sheet.element,
         this.totals);
-    this.main.replaceChildren(make('div', { className: 'explorer' }, this.entities.nav,
+    this.main.replaceChildren(make('div', { className: 'explorer' }, this.heading, this.entities.nav,
       make('div', { className: 'entity-line' }, this.entities.select), this.result, this.panel.element));
     this.layout = this.main.firstElementChild;
   }
@@ -221,7 +225,7 @@ const { confinement } = app.nest.server;
   async #show(mine) {
     const { app } = this;
     const query = this.#query;
-    const isOtherEntity = query.entity !== this.#entity?.name;
+    const isOtherEntity = query.entity !== this.#prepared;
     this.#entity = this.#model.entity(query.entity);
     this.#base = await app.nest.entity(query.entity);
     this.owner = query.of ? await app.nest.entity(query.of.entity).catch(() => null) : null;
@@ -236,6 +240,7 @@ const { confinement } = app.nest.server;
     if (isOtherEntity || !this.#live) {
       this.#live?.close();
       this.#live = this.#newLive();
+      this.#prepared = query.entity;
       this.#shown = null;
       this.sheet.showWords(null);
     }
@@ -273,8 +278,10 @@ const { confinement } = app.nest.server;
       this.box.showFault(error);
       this.box.field.focus();
     } else this.app.fault(error instanceof RangeError ? error.message : error);
-    if (!this.#shown) this.sheet.showWords('The request was refused.');
     this.asked = this.#shown ?? this.#whole;
+    if (this.#shown) return;
+    this.#describeSheet();
+    this.sheet.showWords('The request was refused.');
   }
 
   #newLive() {
