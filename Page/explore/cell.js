@@ -1,5 +1,5 @@
-// Editing a value in its cell of the table. Enter writes it, Escape leaves it; a value that the server refuses stays in the
-// field with the words below.
+// Editing a value in its cell of the table. Enter writes it, Escape leaves it; a value that the server refuses stays in
+// the field with the words below.
 
 import { make } from '../shell/dom.js';
 import { faultWords } from './fields.js';
@@ -9,7 +9,10 @@ export class EditCell {
   /** The one that is open. */
   static #open = null;
 
-  /** `save(value)` rejects with the server's error; `onEnd()` when the field is gone. Relationships and data are edited in the object. */
+  /**
+   * `save(value)` rejects with the server's error; `onEnd(hadFocus)` when the field is gone. Relationships and data
+   * are edited in the object.
+   */
   static open(cell, property, value, { save, onEnd }) {
     if ('destination' in property || property.type === 'data') return;
     EditCell.#open?.end();
@@ -21,7 +24,8 @@ export class EditCell {
     this.kept = [...cell.childNodes];
     this.words = make('p', { className: 'fault cell-fault', role: 'alert', hidden: true });
     this.field = property.type === 'boolean'
-      ? make('select', {}, [['true', 'yes'], ['false', 'no'], ...(property.isOptional ? [['', 'no value']] : [])].map(([each, text]) => make('option', { value: each }, text)))
+      ? make('select', {}, [['true', 'yes'], ['false', 'no'], ...(property.isOptional ? [['', 'no value']]
+        : [])].map(([each, text]) => make('option', { value: each }, text)))
       : make('input', { type: 'text', autocomplete: 'off', spellcheck: property.type === 'string' });
     this.field.setAttribute('aria-label', property.name);
     this.field.value = property.type === 'boolean' ? (value === null ? '' : String(value)) : fieldText(value);
@@ -79,6 +83,6 @@ export class EditCell {
     if (this.cell.contains(this.field)) this.cell.replaceChildren(...this.kept);
     const row = this.cell.closest('.sheet-row');
     if (row) row.row_ = null;
-    if (hadFocus || document.activeElement === document.body) this.onEnd();
+    this.onEnd(hadFocus || document.activeElement === document.body);
   }
 }

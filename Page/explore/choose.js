@@ -16,13 +16,15 @@ function paths(model, entity, prefix) {
   for (const property of entity.properties.filter((one) => !isHidden(one))) {
     const path = `${prefix}${property.name}`;
     if (!isRelationship(property)) found.push({ path, words: property.type });
-    else if (!property.isToMany) found.push({ path, words: typeWords(model, property), opens: model.entity(property.destination) });
+    else if (!property.isToMany) found.push({ path, words: typeWords(model, property),
+      opens: model.entity(property.destination) });
     else {
       const other = model.entity(property.destination);
       found.push({ path: `${path}.@count`, words: `how many ${other.name}` });
       for (const attribute of other.attributes) {
         const functions = isNumber(attribute.type) ? ['@sum', '@min', '@max', '@avg'] : ['@min', '@max'];
-        for (const name of functions) found.push({ path: `${path}.${name}.${attribute.name}`, words: `of ${other.name}`, isRare: true });
+        for (const name of functions) found.push({ path: `${path}.${name}.${attribute.name}`,
+          words: `of ${other.name}`, isRare: true });
       }
     }
   }
@@ -36,7 +38,8 @@ export async function chooseColumns(model, entity, query) {
   const fault = make('p', { className: 'fault', role: 'status', hidden: true });
   const boxes = new Map();
   const list = newID('paths');
-  const other = make('input', { placeholder: 'another path, such as whole.whole.name', autocomplete: 'off', spellcheck: false, 'aria-label': 'Another path', list });
+  const other = make('input', { placeholder: 'another path, such as whole.whole.name', autocomplete: 'off',
+    spellcheck: false, 'aria-label': 'Another path', list });
   const draw = () => {
     order.replaceChildren(...chosen.map((path, index) => {
       const move = (by) => {
@@ -44,9 +47,12 @@ export async function chooseColumns(model, entity, query) {
         draw();
         order.children[index + by]?.querySelector(by < 0 ? '.up' : '.down')?.focus();
       };
-      return make('li', {}, make('div', { className: 'item' }, make('code', {}, path), make('span', { className: 'tools' },
-        button('↑', () => index > 0 && move(-1), { className: 'plain up', 'aria-label': `${path}: further left`, disabled: index === 0 }),
-        button('↓', () => move(1), { className: 'plain down', 'aria-label': `${path}: further right`, disabled: index === chosen.length - 1 }),
+      return make('li', {},
+        make('div', { className: 'item' }, make('code', {}, path), make('span', { className: 'tools' },
+        button('↑', () => index > 0 && move(-1),
+          { className: 'plain up', 'aria-label': `${path}: further left`, disabled: index === 0 }),
+        button('↓', () => move(1),
+          { className: 'plain down', 'aria-label': `${path}: further right`, disabled: index === chosen.length - 1 }),
         button('×', () => toggle(path, false), { className: 'plain', 'aria-label': `Leave out ${path}` }))));
     }));
     for (const [path, box] of boxes) box.checked = chosen.includes(path);
@@ -63,7 +69,8 @@ export async function chooseColumns(model, entity, query) {
     const line = ({ path, words, opens }) => {
       const box = make('input', { type: 'checkbox', onchange: () => toggle(path, box.checked) });
       boxes.set(path, box);
-      const label = make('label', { className: 'check' }, box, make('code', {}, path), make('span', { className: 'soft' }, ` ${words}`));
+      const label = make('label', { className: 'check' }, box, make('code', {}, path),
+        make('span', { className: 'soft' }, ` ${words}`));
       if (!opens || depth >= STEPS_MAX) return label;
       const more = make('details', {}, make('summary', {}, `of ${path}`));
       // Made when it is opened: models have circles.
@@ -75,8 +82,10 @@ export async function chooseColumns(model, entity, query) {
       return [label, more];
     };
     const rare = entries.filter((one) => one.isRare);
-    return make('div', { className: 'paths' }, title && make('h3', {}, title), entries.filter((one) => !one.isRare).flatMap(line),
-      rare.length > 0 ? make('details', {}, make('summary', {}, 'functions of related objects'), rare.flatMap(line)) : null);
+    return make('div', { className: 'paths' }, title && make('h3', {}, title),
+      entries.filter((one) => !one.isRare).flatMap(line),
+      rare.length > 0 ? make('details', {}, make('summary', {}, 'functions of related objects'), rare.flatMap(line))
+        : null);
   };
   const add = () => {
     const path = other.value.trim();
@@ -96,7 +105,8 @@ export async function chooseColumns(model, entity, query) {
     make('div', {}, group(entity.name, entity, '', 1), make('div', { className: 'line' }, other, button('Add', add))),
     make('div', {}, make('h3', {}, 'From left to right'), order)), fault];
   draw();
-  const answer = await ask({ title: 'Columns', wide: true, body, actions: [['usual', 'The usual ones'], ['', 'Cancel'], ['ok', 'Show', 'primary']] });
+  const answer = await ask({ title: 'Columns', wide: true, body,
+    actions: [['usual', 'The usual ones'], ['', 'Cancel'], ['ok', 'Show', 'primary']] });
   if (answer === 'usual') return [];
   return answer === 'ok' && chosen.length > 0 && chosen.length <= COLUMNS_MAX ? chosen : null;
 }
@@ -105,8 +115,10 @@ export async function chooseColumns(model, entity, query) {
 export function sectionKeys(entity) {
   const keys = [];
   for (const { name, type } of entity.attributes) {
-    if (type === 'string' || type === 'uri') keys.push([`firstCharacter(${name})`, `${name}: first letter`], [name, name]);
-    else if (type === 'date') keys.push([`year(${name})`, `${name}: year`], [`month(${name})`, `${name}: month`], [`day(${name})`, `${name}: day`]);
+    if (type === 'string' || type === 'uri') keys.push([`firstCharacter(${name})`, `${name}: first letter`],
+      [name, name]);
+    else if (type === 'date') keys.push([`year(${name})`, `${name}: year`], [`month(${name})`, `${name}: month`],
+      [`day(${name})`, `${name}: day`]);
     else if (type !== 'decimal' && type !== 'data') keys.push([name, name]);
   }
   return keys;
@@ -123,7 +135,9 @@ export function relatedSectionKeys(model, entity, labelOf) {
 /** The section that a text names, in words for a button. */
 export const sectionWords = (text) => {
   const section = readSection(text);
-  return section ? `${section.path}${section.by === 'value' ? '' : ` by ${section.by === 'firstCharacter' ? 'first letter' : section.by}`}` : '';
+  if (!section) return '';
+  const by = section.by === 'firstCharacter' ? 'first letter' : section.by;
+  return by === 'value' ? section.path : `${section.path} by ${by}`;
 };
 
 /** Totals that make sense for the columns shown. */
@@ -142,19 +156,23 @@ function totalTexts(model, entity, query) {
 /** Asks for totals. Resolves with a list, or with null: as before. */
 export async function chooseTotals(model, entity, query) {
   const known = [...new Set([...query.totals, ...totalTexts(model, entity, query)])];
-  const boxes = known.map((text) => make('input', { type: 'checkbox', value: text, checked: query.totals.includes(text) }));
+  const boxes = known.map((text) =>
+    make('input', { type: 'checkbox', value: text, checked: query.totals.includes(text) }));
   const byPath = new Map();
   for (const [index, text] of known.entries()) {
     const path = /\((.*)\)/.exec(text)?.[1] ?? '';
     byPath.set(path, [...(byPath.get(path) ?? []), index]);
   }
   const body = [make('p', { className: 'soft' }, 'Live values over all rows, and over those of each section.'),
-    make('div', { className: 'totals-choice' }, [...byPath].map(([path, indexes]) => make('fieldset', {}, make('legend', {}, path || 'rows'),
-      indexes.map((index) => make('label', { className: 'check' }, boxes[index], ` ${known[index].replace(/\(.*/, '')}`)))))];
+    make('div', { className: 'totals-choice' },
+      [...byPath].map(([path, indexes]) => make('fieldset', {}, make('legend', {}, path || 'rows'),
+      indexes.map((index) =>
+        make('label', { className: 'check' }, boxes[index], ` ${known[index].replace(/\(.*/, '')}`)))))];
   const fault = make('p', { className: 'fault', role: 'status', hidden: true }, `At most ${TOTALS_MAX} totals.`);
   const chosen = () => boxes.filter((box) => box.checked).map((box) => box.value);
   for (const box of boxes) box.addEventListener('change', () => { fault.hidden = chosen().length <= TOTALS_MAX; });
-  const answer = await ask({ title: 'Totals', wide: true, body: [...body, fault], actions: [['none', 'None'], ['', 'Cancel'], ['ok', 'Show', 'primary']] });
+  const answer = await ask({ title: 'Totals', wide: true, body: [...body, fault],
+    actions: [['none', 'None'], ['', 'Cancel'], ['ok', 'Show', 'primary']] });
   if (answer === 'none') return [];
   return answer === 'ok' ? chosen().slice(0, TOTALS_MAX) : null;
 }

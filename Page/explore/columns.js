@@ -51,7 +51,8 @@ export function heads(columns, sort, onSort) {
       onclick: (event) => onSort(path, event.shiftKey),
     }, make('span', { className: 'path' }, path), make('span', { className: 'arrow', 'aria-hidden': 'true' },
       key ? `${key.isDescending ? '↓' : '↑'}${keys.length > 1 ? at + 1 : ''}` : ''));
-    return make('div', { role: 'columnheader', className: `cell${isRight ? ' number' : ''}`, 'aria-sort': state }, name);
+    return make('div', { role: 'columnheader', className: `cell${isRight ? ' number' : ''}`, 'aria-sort': state },
+      name);
   });
   return [make('div', { role: 'columnheader', className: 'cell id' }, 'id'), ...cells];
 }
@@ -64,7 +65,8 @@ export function fillCell(cell, column, row) {
   cell.title = moreText(value) ?? (column.isNumber && !isNull ? String(value) : '');
   if (column.destination && !isNull) {
     const label = column.label ? row.get(column.label) : null;
-    cell.replaceChildren(make('a', { href: `/explore/${encodeURIComponent(column.destination.name)}/${value.id}`, tabIndex: -1 },
+    cell.replaceChildren(make('a',
+      { href: `/explore/${encodeURIComponent(column.destination.name)}/${value.id}`, tabIndex: -1 },
       label === null || label === undefined || label === '' ? `#${value.id}` : String(label)));
     return;
   }
@@ -73,8 +75,10 @@ export function fillCell(cell, column, row) {
 }
 
 /** A double with the digits that one can read; anything else whole. */
-const shortText = (value) => (typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(7))) : cellText(value));
+const shortText = (value) =>
+  (typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(7))) : cellText(value));
 
 /** The words of totals: `count 14`, `sum(price) 12.50`. */
 export const totalWords = (totals) => Object.entries(totals ?? {}).map(([name, value]) =>
-  make('span', { className: 'total' }, make('span', { className: 'soft' }, name), ' ', make('b', {}, value === null ? '–' : cellText(value) === String(value) ? shortText(value) : cellText(value))));
+  make('span', { className: 'total' }, make('span', { className: 'soft' }, name), ' ',
+    make('b', {}, value === null ? '–' : cellText(value) === String(value) ? shortText(value) : cellText(value))));

@@ -10,7 +10,8 @@ const ENTRIES_MAX = 50;
 const entry = (text, detail, back = 0) => ({ text, detail, back });
 
 const TEXT_OPERATORS = [
-  entry('CONTAINS[cd] ""', 'a part of it; c: any case, d: any accents', 1), entry('BEGINSWITH[cd] ""', 'its beginning', 1),
+  entry('CONTAINS[cd] ""', 'a part of it; c: any case, d: any accents', 1),
+  entry('BEGINSWITH[cd] ""', 'its beginning', 1),
   entry('== ""', 'equal', 1), entry('!= ""', 'not equal', 1), entry('IN {""}', 'one of these', 2),
   entry('ENDSWITH[cd] ""', 'its end', 1), entry('LIKE[cd] "**"', '* any text, ? one sign', 2),
   entry('MATCHES ""', 'a regular expression for all of it', 1),
@@ -24,11 +25,13 @@ const NIL = [entry('== nil', 'has no value'), entry('!= nil', 'has a value')];
 /** What can follow a path that leads to a property; null: to the object itself. */
 function operatorsOf(end, isSelf) {
   if (isSelf) {
-    return [entry('IN SUBTREE()', 'below an object, at any depth', 1), entry('== ', 'this object'), entry('IN {}', 'one of these', 1)];
+    return [entry('IN SUBTREE()', 'below an object, at any depth', 1), entry('== ', 'this object'),
+      entry('IN {}', 'one of these', 1)];
   }
   if (!end) return ORDER_OPERATORS;
   const nil = end.isOptional ? NIL : [];
-  if (isRelationship(end)) return [entry('== ', 'this object: its id'), entry('!= ', 'not this object'), entry('IN {}', 'one of these', 1), ...nil];
+  if (isRelationship(end)) return [entry('== ', 'this object: its id'), entry('!= ', 'not this object'),
+    entry('IN {}', 'one of these', 1), ...nil];
   if (end.type === 'boolean') return [entry('== YES', 'true'), entry('== NO', 'false'), ...nil];
   if (end.type === 'string' || end.type === 'uri') return [...TEXT_OPERATORS, ...nil, ...ORDER_OPERATORS.slice(2)];
   return [...ORDER_OPERATORS, ...MORE_OPERATORS, ...nil];
@@ -41,7 +44,8 @@ function valuesOf(end) {
   switch (end.type) {
     case 'boolean': return [entry('YES', 'true'), entry('NO', 'false'), ...nil];
     case 'date': return [
-      entry('today', 'the first moment of this day'), entry('yesterday', 'of the day before'), entry('tomorrow', 'of the next day'),
+      entry('today', 'the first moment of this day'), entry('yesterday', 'of the day before'),
+      entry('tomorrow', 'of the next day'),
       entry('now', 'this moment'), entry(`${new Date().getFullYear()}-01-01`, 'a day'), ...nil,
     ];
     case 'string': case 'uri': return [entry('""', 'a text', 1), ...nil];
@@ -115,16 +119,18 @@ function expected(model, entity, words) {
 }
 
 /**
- * What can stand at a place: `{ from, to, entries }`, where the text from `from` to `to` would be replaced. Entries whose
- * names begin with what is there come first, then those that contain it. None inside of a text.
+ * What can stand at a place: `{ from, to, entries }`, where the text from `from` to `to` would be replaced. Entries
+ * whose names begin with what is there come first, then those that contain it. None inside of a text.
  */
 export function complete(model, entity, text, caret) {
   const words = lex(text.slice(0, caret));
   const last = words.at(-1);
   const nothing = { from: caret, to: caret, entries: [] };
   // Inside of a text in quotation marks.
-  if (last?.kind === 'text' && last.to === caret && (last.text.length === 1 || last.text.at(-1) !== last.text[0])) return nothing;
-  const isPartial = last && last.to === caret && ['name', 'quantifier', 'not', 'join', 'compare', 'literal'].includes(last.kind)
+  if (last?.kind === 'text' && last.to === caret
+    && (last.text.length === 1 || last.text.at(-1) !== last.text[0])) return nothing;
+  const isPartial = last && last.to === caret
+    && ['name', 'quantifier', 'not', 'join', 'compare', 'literal'].includes(last.kind)
     && /[\p{L}\p{N}_.@#]$/u.test(last.text);
   const before = isPartial ? words.slice(0, -1) : words;
   const typed = isPartial ? last.text : '';
@@ -150,7 +156,8 @@ export function complete(model, entity, text, caret) {
         return [
           ...names, entry('SELF', 'the object itself'),
           ...(isQuantified ? [] : [
-            ...(many ? QUANTIFIERS.slice(0, 3).map((word) => entry(`${word} `, { ANY: 'one of several', ALL: 'each of them', NONE: 'not one' }[word])) : []),
+            ...(many ? QUANTIFIERS.slice(0, 3).map((word) =>
+              entry(`${word} `, { ANY: 'one of several', ALL: 'each of them', NONE: 'not one' }[word])) : []),
             entry('NOT ', 'the opposite'), entry('()', 'together', 1),
           ]),
         ];

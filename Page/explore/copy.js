@@ -45,10 +45,13 @@ export function javaScriptText(entity, query, { address, zone }) {
   if (sort) steps.push(`.sorted(${sort.split(',').map(jsText).join(', ')})`);
   steps.push(`.properties(${columnsOf(entity, query).map(jsText).join(', ')})`);
   const section = readSection(query.section);
-  if (section) steps.push(`.section(${jsText(section.path)}${section.by === 'value' ? '' : `, ${jsText(section.by)}`})`);
+  const by = section?.by === 'value' ? [] : [section?.by];
+  if (section) steps.push(`.section(${[section.path, ...by].map(jsText).join(', ')})`);
   if (query.totals.length > 0) steps.push(`.totals(${query.totals.map(jsText).join(', ')})`);
   lines.push(`const request = ${steps.join('\n  ')};`, '', 'for await (const { state } of nest.results(request)) {',
-    `  console.table(state.rows.map((row) => row.toJSON()));${query.totals.length > 0 ? '\n  console.log(state.totals);' : ''}`, '}');
+    '  console.table(state.rows.map((row) => row.toJSON()));',
+    ...(query.totals.length > 0 ? ['  console.log(state.totals);'] : []),
+      '}');
   return `${lines.join('\n')}\n`;
 }
 

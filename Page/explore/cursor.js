@@ -53,8 +53,10 @@ export class Cursor {
     const last = sheet.columnCount;
     const keys = {
       ArrowDown: () => this.#toLine(line + 1, 1), ArrowUp: () => this.#toLine(line - 1, -1),
-      PageDown: () => this.#toLine(line + sheet.linesInView - 1, 1), PageUp: () => this.#toLine(line - sheet.linesInView + 1, -1),
-      ArrowRight: () => this.#toColumn(Math.min(last, column + 1)), ArrowLeft: () => this.#toColumn(Math.max(0, column - 1)),
+      PageDown: () => this.#toLine(line + sheet.linesInView - 1, 1),
+      PageUp: () => this.#toLine(line - sheet.linesInView + 1, -1),
+      ArrowRight: () => this.#toColumn(Math.min(last, column + 1)),
+      ArrowLeft: () => this.#toColumn(Math.max(0, column - 1)),
       Home: () => (hasCommand ? this.#toLine(0, 1) : this.#toColumn(0)),
       End: () => (hasCommand ? this.#toLine(sheet.count - 1, -1) : this.#toColumn(last)),
       Enter: () => this.#active && sheet.open(this.#active.id), ' ': () => this.#active && sheet.open(this.#active.id),
@@ -72,7 +74,9 @@ export class Cursor {
     this.cell?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
-  /** Makes the row at a line active, or the next one in this direction if a head is there; when it comes, if it is not. */
+  /**
+   * Makes the row at a line active, or the next one in this direction if a head is there; when it comes, if it is not.
+   */
   #toLine(line, by) {
     const to = Math.max(0, Math.min(line, this.#sheet.count - 1));
     this.#pending = { line: to, by };

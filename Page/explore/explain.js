@@ -22,11 +22,11 @@ export function explanationLines(found) {
     lines.push(['Reads', `${text}: changes of ${tables.join(', ')} are traced back to rows.`]);
   }
   for (const { text, objects } of found.subtrees) {
-    lines.push(['Sub-tree', `${text}: ${objects === null ? 'its objects are' : `${count(objects, 'object')} ${objects === 1 ? 'is' : 'are'}`} `
-      + 'kept as a set; moving one also moves those below it.']);
+    const those = objects === null ? 'its objects are' : `${count(objects, 'object')} ${objects === 1 ? 'is' : 'are'}`;
+    lines.push(['Sub-tree', `${text}: ${those} kept as a set; moving one also moves those below it.`]);
   }
-  lines.push(['After a break', found.isInJournal ? 'A client that comes back gets the net difference, even after a restart of the server.'
-    : 'A client that comes back gets the net difference as long as the result is kept, and a snapshot after a restart.']);
+  lines.push(['After a break', `A client that comes back gets the net difference${found.isInJournal
+    ? ', even after a restart of the server.' : ' as long as the result is kept, and a snapshot after a restart.'}`]);
   const { live } = found;
   if (!live) lines.push(['Now', 'No client follows it.']);
   else {
@@ -43,6 +43,7 @@ export async function showExplanation(app, request) {
   const found = await app.nest.explain(request);
   await app.ask({
     title: 'How the server answers this', wide: true,
-    body: [make('dl', { className: 'explanation' }, explanationLines(found).map(([what, words]) => [make('dt', {}, what), make('dd', {}, words)]))],
+    body: [make('dl', { className: 'explanation' },
+      explanationLines(found).map(([what, words]) => [make('dt', {}, what), make('dd', {}, words)]))],
   });
 }

@@ -1,5 +1,5 @@
-// Fields for the values of an object. A field keeps what was typed until the server has taken it; the server's words stand
-// below it. A value that somebody else changes meanwhile is offered, and replaces nothing.
+// Fields for the values of an object. A field keeps what was typed until the server has taken it; the server's words
+// stand below it. A value that somebody else changes meanwhile is offered, and replaces nothing.
 
 import { button, make, newID } from '../shell/dom.js';
 import { wordsOf } from '../shell/notice.js';
@@ -15,8 +15,8 @@ export function faultWords(error, property) {
 }
 
 /**
- * A field of an attribute. `save(value)`: writes it; rejects with the server's error. `canWrite`: whether it is more than
- * text. `element` is a row of the object; `show(value, who)` takes what the server has.
+ * A field of an attribute. `save(value)`: writes it; rejects with the server's error. `canWrite`: whether it is more
+ * than text. `element` is a row of the object; `show(value, who)` takes what the server has.
  */
 export class Field {
   #property;
@@ -50,7 +50,8 @@ export class Field {
     const { type, isOptional } = this.#property;
     const common = { id: this.id, 'aria-describedby': this.fault.id, autocomplete: 'off' };
     if (type === 'boolean') {
-      const select = make('select', common, ...[['true', 'yes'], ['false', 'no'], ...(isOptional ? [['', 'no value']] : [])]
+      const select = make('select', common,
+        ...[['true', 'yes'], ['false', 'no'], ...(isOptional ? [['', 'no value']] : [])]
         .map(([value, text]) => make('option', { value }, text)));
       select.addEventListener('change', () => { this.#typed(); this.commit(); });
       return select;
@@ -58,7 +59,8 @@ export class Field {
     if (type === 'data') return make('output', { id: this.id, className: 'text' });
     const isText = type === 'string' || type === 'uri';
     const field = isText ? make('textarea', { ...common, rows: 1, spellcheck: type === 'string' })
-      : make('input', { ...common, type: 'text', spellcheck: false, inputMode: ['integer', 'integer16', 'integer32'].includes(type) ? 'numeric'
+      : make('input', { ...common, type: 'text', spellcheck: false,
+        inputMode: ['integer', 'integer16', 'integer32'].includes(type) ? 'numeric'
         : ['double', 'float', 'decimal'].includes(type) ? 'decimal' : 'text',
       placeholder: type === 'date' ? '2026-11-26 09:30, today …' : '' });
     field.addEventListener('input', () => this.#typed());
@@ -79,11 +81,14 @@ export class Field {
     const { type, isOptional } = this.#property;
     const tools = [];
     if (type === 'data') {
-      const file = make('input', { type: 'file', className: 'quiet', tabIndex: -1, 'aria-hidden': 'true', onchange: () => this.#file(file) });
-      tools.push(file, button('Choose a file', () => file.click()), button('Download', () => this.#download(), { data: { needs: 'value' } }));
+      const file = make('input',
+        { type: 'file', className: 'quiet', tabIndex: -1, 'aria-hidden': 'true', onchange: () => this.#file(file) });
+      tools.push(file, button('Choose a file', () => file.click()),
+        button('Download', () => this.#download(), { data: { needs: 'value' } }));
     }
     if (isOptional && type !== 'boolean') {
-      tools.push(button('∅', () => this.#write(null), { className: 'plain', data: { needs: 'value' }, title: `No value for ${this.#property.name}`,
+      tools.push(button('∅', () => this.#write(null),
+        { className: 'plain', data: { needs: 'value' }, title: `No value for ${this.#property.name}`,
         'aria-label': `No value for ${this.#property.name}` }));
     }
     return tools;
@@ -130,7 +135,8 @@ export class Field {
 
   #offerTheirs(value, who) {
     this.offer.hidden = false;
-    this.offer.replaceChildren(`${who ?? 'Somebody'} has changed it to “${value === null ? 'no value' : cellText(value).slice(0, 80)}”. `,
+    const text = value === null ? 'no value' : cellText(value).slice(0, 80);
+    this.offer.replaceChildren(`${who ?? 'Somebody'} has changed it to “${text}”. `,
       button('Use that', () => { this.revert(); this.control.focus(); }));
   }
 

@@ -35,7 +35,8 @@ export async function findObject(app, base, { title }) {
   const { description } = base;
   const listID = newID('found');
   const field = make('input', {
-    type: 'search', autocomplete: 'off', spellcheck: false, role: 'combobox', 'aria-expanded': 'true', 'aria-controls': listID,
+    type: 'search', autocomplete: 'off', spellcheck: false, role: 'combobox', 'aria-expanded': 'true',
+    'aria-controls': listID,
     'aria-autocomplete': 'list',
   });
   const list = make('ul', { role: 'listbox', id: listID, className: 'found', 'aria-label': 'Found objects' });
@@ -62,8 +63,10 @@ export async function findObject(app, base, { title }) {
     rows = [...live.state.rows];
     list.replaceChildren(...rows.map((row, index) => make('li', {
       role: 'option', id: `${listID}-${index}`, onclick: () => accept(index),
-    }, make('span', {}, nameOf(description, row)), make('span', { className: 'soft' }, ` ${row.get('@entity') ? '' : ''}#${row.id}`))));
-    words.textContent = live.state.total > rows.length ? `${rows.length} of ${live.state.total}: type more to find others`
+    }, make('span', {}, nameOf(description, row)),
+      make('span', { className: 'soft' }, ` ${row.get('@entity') ? '' : ''}#${row.id}`))));
+    words.textContent = live.state.total > rows.length
+      ? `${rows.length} of ${live.state.total}: type more to find others`
       : rows.length === 0 ? 'Nothing is found.' : '';
     choose(chosen);
   };

@@ -13,17 +13,21 @@ function attributeInput(property) {
   const { type, isOptional } = property;
   const id = newID('new');
   const initial = property.default === null || property.default === undefined ? '' : fieldText(property.default);
-  const hint = property.defaultsToNow ? 'now' : initial !== '' ? cellText(property.default) : isOptional ? 'no value' : '';
+  const hint = property.defaultsToNow ? 'now' : initial !== '' ? cellText(property.default) : isOptional ? 'no value'
+    : '';
   let control;
   if (type === 'boolean') {
-    control = make('select', { id }, [['', hint || 'no value'], ['true', 'yes'], ['false', 'no']].map(([value, text]) => make('option', { value }, text)));
+    control = make('select', { id }, [['', hint || 'no value'], ['true', 'yes'],
+      ['false', 'no']].map(([value, text]) => make('option', { value }, text)));
   } else if (type === 'string' || type === 'uri') control = make('textarea', { id, rows: 1, placeholder: hint });
-  else control = make('input', { id, type: 'text', placeholder: type === 'data' ? 'base64' : hint, autocomplete: 'off', spellcheck: false });
+  else control = make('input',
+    { id, type: 'text', placeholder: type === 'data' ? 'base64' : hint, autocomplete: 'off', spellcheck: false });
   const isRequired = !isOptional && !property.defaultsToNow && initial === '' && type !== 'boolean';
   return {
     control, isRequired,
     read() {
-      if (control.value === '') return isRequired && type === 'string' ? '' : isRequired ? readValue(property, '') : undefined;
+      if (control.value === '') return isRequired && type === 'string' ? '' : isRequired ? readValue(property, '')
+        : undefined;
       return type === 'boolean' ? control.value === 'true' : readValue(property, control.value);
     },
   };
@@ -40,13 +44,14 @@ function relationshipInput(app, model, property, preset) {
     chosen = row.id;
     text.textContent = nameOf(destination, row);
   };
-  const control = make('div', { className: 'control' }, text, button('Choose…', () => app.attempt(choose), { 'aria-label': `Choose ${property.name}` }));
+  const control = make('div', { className: 'control' }, text,
+    button('Choose…', () => app.attempt(choose), { 'aria-label': `Choose ${property.name}` }));
   return { control, isRequired: !property.isOptional, read: () => chosen ?? undefined };
 }
 
 /**
- * Asks for the values of a new object. `preset`: null, or `{ relationship, owner }`, a to-many relationship that it goes
- * to. Resolves with its entity and id, or with null.
+ * Asks for the values of a new object. `preset`: null, or `{ relationship, owner }`, a to-many relationship that it
+ * goes to. Resolves with its entity and id, or with null.
  */
 export async function insertObject(app, entityName, preset = null) {
   const model = await app.nest.model();
@@ -58,14 +63,18 @@ export async function insertObject(app, entityName, preset = null) {
   const build = () => {
     inputs = new Map();
     const lines = [];
-    for (const property of [...description.attributes, ...description.relationships.filter((one) => !one.isToMany && !isHidden(one))]) {
+    for (const property of [...description.attributes,
+      ...description.relationships.filter((one) => !one.isToMany && !isHidden(one))]) {
       const isTo = 'destination' in property;
       const isPreset = isTo && preset && preset.relationship.inverse === property.number;
-      const input = isTo ? relationshipInput(app, model, property, isPreset ? preset.owner : null) : attributeInput(property);
+      const input = isTo ? relationshipInput(app, model, property, isPreset ? preset.owner : null)
+        : attributeInput(property);
       const words = make('p', { className: 'fault', role: 'status', hidden: true });
       inputs.set(property.name, { ...input, property, words });
-      lines.push(make('div', { className: 'field' }, make(isTo ? 'div' : 'label', { for: isTo ? undefined : input.control.id, className: 'name' },
-        make('span', {}, property.name), make('span', { className: 'soft type' }, isTo ? `→ ${model.entity(property.destination).name}` : property.type,
+      lines.push(make('div', { className: 'field' },
+        make(isTo ? 'div' : 'label', { for: isTo ? undefined : input.control.id, className: 'name' },
+        make('span', {}, property.name), make('span', { className: 'soft type' },
+          isTo ? `→ ${model.entity(property.destination).name}` : property.type,
           input.isRequired ? ' · required' : '')), input.control, words));
     }
     fields.replaceChildren(...lines);
@@ -94,7 +103,8 @@ export async function insertObject(app, entityName, preset = null) {
     if (!isRight) return;
     try {
       const entity = await app.nest.entity(description.name);
-      const owner = preset && inverseIsMany(model, preset) ? await app.nest.entity(model.entity(destinationOf(model, preset)).name) : null;
+      const owner = preset && inverseIsMany(model, preset)
+        ? await app.nest.entity(model.entity(destinationOf(model, preset)).name) : null;
       let object;
       const receipt = await app.nest.transaction(`insert ${description.name}`, (tx) => {
         object = tx.insert(entity, values);

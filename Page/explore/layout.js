@@ -4,8 +4,8 @@
 export const RUNWAY_MAX = 8_000_000;
 
 /**
- * The lines of a state: `{ line, row, section }` for each row, and `{ line, section }` for the head of each section shown.
- * A result without sections has no heads.
+ * The lines of a state: `{ line, row, section }` for each row, and `{ line, section }` for the head of each section
+ * shown. A result without sections has no heads.
  */
 export function linesOf(state, hasSections) {
   const { start } = state.position ?? { start: { row: 0, section: 0, rowInSection: 0 } };

@@ -60,7 +60,8 @@ export function lex(text) {
 /** The UTF-16 place of a column, which servers count from 1 in Unicode scalars. */
 export function placeOf(text, column) {
   let place = 0;
-  for (let left = column - 1; left > 0 && place < text.length; left -= 1) place += text.codePointAt(place) > 0xffff ? 2 : 1;
+  for (let left = column - 1; left > 0 && place < text.length; left -= 1) place += text.codePointAt(place) > 0xffff ? 2
+    : 1;
   return place;
 }
 

@@ -6,6 +6,9 @@ const SCROLL_MS = 50;
 /** After this time at one place the window follows the row at the top, so that changes above it move nothing. */
 const SETTLE_MS = 250;
 
+/** After this time the rows of a window must be there; if others are in view meanwhile, they are asked for. */
+const AFTER_MS = 500;
+
 /** Why a list shows other rows than before. */
 export const QUERY = 'query';
 export const SCROLL = 'scroll';
@@ -13,7 +16,8 @@ export const CHANGE = 'change';
 
 /**
  * `onState(state, { cause, change })`: new rows; `cause` is QUERY, SCROLL or CHANGE. `onStatus(status, error)`: live,
- * loading, disconnected, paused or ended.
+ * loading, disconnected, paused or ended. `onLost()`: the row that a window should follow is gone. `onScrolled()`: the
+ * rows of the last window have had time to come.
  */
 export class Live {
   #nest;
@@ -25,6 +29,7 @@ export class Live {
   #cause = QUERY;
   #timer = null;
   #settle = null;
+  #after = null;
   #sentAt = -Infinity;
   #isClosed = false;
 
@@ -75,6 +80,14 @@ export class Live {
       list.subscribe((change) => {
         if (list !== this.#list || this.#isClosed) return resolve();
         if (change.type === 'ended') {
+          // The row that the window followed has gone while there was no connection: the same rows, by their number.
+          if (change.error?.code === 'NOT_FOUND' && list.request.shownWindow?.anchor) {
+            const { position } = list.state;
+            const { before, after } = list.request.shownWindow;
+            this.#open(base, base.window(position?.start.row ?? 0, before + 1 + after)).catch(() => {});
+            this.#cause = SCROLL;
+            return resolve();
+          }
           if (change.error) reject(change.error);
           this.#on.onStatus('ended', change.error);
           return resolve();
@@ -98,8 +111,8 @@ export class Live {
   }
 
   /**
-   * Asks for other rows: `{ offset, limit }`, or `{ around, before, after }`, which follows an object. `settled`: what to
-   * ask for when nothing else has been wanted for a moment.
+   * Asks for other rows: `{ offset, limit }`, or `{ around, before, after }`, which follows an object. `settled`: what
+   * to ask for when nothing else has been wanted for a moment.
    */
   scroll(window, settled = null) {
     this.#wanted = window;
@@ -118,6 +131,8 @@ export class Live {
     this.#cause = SCROLL;
     try {
       await list.change(around === undefined ? base.window(offset, limit) : base.around(around, before, after));
+      clearTimeout(this.#after);
+      this.#after = setTimeout(() => this.#on.onScrolled?.(), AFTER_MS);
     } catch (error) {
       // The row at the top has left the result meanwhile: the next scroll names another one.
       if (error.code === 'NOT_FOUND') this.#on.onLost?.();
@@ -129,6 +144,7 @@ export class Live {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#settle);
+    clearTimeout(this.#after);
     this.#list?.close();
   }
 }

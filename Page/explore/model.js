@@ -5,7 +5,8 @@ import { cellText } from './values.js';
 import { entityTree, isHidden, isRelationship, labelOf, typeWords } from './paths.js';
 
 const RULES = {
-  nullify: 'the others stay, without it', cascade: 'the others are deleted, too', deny: 'refused as long as there are others',
+  nullify: 'the others stay, without it', cascade: 'the others are deleted, too',
+  deny: 'refused as long as there are others',
 };
 
 /** What else is known of a property, in words. */
@@ -35,20 +36,29 @@ function entityCard(model, entity) {
   const unique = entity.uniquenessConstraints.map(names).filter(Boolean);
   const indexes = entity.indexes.map(names).filter(Boolean);
   const inherited = entity.parent === null ? null : model.entity(entity.parent);
-  const rows = entity.properties.filter((property) => !isHidden(property) && !inherited?.find(property.name)).map((property) => make('tr', {},
-    make('th', { scope: 'row' }, property.name, property === label ? make('span', { className: 'soft', title: 'it names the object' }, ' ★') : null),
+  const rows = entity.properties.filter((property) => !isHidden(property)
+    && !inherited?.find(property.name)).map((property) => make('tr', {},
+    make('th', { scope: 'row' }, property.name,
+      property === label ? make('span', { className: 'soft', title: 'it names the object' }, ' ★') : null),
     make('td', {}, isRelationship(property)
-      ? [property.isToMany ? '→ many ' : '→ ', make('a', { href: `#entity-${property.destination}` }, model.entity(property.destination).name)]
+      ? [property.isToMany ? '→ many ' : '→ ',
+        make('a', { href: `#entity-${property.destination}` }, model.entity(property.destination).name)]
       : typeWords(model, property)),
     make('td', {}, detailsOf(model, property)),
-    make('td', {}, isRelationship(property) ? make('span', { title: RULES[property.deleteRule] ?? '' }, property.deleteRule) : '')));
-  return make('section', { className: 'card entity', id: `entity-${entity.number}`, 'aria-labelledby': `name-${entity.number}` },
-    make('h3', { id: `name-${entity.number}` }, make('a', { href: `/explore/${encodeURIComponent(entity.name)}` }, entity.name),
+    make('td', {}, isRelationship(property)
+      ? make('span', { title: RULES[property.deleteRule] ?? '' }, property.deleteRule) : '')));
+  return make('section',
+    { className: 'card entity', id: `entity-${entity.number}`, 'aria-labelledby': `name-${entity.number}` },
+    make('h3', { id: `name-${entity.number}` },
+      make('a', { href: `/explore/${encodeURIComponent(entity.name)}` }, entity.name),
       entity.isAbstract ? make('span', { className: 'soft' }, ' abstract') : null,
-      inherited ? make('span', { className: 'soft' }, ' is a ', make('a', { href: `#entity-${inherited.number}` }, inherited.name)) : null),
+      inherited ? make('span', { className: 'soft' }, ' is a ',
+        make('a', { href: `#entity-${inherited.number}` }, inherited.name)) : null),
     rows.length > 0
-      ? make('div', { className: 'wide-table', tabIndex: 0, role: 'group', 'aria-label': `Properties of ${entity.name}` }, make('table', {},
-        make('thead', {}, make('tr', {}, ['Property', 'Type', 'Details', 'Deleted with it'].map((text) => make('th', { scope: 'col' }, text)))),
+      ? make('div', { className: 'wide-table', tabIndex: 0, role: 'group',
+        'aria-label': `Properties of ${entity.name}` }, make('table', {},
+        make('thead', {}, make('tr', {},
+          ['Property', 'Type', 'Details', 'Deleted with it'].map((text) => make('th', { scope: 'col' }, text)))),
         make('tbody', {}, rows)))
       : make('p', { className: 'soft' }, 'No properties of its own.'),
     unique.length > 0 ? make('p', { className: 'soft' }, `Unique: ${unique.join('; ')}`) : null,
@@ -61,6 +71,7 @@ export function modelView(model) {
   return make('div', { className: 'model', data: { region: 'model' } },
     make('h1', {}, 'The model'),
     make('p', { className: 'soft' }, tree.length === 0 ? 'It has no entities.'
-      : 'Choose an entity to see its objects. A relationship names what happens to the other objects when an object is deleted. ★ names an object.'),
+      : 'Choose an entity to see its objects. A relationship names what happens to the other objects when an object '
+        + 'is deleted. ★ names an object.'),
     tree.map(({ entity }) => entityCard(model, entity)));
 }

@@ -1,5 +1,5 @@
-// How changes show: rows move to where they go, new ones appear, changed cells light up, and who did it stands beside them.
-// With reduced motion nothing moves.
+// How changes show: rows move to where they go, new ones appear, changed cells light up, and who did it stands beside
+// them. With reduced motion nothing moves.
 
 import { calm, make } from '../shell/dom.js';
 import { labelText } from '../shell/format.js';
@@ -43,9 +43,9 @@ function tag(element, who) {
 }
 
 /**
- * Shows how the rows came to be where they are. `elements`: rows by id. `before`: id to place on the screen, of the rows
- * that were known; `place(id)`: where one is now. `old`, `now`: the lines by id. `change`: that of the list if somebody
- * has written; null: another query. Returns how many rows in view others have changed.
+ * Shows how the rows came to be where they are. `elements`: rows by id. `before`: id to place on the screen, of the
+ * rows that were known; `place(id)`: where one is now. `old`, `now`: the lines by id. `change`: that of the list if
+ * somebody has written; null: another query. Returns how many rows in view others have changed.
  */
 export function animate(elements, { before, place, old, now, columns, change }) {
   const who = change ? authorOf(change) : null;
@@ -61,7 +61,8 @@ export function animate(elements, { before, place, old, now, columns, change }) 
       const delta = Math.max(-FAR, Math.min(past - place(id), FAR));
       if (delta !== 0 && !calm.matches) {
         const { transform } = element.style;
-        element.animate([{ transform: `${transform} translateY(${delta}px)` }, { transform }], { duration: MOVE_MS, easing: 'ease-out' });
+        element.animate([{ transform: `${transform} translateY(${delta}px)` }, { transform }],
+          { duration: MOVE_MS, easing: 'ease-out' });
       }
       isChanged = change !== null && flash(element, columns, old.get(id).row, now.get(id).row);
     }

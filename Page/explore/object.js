@@ -23,9 +23,11 @@ export class ObjectPanel {
   constructor(app, on) {
     this.#app = app;
     this.#on = on;
-    this.element = make('section', { className: 'object', 'aria-label': 'Object', hidden: true, tabIndex: -1, data: { region: 'object' } });
+    this.element = make('section',
+      { className: 'object', 'aria-label': 'Object', hidden: true, tabIndex: -1, data: { region: 'object' } });
     this.element.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape' && !event.defaultPrevented && !event.target.closest('textarea, input, select')) this.#on.onClose();
+      if (event.key === 'Escape' && !event.defaultPrevented
+        && !event.target.closest('textarea, input, select')) this.#on.onClose();
     });
   }
 
@@ -65,7 +67,8 @@ export class ObjectPanel {
       found = await nest.object(id);
     } catch (error) {
       if (mine !== this.#turn) return;
-      this.#showWords(`#${id}`, error.code === 'NOT_FOUND' ? 'There is no such object, or your token does not reach it.' : error.message);
+      this.#showWords(`#${id}`,
+        error.code === 'NOT_FOUND' ? 'There is no such object, or your token does not reach it.' : error.message);
       return;
     }
     if (mine !== this.#turn) return;
@@ -76,17 +79,20 @@ export class ObjectPanel {
   }
 
   #showWords(title, text) {
-    this.element.replaceChildren(make('header', {}, make('h2', {}, title), this.#closeButton()), make('p', { className: 'soft' }, text));
+    this.element.replaceChildren(make('header', {}, make('h2', {}, title), this.#closeButton()),
+      make('p', { className: 'soft' }, text));
   }
 
-  #closeButton = () => button('×', () => this.#on.onClose(), { className: 'plain close', 'aria-label': 'Close the object' });
+  #closeButton = () =>
+    button('×', () => this.#on.onClose(), { className: 'plain close', 'aria-label': 'Close the object' });
 
   #build(model, owner, id) {
     const app = this.#app;
     const { description } = owner;
     const canWrite = app.can('write');
     const write = (name, body) => app.nest.transaction(name, body);
-    const set = (property) => (value) => write(`set ${property.name}`, (tx) => tx.update(owner, id, { [property.name]: value }));
+    const set = (property) => (value) =>
+      write(`set ${property.name}`, (tx) => tx.update(owner, id, { [property.name]: value }));
     const title = make('h2', {}, `#${id}`);
     const one = new Map();
     const values = make('div', { className: 'values' });
@@ -101,8 +107,10 @@ export class ObjectPanel {
       one.set(property.name, part);
       values.append(part.element);
     }
-    const many = shown.filter(({ isToMany }) => isToMany).map((property) => new ToMany(app, model, owner, id, property, {
-      canWrite, write, add: (relationship) => this.#on.insert(model.entity(relationship.destination), { relationship, owner: id }),
+    const many = shown.filter(({ isToMany }) => isToMany).map((property) =>
+      new ToMany(app, model, owner, id, property, {
+      canWrite, write, add: (relationship) =>
+        this.#on.insert(model.entity(relationship.destination), { relationship, owner: id }),
     }));
     this.#parts = many;
     const name = () => title.textContent;
@@ -113,7 +121,8 @@ export class ObjectPanel {
     };
     this.element.replaceChildren(
       make('header', {}, make('div', {}, title, make('p', { className: 'soft' }, `${description.name} ${id}`)),
-        canWrite && app.root !== id ? button('Delete…', () => app.attempt(remove), { className: 'danger' }) : null, this.#closeButton()),
+        canWrite && app.root !== id ? button('Delete…', () => app.attempt(remove), { className: 'danger' }) : null,
+        this.#closeButton()),
       this.gone = make('p', { className: 'fault', hidden: true, role: 'status' }), values,
       many.length > 0 ? make('div', { className: 'relations' }, many.map(({ element }) => element)) : '',
       this.#history(id));
@@ -145,7 +154,8 @@ export class ObjectPanel {
       title.textContent = name === '' ? `#${id}` : labelText(name);
       const who = change.own?.length ? null : change.authors?.at(-1)?.user ?? null;
       for (const [property, field] of this.#fields) field.show(row.get(property), who);
-      for (const [property, part] of one) part.show(row.get(property), labels.has(property) ? row.get(labels.get(property)) : null);
+      for (const [property, part] of one) part.show(row.get(property),
+        labels.has(property) ? row.get(labels.get(property)) : null);
     });
   }
 
@@ -180,7 +190,8 @@ function historyLine(entry) {
   const time = millisecondsOf(entry.time);
   const who = entry.user ? `${entry.userClaimed ? '~' : ''}${entry.user}` : `session ${entry.sessionNumber}`;
   return make('li', {}, make('a', { href: `/history/${entry.revision}` }, labelText(entry.name || entry.kind)), ' ',
-    make('span', { className: 'soft' }, `${labelText(who)}, `, make('time', { dateTime: new Date(time).toISOString(), title: momentText(time) },
+    make('span', { className: 'soft' }, `${labelText(who)}, `,
+      make('time', { dateTime: new Date(time).toISOString(), title: momentText(time) },
       ageText(time, Date.now()))));
 }
 

@@ -1,5 +1,5 @@
-// /explore[/ENTITY[/ID]]: the entities, a live table of the objects that a predicate finds, an object beside it. All that
-// is shown is in the address, so that a link shows the same.
+// /explore[/ENTITY[/ID]]: the entities, a live table of the objects that a predicate finds, an object beside it. All
+// that is shown is in the address, so that a link shows the same.
 
 import { button, make, style } from '../shell/dom.js';
 import { menuButton } from '../shell/dialog.js';
@@ -63,11 +63,13 @@ class Explorer {
       check: async (text) => { if (this.#base) await app.nest.resolve(this.#base.where(text)); },
     });
     this.sheet = new Sheet({
-      onSort: (path, isMore) => this.#change({ sort: sortedBy(this.#model, this.#entity, this.#query.sort, path, isMore) }),
+      onSort: (path, isMore) =>
+        this.#change({ sort: sortedBy(this.#model, this.#entity, this.#query.sort, path, isMore) }),
       onOpen: (id) => this.#openObject(id),
       onEdit: (row, column, cell) => this.#editCell(row, column, cell),
       onWindow: (window, settled) => this.#live?.scroll(window, settled),
-      onRemote: (count, who) => app.announce(`${who ?? 'Others'} changed ${count === 1 ? 'a row' : `${count} rows`} in view`),
+      onRemote: (count, who) =>
+        app.announce(`${who ?? 'Others'} changed ${count === 1 ? 'a row' : `${count} rows`} in view`),
     });
     this.panel = new ObjectPanel(app, {
       onClose: () => this.#openObject(null),
@@ -75,7 +77,8 @@ class Explorer {
         this.#openObject(null);
         app.notice(`${name} was deleted`, { actions: [['Undo', () => app.attempt(() => app.nest.undo())]] });
       },
-      onEntity: (name) => app.name(pathOf({ ...(this.#query?.entity === name ? this.#query : { ...EMPTY, entity: name }) }, this.#id)),
+      onEntity: (name) => app.name(pathOf({ ...(this.#query?.entity === name ? this.#query
+        : { ...EMPTY, entity: name }) }, this.#id)),
       insert: (entity, preset) => this.#insert(entity.name, preset),
     });
     this.onKey = (event) => this.#key(event);
@@ -87,7 +90,8 @@ class Explorer {
     this.#build();
     addEventListener('keydown', this.onKey);
     await Promise.all([
-      this.entities.open(app.nest, (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')), this.go(rest),
+      this.entities.open(app.nest, (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')),
+      this.go(rest),
     ]);
   }
 
@@ -107,15 +111,18 @@ class Explorer {
     this.status = make('p', { className: 'result-status', role: 'status' });
     this.totals = make('p', { className: 'totals', hidden: true });
     this.crumb = make('p', { className: 'crumb', hidden: true });
-    this.sections = menuButton('Sections', () => this.#sectionEntries(), { 'aria-label': 'Sections', className: 'plain' });
+    this.sections = menuButton('Sections', () => this.#sectionEntries(),
+      { 'aria-label': 'Sections', className: 'plain' });
     const tools = make('div', { className: 'tools', role: 'toolbar', 'aria-label': 'What is shown' },
       button('Columns…', () => app.attempt(() => this.#columns()), { className: 'plain' }), this.sections,
       button('Totals…', () => app.attempt(() => this.#totals()), { className: 'plain' }),
       button('Explain', () => app.attempt(() => showExplanation(app, this.#request())), { className: 'plain' }),
       menuButton('Copy as', () => this.#copyEntries(), { className: 'plain' }),
-      this.new = app.can('write') ? button('New…', () => app.attempt(() => this.#insert(this.#query.entity)), { className: 'plain' }) : null);
+      this.new = app.can('write')
+        ? button('New…', () => app.attempt(() => this.#insert(this.#query.entity)), { className: 'plain' }) : null);
     this.result = make('section', { className: 'result', 'aria-label': 'Objects', data: { region: 'result' } },
-      make('header', {}, this.title, this.crumb, this.status, tools), this.box.element, this.sheet.element, this.totals);
+      make('header', {}, this.title, this.crumb, this.status, tools), this.box.element, this.sheet.element,
+        this.totals);
     this.main.replaceChildren(make('div', { className: 'explorer' }, this.entities.nav,
       make('div', { className: 'entity-line' }, this.entities.select), this.result, this.panel.element));
     this.layout = this.main.firstElementChild;
@@ -164,6 +171,8 @@ class Explorer {
     this.sheet.mark(id);
     if (id === null) this.panel.close();
     else this.panel.open(this.#query.entity, id);
+    // In a narrow window the object takes the place of the table.
+    if (id !== null && !this.result.checkVisibility()) this.panel.element.focus();
   }
 
   #openObject(id) {
@@ -276,6 +285,7 @@ class Explorer {
         if (error && this.#shown) this.app.fault(error);
       },
       onLost: () => this.sheet.lost(),
+      onScrolled: () => this.sheet.check(),
     });
     return live;
   }
@@ -295,7 +305,8 @@ class Explorer {
     this.totals.hidden = !state.totals;
     this.totals.replaceChildren(...totalWords(state.totals));
     const isNarrow = this.asked.where || this.asked.of;
-    this.sheet.showWords(total > 0 ? null : isNarrow ? 'No object is found.' : `There are no objects of ${this.asked.entity} yet.`);
+    this.sheet.showWords(total > 0 ? null : isNarrow ? 'No object is found.'
+      : `There are no objects of ${this.asked.entity} yet.`);
   }
 
   // MARK: What is shown
@@ -314,7 +325,8 @@ class Explorer {
     const now = this.#query.section;
     const keys = [...sectionKeys(this.#entity), ...relatedSectionKeys(this.#model, this.#entity, labelOf)];
     return [{ text: 'None', isChecked: now === '', act: () => this.#change({ section: '' }) }, null,
-      ...keys.map(([text, words]) => ({ text: words, isChecked: text === now, act: () => this.#change({ section: text }) }))];
+      ...keys.map(([text, words]) =>
+        ({ text: words, isChecked: text === now, act: () => this.#change({ section: text }) }))];
   }
 
   #copyEntries() {
@@ -323,7 +335,8 @@ class Explorer {
     const texts = {
       nestc: () => nestcText(this.#entity, this.#whole),
       Swift: () => swiftText(this.#entity, this.#whole, { host: hostname }),
-      JavaScript: () => javaScriptText(this.#entity, this.#whole, { address: `${protocol === 'https:' ? 'wss' : 'ws'}://${host}/nest`, zone }),
+      JavaScript: () => javaScriptText(this.#entity, this.#whole,
+        { address: `${protocol === 'https:' ? 'wss' : 'ws'}://${host}/nest`, zone }),
     };
     return [
       ...Object.entries(texts).map(([name, text]) => ({ text: name, act: () => this.#copy(name, text()) })), null,
@@ -337,7 +350,8 @@ class Explorer {
       this.app.notice(name === 'link' ? 'The link is copied.' : `Copied for ${name}.`);
     } catch {
       // Not every page may write the clipboard: then people copy it.
-      const field = make('textarea', { value: text, readOnly: true, rows: Math.min(14, text.split('\n').length + 1), className: 'mono', 'aria-label': 'Text' });
+      const field = make('textarea', { value: text, readOnly: true, rows: Math.min(14, text.split('\n').length + 1),
+        className: 'mono', 'aria-label': 'Text' });
       await this.app.ask({ title: `For ${name}`, wide: true, body: [field], ready: () => field.select() });
     }
   }
@@ -357,16 +371,20 @@ class Explorer {
     EditCell.open(cell, property, row.get(column.path), {
       save: async (value) => {
         const entity = await this.app.nest.entity(this.#query.entity);
-        await this.app.nest.transaction(`set ${property.name}`, (tx) => tx.update(entity, row.id, { [property.name]: value }));
+        await this.app.nest.transaction(`set ${property.name}`,
+          (tx) => tx.update(entity, row.id, { [property.name]: value }));
       },
-      onEnd: () => this.sheet.focus(),
-      choose: null,
+      onEnd: (hadFocus) => {
+        this.sheet.redraw();
+        if (hadFocus) this.sheet.focus();
+      },
     });
   }
 
   #key(event) {
     if (event.key === 'Escape' && this.sheet.grid === event.target && this.#id !== null) this.#openObject(null);
-    if (event.key !== '/' || event.target.closest('input, textarea, select, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key !== '/' || event.target.closest('input, textarea, select, dialog') || event.ctrlKey || event.metaKey
+      || event.altKey) return;
     if (!this.#query) return;
     event.preventDefault();
     this.box.field.focus();

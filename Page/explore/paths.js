@@ -17,7 +17,8 @@ export const isNumber = (type) => NUMBERS.has(type);
  */
 export function labelOf(entity) {
   const texts = entity.attributes.filter(({ type }) => type === 'string');
-  return entity.find(entity.label ?? '') ?? ['name', 'title', 'label'].map((name) => texts.find((one) => one.name === name))
+  return entity.find(entity.label ?? '')
+    ?? ['name', 'title', 'label'].map((name) => texts.find((one) => one.name === name))
     .find(Boolean) ?? texts[0] ?? null;
 }
 
@@ -37,8 +38,8 @@ function functionType(name, type) {
 }
 
 /**
- * What a path of a column or a sort key leads to: `{ type, property, isToOne, steps }`; null if it is none. `type` is that
- * of the value, 'object' for a to-one relationship. `steps`: the relationships before the end.
+ * What a path of a column or a sort key leads to: `{ type, property, isToOne, steps }`; null if it is none. `type` is
+ * that of the value, 'object' for a to-one relationship. `steps`: the relationships before the end.
  */
 export function readPath(model, entity, path) {
   const steps = [];
@@ -66,7 +67,8 @@ export function readPath(model, entity, path) {
 /** The entities, each with its depth below others, in the order of their names. */
 export function entityTree(model) {
   const below = (parent, depth) => model.entities.filter((one) => (one.parent ?? null) === parent)
-    .sort((a, b) => (a.name < b.name ? -1 : 1)).flatMap((one) => [{ entity: one, depth }, ...below(one.number, depth + 1)]);
+    .sort((a, b) => (a.name < b.name ? -1 : 1)).flatMap((one) =>
+      [{ entity: one, depth }, ...below(one.number, depth + 1)]);
   return below(null, 0);
 }
 

@@ -52,11 +52,13 @@ export class PredicateBox {
     this.fault = make('p', { className: 'fault predicate-fault', id: newID('fault'), role: 'status', hidden: true });
     this.field = make('textarea', {
       rows: 1, spellcheck: false, autocomplete: 'off', 'aria-label': 'Where: a predicate', 'aria-autocomplete': 'list',
-      'aria-controls': list, 'aria-describedby': this.fault.id, placeholder: 'Where …  for example: name CONTAINS[cd] "ann"',
+      'aria-controls': list, 'aria-describedby': this.fault.id,
+      placeholder: 'Where …  for example: name CONTAINS[cd] "ann"',
     });
     this.field.setAttribute('autocapitalize', 'off');
     this.mirror = make('div', { className: 'mirror', 'aria-hidden': 'true' });
-    this.list = make('ul', { id: list, className: 'completion', role: 'listbox', 'aria-label': 'Completions', hidden: true });
+    this.list = make('ul',
+      { id: list, className: 'completion', role: 'listbox', 'aria-label': 'Completions', hidden: true });
     this.element = make('div', { className: 'predicate' },
       make('div', { className: 'predicate-text' }, this.mirror, this.field, this.list),
       button('Run', () => this.#run(), { className: 'primary', title: 'Ctrl+Enter' }), this.fault);
@@ -100,7 +102,8 @@ export class PredicateBox {
     this.fault.hidden = error === null;
     this.fault.textContent = error ? wordsOf(error) : '';
     const { from, to } = isHere ? faultRange(text, error.column) : { from: 0, to: 0 };
-    this.mirror.replaceChildren(text.slice(0, from), ...(isHere ? [make('mark', {}, text.slice(from, to) || ' ')] : []), text.slice(to));
+    this.mirror.replaceChildren(text.slice(0, from),
+      ...(isHere ? [make('mark', {}, text.slice(from, to) || ' ')] : []), text.slice(to));
     this.#grow();
   }
 

@@ -1,5 +1,5 @@
-// What the explorer shows, as the address has it: `/explore/ENTITY/ID?where=…&sort=…&section=…&columns=…&totals=…&of=…`.
-// A link shows the same to another person.
+// What the explorer shows, as the address has it:
+// `/explore/ENTITY/ID?where=…&sort=…&section=…&columns=…&totals=…&of=…`. A link shows the same to another person.
 
 import { isHidden, isRelationship, labelOf, readPath } from './paths.js';
 
@@ -12,7 +12,8 @@ const LISTS = ['columns', 'totals'];
  * A query: `entity` (its name), `where`, `sort`, `section` (texts of the query language; '' is none), `columns` (null:
  * the usual ones) and `totals` (lists), and `of`: null, or `{ entity, id, relationship }`, whose objects are shown.
  */
-export const EMPTY = Object.freeze({ where: '', sort: '', section: '', columns: null, totals: Object.freeze([]), of: null });
+export const EMPTY =
+  Object.freeze({ where: '', sort: '', section: '', columns: null, totals: Object.freeze([]), of: null });
 
 /** Reads a query from the search of an address. What is not understood is left out. */
 export function readQuery(entity, search) {
@@ -47,15 +48,17 @@ export const pathOf = (query, id = null) =>
 export const columnsOf = (entity, query) => query.columns ?? usualColumns(entity);
 
 /**
- * The columns as long as nobody has chosen some: attributes, to-one relationships and, with `hasCounts`, how many objects
- * the others lead to, which costs the server something for each row. Long ones come last.
+ * The columns as long as nobody has chosen some: attributes, to-one relationships and, with `hasCounts`, how many
+ * objects the others lead to, which costs the server something for each row. Long ones come last.
  */
 export function usualColumns(entity, hasCounts = true) {
   const label = labelOf(entity)?.name;
   const isLong = ({ type }) => type === 'uuid' || type === 'uri';
-  const shown = entity.properties.filter((property) => !isHidden(property) && property.type !== 'data' && property.name !== label
+  const shown = entity.properties.filter((property) => !isHidden(property) && property.type !== 'data'
+    && property.name !== label
     && (hasCounts || !property.isToMany));
-  const names = [...shown.filter((one) => !isLong(one)), ...shown.filter(isLong)].map((property) => (property.isToMany ? `${property.name}.@count` : property.name));
+  const names = [...shown.filter((one) => !isLong(one)),
+    ...shown.filter(isLong)].map((property) => (property.isToMany ? `${property.name}.@count` : property.name));
   return [...(label ? [label] : []), ...names].slice(0, COLUMNS_DEFAULT);
 }
 
@@ -93,7 +96,8 @@ export function sortOf(query) {
   const section = readSection(query.section);
   const keys = readSort(query.sort);
   if (!section || keys[0]?.path === section.path) return query.sort;
-  const key = keys.find(({ path }) => path === section.path) ?? { path: section.path, isDescending: false, folding: '' };
+  const key = keys.find(({ path }) => path === section.path)
+    ?? { path: section.path, isDescending: false, folding: '' };
   return sortText([key, ...keys.filter(({ path }) => path !== section.path)]);
 }
 

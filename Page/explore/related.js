@@ -11,7 +11,8 @@ import { EMPTY, pathOf } from './query.js';
 /** Objects of a to-many relationship that are listed; the link to all of them has the rest. */
 const LISTED_MAX = 8;
 
-const objectPath = (model, row, other) => pathOf({ ...EMPTY, entity: entityOf(model, row.get('@entity'), other).name }, row.id);
+const objectPath = (model, row, other) =>
+  pathOf({ ...EMPTY, entity: entityOf(model, row.get('@entity'), other).name }, row.id);
 
 /** The other end of a to-one relationship. `write(value)` rejects with the server's error. */
 export class ToOne {
@@ -23,7 +24,8 @@ export class ToOne {
     this.link = make('span', { className: 'text' });
     this.fault = make('p', { className: 'fault', role: 'status', hidden: true });
     const choose = async () => {
-      const row = await findObject(app, await app.nest.entity(this.destination.name), { title: `${property.name}: choose` });
+      const row = await findObject(app, await app.nest.entity(this.destination.name),
+        { title: `${property.name}: choose` });
       if (row) await this.#save(row.id);
     };
     this.element = make('div', { className: 'field', data: { property: property.name } },
@@ -31,7 +33,8 @@ export class ToOne {
         `→ ${this.destination.name}`, property.isOptional ? '' : ' · required')),
       make('div', { className: 'control' }, this.link, canWrite ? [
         button('Change…', () => app.attempt(choose), { 'aria-label': `Change ${property.name}` }),
-        this.none = property.isOptional ? button('∅', () => this.#save(null), { className: 'plain', 'aria-label': `No ${property.name}`, title: `No ${property.name}` }) : null,
+        this.none = property.isOptional ? button('∅', () => this.#save(null),
+          { className: 'plain', 'aria-label': `No ${property.name}`, title: `No ${property.name}` }) : null,
       ] : null), this.fault);
   }
 
@@ -40,7 +43,8 @@ export class ToOne {
     const isNull = value === null || value === undefined;
     this.link.classList.toggle('none', isNull);
     if (this.none) this.none.hidden = isNull;
-    this.link.replaceChildren(isNull ? 'none' : make('a', { href: pathOf({ ...EMPTY, entity: this.destination.name }, value.id) },
+    this.link.replaceChildren(isNull ? 'none'
+      : make('a', { href: pathOf({ ...EMPTY, entity: this.destination.name }, value.id) },
       label === null || label === undefined || label === '' ? `#${value.id}` : String(label)));
   }
 
@@ -65,7 +69,8 @@ export class ToMany {
     const destination = model.entity(property.destination);
     const label = labelOf(destination);
     const inverse = destination.find(property.inverse);
-    const all = pathOf({ ...EMPTY, entity: destination.name, of: { entity: owner.description.name, id, relationship: property.name } });
+    const all = pathOf({ ...EMPTY, entity: destination.name,
+      of: { entity: owner.description.name, id, relationship: property.name } });
     const count = make('span', { className: 'count' });
     const list = make('ul', { className: 'many' });
     const more = make('a', { href: all, hidden: true });
@@ -82,20 +87,25 @@ export class ToMany {
     // Only an object that may be without the owner can be taken out.
     const canLeave = canWrite && (!inverse || inverse.isToMany || inverse.isOptional);
     this.element = make('section', { className: 'related', data: { property: property.name } },
-      make('h3', {}, make('a', { href: all }, property.name), ' ', count, make('span', { className: 'soft type' }, ` ${destination.name}`)),
+      make('h3', {}, make('a', { href: all }, property.name), ' ', count,
+        make('span', { className: 'soft type' }, ` ${destination.name}`)),
       list, more, canWrite ? make('div', { className: 'line' },
         button('Add…', () => guarded(async () => {
-          const row = await findObject(app, await app.nest.entity(destination.name), { title: `Add to ${property.name}` });
+          const row = await findObject(app, await app.nest.entity(destination.name),
+            { title: `Add to ${property.name}` });
           if (row) await write(`add to ${property.name}`, (tx) => tx.relate(owner, id, property.name, row.id));
         }), { 'aria-label': `Add to ${property.name}` }),
         button(`New ${destination.name}…`, () => guarded(() => add(property)), {})) : null, this.fault);
-    this.#live = app.nest.results(owner.of(id, property.name).properties(...(label ? [label.name] : []), '@entity').window(0, LISTED_MAX));
+    this.#live = app.nest.results(owner.of(id, property.name).properties(...(label ? [label.name] : []),
+      '@entity').window(0, LISTED_MAX));
     this.#live.subscribe(() => {
       const { state } = this.#live;
       if (state.revision === 0) return;
       count.textContent = numberText(state.total);
-      list.replaceChildren(...state.rows.map((row) => make('li', {}, make('a', { href: objectPath(model, row, property.destination) }, nameOf(destination, row)),
-        canLeave ? button('×', () => guarded(() => write(`take out of ${property.name}`, (tx) => tx.unrelate(owner, id, property.name, row.id))),
+      list.replaceChildren(...state.rows.map((row) =>
+        make('li', {}, make('a', { href: objectPath(model, row, property.destination) }, nameOf(destination, row)),
+        canLeave ? button('×', () =>
+          guarded(() => write(`take out of ${property.name}`, (tx) => tx.unrelate(owner, id, property.name, row.id))),
           { className: 'plain', 'aria-label': `Take ${nameOf(destination, row)} out of ${property.name}` }) : null)));
       more.hidden = state.total <= state.count;
       more.textContent = `All ${numberText(state.total)}`;

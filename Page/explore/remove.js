@@ -1,5 +1,5 @@
-// What a deletion would take with it, before it happens. The protocol has no dry run of a deletion: the objects that the
-// delete rules reach are found by reads, so that what others do meanwhile is not in the numbers.
+// What a deletion would take with it, before it happens. The protocol has no dry run of a deletion: the objects that
+// the delete rules reach are found by reads, so that what others do meanwhile is not in the numbers.
 
 import { ask } from '../shell/dialog.js';
 import { make } from '../shell/dom.js';
@@ -11,12 +11,13 @@ const REACHED_MAX = 5_000;
 /** Ids in one predicate. */
 const IDS_MAX = 500;
 
-const chunks = (ids) => Array.from({ length: Math.ceil(ids.length / IDS_MAX) }, (_, index) => ids.slice(index * IDS_MAX, (index + 1) * IDS_MAX));
+const chunks = (ids) => Array.from({ length: Math.ceil(ids.length / IDS_MAX) },
+  (_, index) => ids.slice(index * IDS_MAX, (index + 1) * IDS_MAX));
 
 /**
- * What a deletion of an object reaches: `{ deleted, kept, denied, isWhole }`. `deleted`: how many objects of each entity
- * go besides it; `kept`: how many stay and lose a relationship, by `Entity.relationship`; `denied`: relationships whose
- * rule refuses, with their numbers. `isWhole`: whether all was looked at.
+ * What a deletion of an object reaches: `{ deleted, kept, denied, isWhole }`. `deleted`: how many objects of each
+ * entity go besides it; `kept`: how many stay and lose a relationship, by `Entity.relationship`; `denied`:
+ * relationships whose rule refuses, with their numbers. `isWhole`: whether all was looked at.
  */
 export async function reach(nest, entityName, id) {
   const model = await nest.model();
@@ -64,7 +65,8 @@ const grouped = (objects) => {
 };
 
 /** The entity of a value of `@entity`. */
-export const entityOf = (model, value, other) => model.find(typeof value === 'object' && value ? value.id : value) ?? model.entity(other);
+export const entityOf = (model, value, other) => model.find(typeof value === 'object' && value ? value.id : value)
+  ?? model.entity(other);
 
 /** The objects that a relationship of these objects leads to, and what its rule does. */
 async function related(nest, model, name, relationship, ids) {
@@ -72,10 +74,12 @@ async function related(nest, model, name, relationship, ids) {
   const destination = model.entity(relationship.destination);
   const inverse = destination.find(relationship.inverse);
   // To-one relationships that are only left lead to objects that lose nothing people see.
-  if (!relationship.isToMany && rule === 'nullify' && (!inverse || inverse.isToMany || isHidden(inverse))) return { rule, request: null };
+  if (!relationship.isToMany && rule === 'nullify'
+    && (!inverse || inverse.isToMany || isHidden(inverse))) return { rule, request: null };
   if (relationship.isToMany && rule === 'nullify' && isHidden(relationship)) return { rule, request: null };
   const base = await nest.entity(destination.name);
-  if (ids.length === 1 && relationship.isToMany) return { rule, request: (await nest.entity(name)).of(ids[0], relationship.name) };
+  if (ids.length === 1 && relationship.isToMany) return { rule,
+    request: (await nest.entity(name)).of(ids[0], relationship.name) };
   if (!inverse || !isRelationship(inverse)) return { rule, request: null };
   const list = `{${ids.join(', ')}}`;
   return { rule, request: base.where(`${inverse.isToMany ? 'ANY ' : ''}${inverse.name} IN ${list}`) };
@@ -83,13 +87,15 @@ async function related(nest, model, name, relationship, ids) {
 
 /** Asks before a deletion. Resolves with whether it is wanted. */
 export async function askToDelete(app, entityName, id, name) {
-  const words = make('div', { className: 'reach', role: 'status' }, make('p', { className: 'soft' }, 'Looking what else goes…'));
+  const words = make('div', { className: 'reach', role: 'status' },
+    make('p', { className: 'soft' }, 'Looking what else goes…'));
   const open = ask({
     title: `Delete ${name}?`, body: [words], actions: [['', 'Cancel'], ['delete', 'Delete', 'danger']],
     ready: (dialog) => dialog.querySelector('button').focus(),
   });
   reach(app.nest, entityName, id).then((found) => words.replaceChildren(...wordsOfReach(found)),
-    (error) => words.replaceChildren(make('p', { className: 'soft' }, `What else goes is not known: ${error.message}`)));
+    (error) => words.replaceChildren(make('p', { className: 'soft' },
+      `What else goes is not known: ${error.message}`)));
   return (await open) === 'delete';
 }
 
@@ -98,16 +104,19 @@ function wordsOfReach({ deleted, kept, denied, isWhole }) {
   const list = (map, each) => make('ul', {}, [...map].map(([name, number]) => make('li', {}, each(name, number))));
   const words = [];
   if (denied.size > 0) {
-    words.push(make('p', { className: 'fault' }, 'The server will refuse: the model does not allow it as long as these are there.'),
+    words.push(make('p', { className: 'fault' },
+      'The server will refuse: the model does not allow it as long as these are there.'),
       list(denied, (name, number) => `${numberText(number)} in ${name}`));
     return words;
   }
   if (total > 0) {
-    words.push(make('p', {}, `${isWhole ? '' : 'At least '}${count(total, 'other object')} ${total === 1 ? 'goes' : 'go'} with it:`),
+    words.push(make('p', {},
+      `${isWhole ? '' : 'At least '}${count(total, 'other object')} ${total === 1 ? 'goes' : 'go'} with it:`),
       list(deleted, (name, number) => `${numberText(number)} ${name}`));
   }
   if (kept.size > 0) {
-    words.push(make('p', {}, 'These stay, without it:'), list(kept, (name, number) => `${numberText(number)} in ${name}`));
+    words.push(make('p', {}, 'These stay, without it:'),
+      list(kept, (name, number) => `${numberText(number)} in ${name}`));
   }
   if (words.length === 0) words.push(make('p', {}, 'Nothing else goes with it.'));
   return [...words, make('p', { className: 'soft' }, 'Undo brings it all back.')];

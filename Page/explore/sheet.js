@@ -1,5 +1,5 @@
-// The live table: of a result of any size the rows in view are in the document. Rows keep their elements by their ids, so
-// that one can see where a row goes, and what is in view stays there when others change what is above it.
+// The live table: of a result of any size the rows in view are in the document. Rows keep their elements by their ids,
+// so that one can see where a row goes, and what is in view stays there when others change what is above it.
 
 import { make, newID } from '../shell/dom.js';
 import { describeColumns, fillCell, heads, totalWords, widths } from './columns.js';
@@ -150,6 +150,7 @@ export class Sheet {
 
   /** Shows a state. `cause`: of live.js; `change`: what the list has said. */
   show(state, { cause, change }) {
+    this.#readTop();
     const before = new Map([...this.#byID].map(([id, { line }]) => [id, line * ROW - this.#top]));
     const old = this.#byID;
     const anchor = cause !== QUERY && this.#top > 0 ? this.firstInView() : null;
@@ -192,6 +193,15 @@ export class Sheet {
 
   // MARK: Scrolling
 
+  /** Learns where the element has been scrolled to, if not by this object. */
+  #readTop() {
+    const { scrollTop, clientHeight } = this.element;
+    // A table that is not shown has no place.
+    if (clientHeight === 0 || Math.abs(scrollTop - this.#place) < 1) return;
+    this.#place = scrollTop;
+    this.#top = Math.min(scrollTop * this.#scale.factor, this.#scale.most);
+  }
+
   #setTop(top) {
     this.#top = Math.max(0, Math.min(top, this.#scale.most));
     this.#place = Math.round(this.#top / this.#scale.factor);
@@ -201,11 +211,7 @@ export class Sheet {
   #later() {
     this.#frame ??= requestAnimationFrame(() => {
       this.#frame = null;
-      const { scrollTop } = this.element;
-      if (Math.abs(scrollTop - this.#place) >= 1) {
-        this.#place = scrollTop;
-        this.#top = Math.min(scrollTop * this.#scale.factor, this.#scale.most);
-      }
+      this.#readTop();
       if (!this.#state) return;
       this.#resize();
       this.#draw();
@@ -248,6 +254,12 @@ export class Sheet {
     this.#on.onWindow({ offset: Math.max(0, row - shown), limit }, settled);
   }
 
+  /** Asks again for rows that are needed and have not come. */
+  check() {
+    this.#wanted = null;
+    if (this.#state) this.#want();
+  }
+
   /** The window that was asked for is not to be had: its row has left the result. */
   lost() {
     if (!this.#state) return;
@@ -257,6 +269,11 @@ export class Sheet {
   }
 
   // MARK: Drawing
+
+  /** Draws what was left as it was while it was edited. */
+  redraw() {
+    if (this.#state) this.#draw();
+  }
 
   #draw() {
     const first = this.#top / ROW - MARGIN;
@@ -289,8 +306,10 @@ export class Sheet {
   #row({ line, row }) {
     let element = this.#rows.get(row.id);
     if (!element) {
-      element = make('div', { role: 'row', className: 'sheet-row', 'aria-selected': String(row.id === this.#opened), data: { id: String(row.id) } },
-        make('div', { role: 'gridcell', className: 'cell id', id: this.cellID(row.id, 0), 'aria-colindex': 1 }, String(row.id)));
+      element = make('div', { role: 'row', className: 'sheet-row', 'aria-selected': String(row.id === this.#opened),
+        data: { id: String(row.id) } },
+        make('div', { role: 'gridcell', className: 'cell id', id: this.cellID(row.id, 0), 'aria-colindex': 1 },
+          String(row.id)));
       this.#fillAnew(element);
       this.#rows.set(row.id, element);
       this.body.append(element);
@@ -307,7 +326,8 @@ export class Sheet {
   #fillAnew(element) {
     const id = Number(element.dataset.id);
     element.cells_ = this.#columns.map(({ isNumber }, index) => make('div', {
-      role: 'gridcell', className: `cell${isNumber ? ' number' : ''}`, id: this.cellID(id, index + 1), 'aria-colindex': index + 2,
+      role: 'gridcell', className: `cell${isNumber ? ' number' : ''}`, id: this.cellID(id, index + 1),
+      'aria-colindex': index + 2,
     }));
     element.replaceChildren(element.firstElementChild, ...element.cells_);
     element.row_ = null;
@@ -317,7 +337,8 @@ export class Sheet {
     let element = this.#heads.get(index);
     if (!element) {
       element = make('div', { role: 'row', className: 'sheet-row section' },
-        make('div', { role: 'gridcell', className: 'cell', 'aria-colspan': this.#columns.length + 1, 'aria-colindex': 1 }));
+        make('div', { role: 'gridcell', className: 'cell', 'aria-colspan': this.#columns.length + 1,
+          'aria-colindex': 1 }));
       this.#heads.set(index, element);
       this.body.append(element);
     }

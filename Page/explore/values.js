@@ -4,11 +4,14 @@ import { Double, NestDate, UUID } from '/client/index.js';
 
 /** The least and the greatest integer of a type. */
 const BOUNDS = {
-  integer16: [-(2n ** 15n), 2n ** 15n - 1n], integer32: [-(2n ** 31n), 2n ** 31n - 1n], integer: [-(2n ** 63n), 2n ** 63n - 1n],
+  integer16: [-(2n ** 15n), 2n ** 15n - 1n], integer32: [-(2n ** 31n), 2n ** 31n - 1n],
+  integer: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 const DECIMAL_DIGITS_MAX = 38;
 /** The largest value of a property, in bytes. */
 const BYTES_MAX = 65_536;
+/** Bytes of data whose digits are shown. */
+const BYTES_SHOWN = 32;
 
 const two = (number) => String(number).padStart(2, '0');
 
@@ -39,7 +42,10 @@ export function cellText(value) {
 /** What more there is to know of a value: a date in UTC, the beginning of data; null: nothing. */
 export function moreText(value) {
   if (value instanceof NestDate) return `${value} (UTC)`;
-  if (value instanceof Uint8Array) return `${[...value.subarray(0, 32)].map((byte) => byte.toString(16).padStart(2, '0')).join(' ')}${value.length > 32 ? ' …' : ''}`;
+  if (value instanceof Uint8Array) {
+    const bytes = [...value.subarray(0, BYTES_SHOWN)].map((byte) => byte.toString(16).padStart(2, '0'));
+    return bytes.join(' ') + (value.length > BYTES_SHOWN ? ' …' : '');
+  }
   return null;
 }
 
@@ -98,22 +104,26 @@ function readDouble(text) {
 }
 
 function readDecimal(text) {
-  const [, whole, fraction = ''] = /^[+-]?(\d+)(?:\.(\d+))?$/.exec(text) ?? wrong('write a decimal number, such as 12.50');
+  const [, whole, fraction = ''] = /^[+-]?(\d+)(?:\.(\d+))?$/.exec(text)
+    ?? wrong('write a decimal number, such as 12.50');
   const digits = (whole + fraction).replace(/^0+/, '').length;
   if (digits > DECIMAL_DIGITS_MAX) wrong(`a decimal has at most ${DECIMAL_DIGITS_MAX} digits`);
   return text.replace('+', '');
 }
 
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
 function readData(text) {
   const packed = text.replace(/\s/g, '');
-  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(packed)) wrong('write base64, or choose a file');
+  if (!BASE64.test(packed)) wrong('write base64, or choose a file');
   const bytes = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
   if (bytes.length > BYTES_MAX) wrong(`${bytes.length} bytes are more than ${BYTES_MAX}`);
   return bytes;
 }
 
 const DAYS = { yesterday: -1, today: 0, tomorrow: 1 };
-const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?\s*(Z|[+-]\d{2}:?\d{2})?)?(?: \(UTC\))?$/;
+const DATE =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?\s*(Z|[+-]\d{2}:?\d{2})?)?(?: \(UTC\))?$/;
 
 /** A date with or without time; without a zone it is in that of this machine. Also now, today, yesterday, tomorrow. */
 function readDate(text, now) {
@@ -124,7 +134,8 @@ function readDate(text, now) {
     return new NestDate(new Date(day.getFullYear(), day.getMonth(), day.getDate() + DAYS[word]).getTime() * 1_000);
   }
   const parts = DATE.exec(text) ?? wrong('write a date such as 2026-11-26, 2026-11-26 09:30, today or now');
-  const [year, month, day, hour = 0, minute = 0, second = 0] = parts.slice(1, 7).map((part) => (part === undefined ? undefined : Number(part)));
+  const [year, month, day, hour = 0, minute = 0, second = 0] =
+    parts.slice(1, 7).map((part) => (part === undefined ? undefined : Number(part)));
   const micros = Number((parts[7] ?? '').padEnd(6, '0'));
   const isReal = new Date(Date.UTC(2000, month, 0)).getUTCMonth() === month - 1
     && day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate() && hour < 24 && minute < 60 && second < 60;
@@ -154,7 +165,9 @@ function utc(year, month, day, hour, minute, second) {
 /** Whether two values are the same. */
 export function isSame(a, b) {
   if (a === b) return true;
-  if (a === null || b === null || typeof a !== typeof b) return a instanceof Double && a.value === b || b instanceof Double && b.value === a;
-  if (a instanceof Uint8Array && b instanceof Uint8Array) return a.length === b.length && a.every((byte, index) => byte === b[index]);
+  if (a === null || b === null || typeof a !== typeof b) return a instanceof Double && a.value === b
+    || b instanceof Double && b.value === a;
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return a.length === b.length
+    && a.every((byte, index) => byte === b[index]);
   return typeof a === 'object' && typeof b === 'object' && fieldText(a) === fieldText(b);
 }

@@ -75,9 +75,8 @@ class HistoryPage {
     this.previewButton = button('Preview…', () => this.#preview(), { disabled: true, 'aria-haspopup': 'menu' });
     this.side = make('div', { className: 'side' });
     main.append(make('div', { className: 'head', data: { region: '' } }, make('h1', {}, 'History'), this.#filter(),
-      make('div', { className: 'undo-buttons', role: 'group', 'aria-label': 'Undo and redo' },
-        app.can('write') && [this.undoButton, this.redoButton],
-        this.previewButton)),
+      app.can('write') && make('div', { className: 'undo-buttons', role: 'group', 'aria-label': 'Undo and redo' },
+        this.undoButton, this.redoButton, this.previewButton)),
     make('div', { className: 'split' },
       make('div', { className: 'list', data: { region: '' } }, this.#grid.element), this.side));
     this.main = main;

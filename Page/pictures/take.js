@@ -16,37 +16,45 @@ import { withPalette } from './palette.js';
 /** What one sees of each page: its address, and what somebody does there first. */
 const PAGES = {
   outline: ['/outline', write],
-  explore: ['/explore/Planting?columns=plant,family,sown,rows,cost,bed.name,harvested'],
-  object: ['/explore/Planting', openObject],
-  history: ['/history'],
+  explore: ['/explore/Planting?where=sown+%21%3D+nil&section=bed.name&sort=plant&totals=count,sum(cost)'
+    + '&columns=plant,family,sown,rows,cost,harvested'],
+  object: ['/explore/Gardener/37'],
+  history: ['/history', openEntry],
   server: ['/server'],
-  wire: ['/wire'],
+  wire: ['/outline', follow],
 };
 const SIZES = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 720 } };
 
 /** How long a page may draw and animate before its picture, in milliseconds; /server needs a few seconds of figures. */
 const SETTLING_MS = { outline: 900, server: 6_000 };
 
-const clickText = (page, selector, text) => page.evaluate((wanted, words) => {
-  const found = [...document.querySelectorAll(wanted)].find((element) => element.textContent.includes(words));
-  found?.scrollIntoView({ block: 'center' });
-  const { left, top, height } = found?.getBoundingClientRect() ?? {};
-  return found ? { x: left + 10, y: top + Math.min(height / 2, 12) } : null;
-}, selector, text).then((point) => point && page.click(point));
-
-/** Unfolds what is interesting, and puts the caret into a row. */
-async function write(page) {
-  for (const title of ['Spring in the garden', 'Beds', 'Harvest party', 'Soup']) {
-    await clickText(page, '[role=row] .title', title);
-    await page.press('ArrowDown', 2);
-    await pause(150);
-  }
-  await clickText(page, '[role=row] .title', 'Ginger');
+/** Clicks the innermost element that has a text; it need not be there yet. */
+async function clickText(page, selector, text) {
+  const point = await page.until((wanted, words) => {
+    const found = [...document.querySelectorAll(wanted)].filter((element) => element.textContent.includes(words)).at(-1);
+    const { left, top, height } = found?.getBoundingClientRect() ?? {};
+    return found && height > 0 ? { x: left + 10, y: top + Math.min(height / 2, 12) } : null;
+  }, selector, text);
+  await page.click(point);
 }
 
-async function openObject(page) {
-  await clickText(page, '[role=row] *, td', 'Carrot');
-  await page.press('Enter');
+/** Puts the caret into a row. */
+async function write(page) {
+  await clickText(page, '[role=row] .title', 'Screws');
+  await page.press('End');
+  await page.type(' mm');
+}
+
+/** Opens a transaction, to see what they changed. */
+function openEntry(page) {
+  return clickText(page, '[role=row] *', 'answer about the boards');
+}
+
+/** Lets the page follow a list, so that there are frames to see. */
+async function follow(page) {
+  await page.evaluate(() => document.querySelector('#places a[href="/outline"]').click());
+  await page.until(() => document.querySelectorAll('[role=row][data-id]').length > 10);
+  await page.evaluate(() => document.querySelector('#places a[href="/wire"]').click());
 }
 
 /** Somebody who writes all the time, so that the server's figures move. */
@@ -84,6 +92,7 @@ try {
     const stop = name === 'server' ? await traffic(stage.server) : null;
     for (const [size, dimensions] of Object.entries(SIZES)) {
       const page = await stage.open(path, { name: 'Anna', ...dimensions });
+      await pause(600);
       await act?.(page);
       for (const scheme of ['light', 'dark']) {
         await page.prefer({ 'prefers-color-scheme': scheme });

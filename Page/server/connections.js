@@ -27,7 +27,8 @@ export class Connections {
       columns: [
         column('who', 'Who'), column('client', 'Client'), column('address', 'Address'), column('since', 'For'),
         column('subscriptions', 'Subscriptions', 'number'), column('inFlight', 'In flight', 'number'),
-        column('queued', 'Queued', 'number'), column('sent', 'Sent', 'number'), { name: 'actions', text: '' },
+        column('queued', 'Queued', 'number'), column('sent', 'Sent', 'number'),
+        { name: 'actions', text: 'Actions', isQuiet: true },
       ],
       keyOf: ({ number }) => number, fill: (cells, one) => this.#fill(cells, one),
       onOpen: (one) => this.#open(one), onSort: (name) => this.#sort(name),

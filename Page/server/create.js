@@ -64,7 +64,7 @@ export async function createToken(app, operations, isFirst) {
       make('label', {}, 'User, shown to others (optional: else the name)', user),
       make('label', {}, 'May', role), make('div', { className: 'pair' }, make('label', {}, 'Expires', expiry), day),
       reach,
-      make('details', {}, make('summary', {}, 'Limits'),
+      make('details', { className: 'limits' }, make('summary', {}, 'Limits'),
         make('p', { className: 'soft' }, 'Empty: the limits of the server.'),
         limits.map(([, words, field]) => make('label', {}, words, field))),
     ],

@@ -1,7 +1,7 @@
 // /server: what the server does now, its connections, tokens, store and cluster. Roles decide what is shown.
 
 import { make, style } from '../shell/dom.js';
-import { labelText, numberText } from '../shell/format.js';
+import { labelText, numberText, shortAge } from '../shell/format.js';
 import { Cluster } from './cluster.js';
 import { Connections } from './connections.js';
 import { Store } from './store.js';
@@ -37,6 +37,7 @@ class ServerPage {
     this.tiles = new Tiles();
     this.cluster = new Cluster(app, operations);
     this.numbers = make('tbody', {});
+    this.uptime = make('span', { className: 'soft' });
     const isAdmin = app.can('admin');
     if (isAdmin) {
       this.connections = new Connections(app, operations, () => this.#readClients());
@@ -45,7 +46,8 @@ class ServerPage {
       this.#parts = [this.connections, this.store];
     }
     main.append(make('div', { className: 'page' },
-      make('h1', {}, 'Server', make('span', { className: 'soft' }, ` ${labelText(app.nest.server.serverName)}`)),
+      make('h1', {}, 'Server',
+        make('span', { className: 'soft' }, ` ${labelText(app.nest.server.serverName)}`), this.uptime),
       make('section', { 'aria-label': 'Now', data: { region: '' } }, this.tiles.element),
       this.connections?.element, this.cluster.element, this.tokens?.element, this.store?.element, this.#allNumbers(),
       !isAdmin && make('p', { className: 'soft' }, 'Connections, tokens, backups and checks are for administrators.')));
@@ -75,6 +77,8 @@ class ServerPage {
     const statistics = await this.#app.nest.statistics();
     if (this.#isClosed) return;
     this.tiles.show(statistics, performance.now());
+    const seconds = Number(statistics.get('uptime_seconds') ?? 0);
+    this.uptime.textContent = seconds === 0 ? '' : `, up for ${shortAge(Date.now() - seconds * 1_000, Date.now())}`;
     if (!this.numbers.closest('details').open) return;
     this.numbers.replaceChildren(...[...statistics].map(([name, value]) => make('tr', {},
       make('td', { className: 'mono' }, name), make('td', { className: 'number' }, numberText(value)))));

@@ -1,33 +1,34 @@
 // What the server does now: a tile for each number, with a line for the last two minutes.
 
 import { make } from '../shell/dom.js';
-import { bytesText, numberText, shortNumber, spanText } from '../shell/format.js';
+import { bytesText, count, numberText, shortNumber, spanText } from '../shell/format.js';
 import { drawn, HEIGHT, rate, Series, WIDTH } from './series.js';
 
 const perSecond = (value) => (value < 9.95 ? String(Math.round(value * 10) / 10) : shortNumber(Math.round(value)));
 
 /**
- * The tiles, in their order. `of`: the names of STATISTICS that it is made of, the first one that the server has;
- * `isRate`: growth in a second, else the value itself; `text`: the number for people; `unit`: what follows it.
+ * The tiles, in their order. `of`: a name of STATISTICS; a tile without a number is not shown. `isRate`: growth in a
+ * second, else the value itself; `text`: the number for people; `unit`: what follows it; `note`: what stands below.
  */
 const TILES = [
-  { title: 'Commits', of: ['commits'], isRate: true, text: perSecond, unit: '/s' },
-  { title: 'Deliveries', of: ['deliveries', 'diffs_encoded'], isRate: true, text: perSecond, unit: '/s' },
-  { title: 'Sent', of: ['bytes_out'], isRate: true, text: bytesText, unit: '/s' },
-  { title: 'Received', of: ['bytes_in'], isRate: true, text: bytesText, unit: '/s' },
-  { title: 'Requests', of: ['requests'], isRate: true, text: perSecond, unit: '/s' },
-  { title: 'Connections', of: ['connections'], text: numberText },
-  { title: 'Subscriptions', of: ['subscriptions'], text: numberText },
-  { title: 'Views', of: ['views'], text: numberText },
-  { title: 'Live rows', of: ['live_result_rows'], text: shortNumber },
-  { title: 'Memory', of: ['memory_bytes', 'memory_resident_bytes', 'resident_bytes'], text: bytesText },
+  { title: 'Commits', of: 'commits', isRate: true, text: perSecond, unit: '/s' },
+  { title: 'Deliveries', of: 'deliveries', isRate: true, text: perSecond, unit: '/s' },
+  { title: 'Sent', of: 'bytes_out', isRate: true, text: bytesText, unit: '/s' },
+  { title: 'Received', of: 'bytes_in', isRate: true, text: bytesText, unit: '/s' },
+  { title: 'Requests', of: 'requests', isRate: true, text: perSecond, unit: '/s' },
+  { title: 'Connections', of: 'connections', text: numberText, note: 'with those for files' },
+  { title: 'Subscriptions', of: 'subscriptions', text: numberText },
+  { title: 'Views', of: 'views', text: numberText },
+  { title: 'Live rows', of: 'live_result_rows', text: shortNumber },
+  { title: 'Memory', of: 'memory_resident_bytes', text: bytesText },
 ];
 
 /** The times of commits in the last minute, in microseconds. */
 const TIMES = [
-  ['half within', 'commit_microseconds_p50'], ['99 of 100 within', 'commit_microseconds_p99'],
-  ['longest', 'commit_microseconds_max'],
+  ['half within', 'commit_p50_us'], ['99 of 100 within', 'commit_p99_us'], ['longest', 'commit_max_us'],
 ];
+/** How many commits these times are of. */
+const TIMED = 'commit_batches_60s';
 
 function graph() {
   const draw = (name, attributes) => {
@@ -37,10 +38,12 @@ function graph() {
   };
   const area = draw('path', { class: 'area' });
   const line = draw('path', { class: 'line' });
+  // Where there are no samples yet.
+  const base = draw('path', { class: 'base', d: `M0 ${HEIGHT - 1}H${WIDTH}` });
   const svg = draw('svg', {
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', class: 'graph', 'aria-hidden': 'true',
   });
-  svg.append(area, line);
+  svg.append(base, area, line);
   return {
     svg,
     show(values) {
@@ -59,7 +62,7 @@ class Tile {
     this.spec = spec;
     this.value = make('strong', {}, '–');
     this.most = make('span', { className: 'soft' });
-    this.element = make('div', { className: 'card tile' }, make('h3', {}, spec.title),
+    this.element = make('div', { className: 'card tile' }, make('h2', {}, spec.title),
       make('p', {}, this.value, spec.unit && make('span', { className: 'soft' }, spec.unit)), this.#graph.svg,
       this.most);
   }
@@ -68,7 +71,8 @@ class Tile {
     this.#series.add(value);
     this.value.textContent = value === null ? '–' : this.spec.text(value);
     const { max } = this.#series;
-    this.most.textContent = max === null ? '' : `highest ${this.spec.text(max)}`;
+    const { note } = this.spec;
+    this.most.textContent = note ?? (max === null ? '' : `highest ${this.spec.text(max)}`);
     this.#graph.show(this.#series.values);
   }
 }
@@ -80,8 +84,9 @@ export class Tiles {
 
   constructor() {
     this.times = make('dl', {});
-    this.commitTimes = make('div', { className: 'card tile times', hidden: true }, make('h3', {}, 'Time of a commit'),
-      this.times, make('span', { className: 'soft' }, 'in the last minute'));
+    this.timed = make('span', { className: 'soft' });
+    this.commitTimes = make('div', { className: 'card tile times', hidden: true }, make('h2', {}, 'Time of a commit'),
+      this.times, this.timed);
     this.element = make('div', { className: 'tiles' }, this.#tiles[0].element, this.commitTimes,
       this.#tiles.slice(1).map(({ element }) => element));
   }
@@ -89,11 +94,11 @@ export class Tiles {
   /** Shows the numbers of STATISTICS, read at a time of `performance.now()`. */
   show(statistics, time) {
     for (const tile of this.#tiles) {
-      const name = tile.spec.of.find((each) => statistics.has(each));
-      tile.element.hidden = name === undefined;
-      if (name === undefined) continue;
-      const value = statistics.get(name);
-      tile.show(tile.spec.isRate ? rate(this.#before?.get(name), value, time - this.#time) : Number(value));
+      const { of, isRate } = tile.spec;
+      tile.element.hidden = !statistics.has(of);
+      if (tile.element.hidden) continue;
+      const value = statistics.get(of);
+      tile.show(isRate ? rate(this.#before?.get(of), value, time - this.#time) : Number(value));
     }
     this.#showTimes(statistics);
     this.#before = statistics;
@@ -101,11 +106,12 @@ export class Tiles {
   }
 
   #showTimes(statistics) {
-    const known = TIMES.filter(([, name]) => statistics.has(name));
-    this.commitTimes.hidden = known.length === 0;
-    this.times.replaceChildren(...known.flatMap(([text, name]) => {
-      const value = Number(statistics.get(name));
-      return [make('dt', {}, text), make('dd', { className: 'number' }, value === 0 ? '–' : spanText(value))];
-    }));
+    this.commitTimes.hidden = !statistics.has(TIMED);
+    if (this.commitTimes.hidden) return;
+    const commits = Number(statistics.get(TIMED));
+    this.times.replaceChildren(...TIMES.flatMap(([text, name]) => [make('dt', {}, text),
+      make('dd', { className: 'number' }, commits === 0 ? '–' : spanText(Number(statistics.get(name))))]));
+    this.timed.textContent = commits === 0 ? 'no commit in the last minute'
+      : `${count(commits, 'commit')} in the last minute`;
   }
 }

@@ -36,10 +36,11 @@ export class Tokens {
       return;
     }
     const now = Date.now();
-    const heads = ['Name', 'User', 'May', 'Reaches', 'Expires', 'Last used', 'Connections', ''];
+    const heads = ['Name', 'User', 'May', 'Reaches', 'Expires', 'Last used', 'Connections'];
     this.body.replaceChildren(make('table', {},
-      make('thead', {}, make('tr', {}, heads.map((text) => (text === ''
-        ? make('td', {}) : make('th', { scope: 'col', className: text === 'Connections' ? 'number' : '' }, text))))),
+      make('thead', {}, make('tr', {},
+        heads.map((text) => make('th', { scope: 'col', className: text === 'Connections' ? 'number' : '' }, text)),
+        make('td', {}))),
       make('tbody', {}, this.#tokens.map((token) => this.#row(token, now)))));
   }
 

@@ -104,7 +104,8 @@ export function menu(at, entries, { label = 'Actions' } = {}) {
     event.preventDefault();
   });
   list.addEventListener('toggle', (event) => event.newState === 'closed' && close());
-  document.body.append(list);
+  // Inside of the dialog or the region that has opened it: content of a page is in landmarks.
+  (from?.closest('dialog') ?? document.getElementById('main')).append(list);
   list.showPopover();
   const { left, bottom, top } = at instanceof Element ? at.getBoundingClientRect()
     : { left: at.x, bottom: at.y, top: at.y };

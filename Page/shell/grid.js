@@ -9,9 +9,10 @@ const MARGIN = 6;
 const HEIGHT = 36;
 
 /**
- * `columns`: `{ name, text, className, sort }`; `sort`: its head is a button. `fill(cells, item, row)` writes an item
- * into the cells of a row, by column name. `keyOf(item)`: a number or text that no other item has. `onOpen(item)`:
- * Enter or a click. `onSort(name)`. `onEnd()`: the last rows are in view. `empty`: the words of a table without rows.
+ * `columns`: `{ name, text, className, sort, isQuiet }`; `sort`: its head is a button; `isQuiet`: its head is only for
+ * screen readers. `fill(cells, item, row)` writes an item into the cells of a row, by column name. `keyOf(item)`: a
+ * number or text that no other item has. `onOpen(item)`: Enter or a click. `onSort(name)`. `onEnd()`: the last rows are
+ * in view. `empty`: the words of a table without rows.
  */
 export class Grid {
   #options;
@@ -56,6 +57,8 @@ export class Grid {
     const first = this.#anchor();
     this.#items = items;
     this.#index = new Map(items.map((item, index) => [keyOf(item), index]));
+    // The height comes first: it bounds how far one can scroll.
+    this.#body.style.height = `${items.length * this.#height}px`;
     if (first) {
       const index = this.#index.get(first.key);
       if (index !== undefined) this.element.scrollTop += (index - first.index) * this.#height;
@@ -112,9 +115,10 @@ export class Grid {
     cancelAnimationFrame(this.#frame);
   }
 
-  #head({ name, text, className = '', sort }) {
+  #head({ name, text, className = '', sort, isQuiet }) {
+    const words = isQuiet ? make('span', { className: 'quiet' }, text) : text;
     return make('div', { role: 'columnheader', className: `cell ${name} ${className}` },
-      sort ? make('button', { type: 'button', onclick: () => this.#options.onSort(name) }, text) : text);
+      sort ? make('button', { type: 'button', onclick: () => this.#options.onSort(name) }, words) : words);
   }
 
   // MARK: Drawing
@@ -136,7 +140,6 @@ export class Grid {
 
   #draw(isNew) {
     const { keyOf, onEnd } = this.#options;
-    this.#body.style.height = `${this.#items.length * this.#height}px`;
     const from = Math.max(0, Math.floor(this.element.scrollTop / this.#height) - MARGIN);
     const to = Math.min(this.#items.length,
       Math.ceil((this.element.scrollTop + this.element.clientHeight) / this.#height) + MARGIN);
@@ -173,7 +176,7 @@ export class Grid {
     return row;
   }
 
-  /** Puts rows into the document in their order, for screen readers. The row with the focus is not moved: it keeps it. */
+  /** Puts rows into the document in their order, for screen readers. The row with the focus stays, and keeps it. */
   #inOrder(rows) {
     const { children } = this.#body;
     if (children.length === rows.length && rows.every((row, index) => row === children[index])) return;
@@ -200,6 +203,7 @@ export class Grid {
     if (height === 0 || height === this.#height) return;
     const top = this.element.scrollTop / this.#height;
     this.#height = height;
+    this.#body.style.height = `${this.#items.length * height}px`;
     this.#draw(false);
     this.element.scrollTop = top * height;
   }

@@ -1,6 +1,9 @@
 // Addresses: the first name of the path is a page, and the rest is that page's own.
 
-/** Calls `show(name, rest)` for the address when it is started, and for each later one. A link to another page does not load anew. */
+/**
+ * Calls `show(name, rest)` for the address when it is started, and for each later one. A link to another page does not
+ * load anew.
+ */
 export class Router {
   #show;
 

@@ -19,14 +19,17 @@ const model = makeModel();
 const thing = model.entity('Thing');
 const words = (text) => lex(text).map(({ kind, text: word }) => `${kind}:${word}`);
 /** What is offered where | stands. */
-const offered = (text, entity = thing) => complete(model, entity, text.replace('|', ''), text.indexOf('|')).entries.map((one) => one.text);
+const offered = (text, entity = thing) =>
+  complete(model, entity, text.replace('|', ''), text.indexOf('|')).entries.map((one) => one.text);
 
 test('words of predicates, also of unfinished ones', () => {
   assert.deepEqual(words('ANY notes.text CONTAINS[cd] "a \\" b" AND due >= 2026-11-21 14:30'),
     ['quantifier:ANY', 'name:notes.text', 'compare:CONTAINS', 'folding:[cd]', 'text:"a \\" b"', 'join:AND', 'name:due',
       'compare:>=', 'literal:2026-11-21 14:30']);
-  assert.deepEqual(words('NOT(parts.@count=3&&done==YES)||x!=-1e5'), ['not:NOT', 'mark:(', 'name:parts.@count', 'compare:=',
-    'literal:3', 'join:&&', 'name:done', 'compare:==', 'literal:YES', 'mark:)', 'join:||', 'name:x', 'compare:!=', 'literal:-1e5']);
+  assert.deepEqual(words('NOT(parts.@count=3&&done==YES)||x!=-1e5'),
+    ['not:NOT', 'mark:(', 'name:parts.@count', 'compare:=',
+    'literal:3', 'join:&&', 'name:done', 'compare:==', 'literal:YES', 'mark:)', 'join:||', 'name:x', 'compare:!=',
+      'literal:-1e5']);
   assert.deepEqual(words('name == "open'), ['name:name', 'compare:==', 'text:"open']);
   assert.deepEqual(words('whole. '), ['name:whole.']);
   assert.deepEqual(words('#no == é'), ['name:#no', 'compare:==', 'name:é']);
@@ -52,7 +55,8 @@ test('completion offers properties, then operators, then values, then more condi
   assert.deepEqual(offered('done == |'), ['YES', 'NO']);
   assert.deepEqual(offered('done == Y|'), ['YES']);
   assert.ok(offered('due > t|').includes('today'));
-  assert.ok(offered('due |').includes('== nil') && !offered('name |').includes('== nil'), 'nil only where there may be none');
+  assert.ok(offered('due |').includes('== nil') && !offered('name |').includes('== nil'),
+    'nil only where there may be none');
   assert.deepEqual(offered('done == YES |'), ['AND ', 'OR ']);
   assert.ok(offered('done == YES AND |').includes('weight'));
   assert.deepEqual(offered('SELF |')[0], 'IN SUBTREE()');
@@ -83,19 +87,22 @@ test('completion keeps out of texts, and replaces the word at the caret', () => 
 
 test('paths have the type of what they lead to', () => {
   const type = (path) => readPath(model, thing, path)?.type ?? null;
-  assert.deepEqual(['name', 'whole', 'whole.price', 'parts.@count', 'parts.@sum.price', 'parts.@avg.count', 'parts.@avg.weight',
+  assert.deepEqual(['name', 'whole', 'whole.price', 'parts.@count', 'parts.@sum.price', 'parts.@avg.count',
+    'parts.@avg.weight',
     'parts.@max.due', 'parts', 'name.x', 'parts.@sum', 'parts.@sum.whole', 'nothing'].map(type),
   ['string', 'object', 'decimal', 'integer', 'decimal', 'decimal', 'double', 'date', null, null, null, null, null]);
   assert.equal(labelOf(model.entity('Tool')).name, 'name');
   assert.equal(labelOf(model.entity('Note')).name, 'text');
   assert.equal(typeWords(model, thing.property('parts')), '→ many Thing');
-  assert.deepEqual(entityTree(model).map(({ entity, depth }) => `${depth}${entity.name}`), ['0Loan', '0Note', '0Tag', '0Thing', '1Tool']);
+  assert.deepEqual(entityTree(model).map(({ entity, depth }) => `${depth}${entity.name}`),
+    ['0Loan', '0Note', '0Tag', '0Thing', '1Tool']);
   assert.deepEqual(withSubentities(model, thing).map(({ name }) => name), ['Thing', 'Tool']);
 });
 
 test('an address is read as it was written', () => {
   for (const query of [
-    EMPTY, { where: 'name == "a&b=c#d 100%"', sort: '-name:cd,count' }, { section: 'year(due)', columns: ['name', 'parts.@count'] },
+    EMPTY, { where: 'name == "a&b=c#d 100%"', sort: '-name:cd,count' },
+    { section: 'year(due)', columns: ['name', 'parts.@count'] },
     { totals: ['count', 'sum(price)'], of: { entity: 'Thing', id: 8, relationship: 'parts' } },
   ]) {
     const whole = { ...EMPTY, ...query, entity: 'Thing' };
@@ -123,24 +130,29 @@ test('a click on a head sorts up, down, and not; with Shift beside the others', 
 test('a query becomes a request with the labels of what its columns lead to', () => {
   const base = new Entity(model, thing);
   const request = requestOf(model, base, null, {
-    ...EMPTY, entity: 'Thing', where: 'done == NO', section: 'day(due)', columns: ['name', 'whole', 'parts.@count'], totals: ['count'],
+    ...EMPTY, entity: 'Thing', where: 'done == NO', section: 'day(due)', columns: ['name', 'whole', 'parts.@count'],
+    totals: ['count'],
   });
   assert.deepEqual(request.names, ['name', 'whole', 'parts.@count', 'whole.name', '@entity']);
   assert.deepEqual([request.predicates, request.totalTexts, request.sectionKey.function, request.sort.length],
     [['done == NO'], ['count'], 'day', 1]);
   assert.deepEqual(columnsOf(model.entity('Note'), EMPTY), ['text', 'thing']);
   assert.equal(columnsOf(thing, EMPTY)[0], 'name');
-  const parts = requestOf(model, base, base, { ...EMPTY, entity: 'Thing', of: { entity: 'Thing', id: 4, relationship: 'parts' } });
+  const parts = requestOf(model, base, base,
+    { ...EMPTY, entity: 'Thing', of: { entity: 'Thing', id: 4, relationship: 'parts' } });
   assert.equal(parts.source.object, 4);
-  assert.throws(() => requestOf(model, base, null, { ...EMPTY, entity: 'Thing', columns: ['nothing'] }), { code: 'UNKNOWN_PROPERTY' });
+  assert.throws(() => requestOf(model, base, null, { ...EMPTY, entity: 'Thing', columns: ['nothing'] }),
+    { code: 'UNKNOWN_PROPERTY' });
 });
 
 test('what a field shows of a value, it accepts unchanged', () => {
   const cases = [
-    ['string', ' a\nb '], ['string', ''], ['integer', 5], ['integer', 2n ** 62n], ['integer16', -7], ['double', 0.1], ['double', 3],
+    ['string', ' a\nb '], ['string', ''], ['integer', 5], ['integer', 2n ** 62n], ['integer16', -7], ['double', 0.1],
+    ['double', 3],
     ['decimal', '0.10'], ['decimal', '-12345678901234567890.5'], ['boolean', true], ['boolean', false],
     ['date', new NestDate(1_764_144_000_000_001)], ['date', new NestDate(-1)], ['date', new NestDate(0)],
-    ['uuid', UUID.from('0123456789abcdef0123456789abcdef')], ['data', Uint8Array.of(0, 255, 7)], ['data', new Uint8Array(0)],
+    ['uuid', UUID.from('0123456789abcdef0123456789abcdef')], ['data', Uint8Array.of(0, 255, 7)],
+    ['data', new Uint8Array(0)],
     ['uri', 'https://a.example/?b'], ['float', 1.5],
   ];
   for (const [type, value] of cases) {
@@ -165,10 +177,12 @@ test('dates are those of this machine, or have a zone', () => {
 test('what is no value is refused with words', () => {
   for (const [type, text, expected] of [
     ['integer', '1.5', /whole/], ['integer16', '32768', /-32768 to 32767/], ['integer', '9223372036854775808', /from/],
-    ['double', 'x', /number/], ['double', '1e999', /large/], ['decimal', '1e5', /decimal/], ['decimal', '9'.repeat(39), /38/],
+    ['double', 'x', /number/], ['double', '1e999', /large/], ['decimal', '1e5', /decimal/],
+    ['decimal', '9'.repeat(39), /38/],
     ['boolean', 'maybe', /yes or no/], ['date', '2026-02-30', /no such day/], ['date', '26.11.2026', /write a date/],
     ['date', '2026-11-26 24:00', /no such/], ['uuid', '12', /32/], ['data', 'abc', /base64/], ['integer', '', /needed/],
-  ]) assert.throws(() => readValue({ type, isOptional: false }, text), (error) => error instanceof RangeError && expected.test(error.message), `${type} ${text}`);
+  ]) assert.throws(() => readValue({ type, isOptional: false }, text),
+    (error) => error instanceof RangeError && expected.test(error.message), `${type} ${text}`);
 });
 
 test('cells show values for people', () => {

@@ -51,7 +51,8 @@ export function model() {
     properties: [...(entity.attributes ?? []), ...(entity.relationships ?? [])],
   }]));
   const chain = (name) => (name ? [...chain(own.get(name).parent), own.get(name)] : []);
-  const propertyNumber = (entity, name) => chain(entity).flatMap(({ properties }) => properties).findIndex((one) => one.name === name) + 1;
+  const propertyNumber = (entity, name) =>
+    chain(entity).flatMap(({ properties }) => properties).findIndex((one) => one.name === name) + 1;
   const entities = json.entities.map(({ name, parent, label }) => {
     const all = chain(name);
     const attributes = all.flatMap((each) => each.attributes ?? []).map((one) => ({
@@ -60,12 +61,15 @@ export function model() {
     }));
     const relationships = all.flatMap((each) => each.relationships ?? []).map((one) => ({
       number: propertyNumber(name, one.name), name: one.name, destination: numbers.get(one.destination),
-      inverse: propertyNumber(one.destination, one.inverse), isToMany: one.toMany ?? false, isOrdered: one.ordered ?? false,
-      isOptional: one.optional ?? true, deleteRule: one.deleteRule ?? 'nullify', minimumCount: 0, maximumCount: 0, join: null,
+      inverse: propertyNumber(one.destination, one.inverse), isToMany: one.toMany ?? false,
+      isOrdered: one.ordered ?? false,
+      isOptional: one.optional ?? true, deleteRule: one.deleteRule ?? 'nullify', minimumCount: 0, maximumCount: 0,
+      join: null,
     }));
     const labelled = label ?? all.map((each) => each.label).find(Boolean);
     return {
-      number: numbers.get(name), name, parent: parent ? numbers.get(parent) : null, isAbstract: false, attributes, relationships,
+      number: numbers.get(name), name, parent: parent ? numbers.get(parent) : null, isAbstract: false, attributes,
+      relationships,
       uniquenessConstraints: [], indexes: [], label: labelled ? propertyNumber(name, labelled) : null, root: null,
     };
   });

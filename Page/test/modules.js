@@ -1,5 +1,5 @@
-// Makes `/client/…` in a module of the page what it is in a browser: the files of Clients/js. Modules that import it are
-// loaded with `await import(…)` after this one.
+// Makes `/client/…` in a module of the page what it is in a browser: the files of Clients/js. Modules that import it
+// are loaded with `await import(…)` after this one.
 
 import { register } from 'node:module';
 

@@ -133,7 +133,8 @@ const SUMMARIES = {
 /** For a message without words of its own: its first simple fields. */
 function firstWords(fields) {
   return Object.entries(fields).filter(([, value]) => ['string', 'number', 'boolean', 'bigint'].includes(typeof value))
-    .slice(0, 4).map(([name, value]) => `${name} ${typeof value === 'string' ? labelText(value) : value}`).join(', ');
+    .slice(0, 4).map(([name, value]) => (name === 'view' ? viewText(value)
+    : `${name} ${typeof value === 'string' ? labelText(value) : value}`)).join(', ');
 }
 
 // MARK: Fields with names

@@ -52,7 +52,8 @@ class WirePage {
     this.#grid = new Grid({
       label: 'Frames, the newest last', className: 'frames', empty: 'No frame is like that.',
       columns: [
-        { name: 'time', text: 'Time' }, { name: 'direction', text: '' }, { name: 'message', text: 'Message' },
+        { name: 'time', text: 'Time' }, { name: 'direction', text: 'Direction', isQuiet: true },
+        { name: 'message', text: 'Message' },
         { name: 'of', text: 'Of' }, { name: 'summary', text: 'What it says' },
         { name: 'after', text: 'After', className: 'number' }, { name: 'size', text: 'Size', className: 'number' },
       ],

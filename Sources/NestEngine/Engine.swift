@@ -15,7 +15,7 @@ package final class Engine {
     let scopes: TokenScopes
     let sessions: Sessions
     let undoStates: UndoStates
-    /// Who is present where.
+    /// The clients that are present in scopes.
     package internal(set) var presence: PresenceTable
     package let admission: Admission
     let changeFeeds: ChangeFeeds

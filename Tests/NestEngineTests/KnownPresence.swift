@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// Who a client knows to be present, from the PRESENCE frames that it got.
+/// The clients that a client knows to be present, from the PRESENCE frames that it got.
 struct KnownPresence {
     private(set) var scopes: [ObjectID: [UInt64: PresenceState]] = [:]
     /// The number of frames, and of presences in them.

@@ -55,7 +55,7 @@ final class SimulatedClient {
     private(set) var refusal: NestError?
     /// The last undo state that the server has pushed.
     private(set) var undoState: UndoState?
-    /// Who the client knows to be present, by scope.
+    /// The clients that this one knows to be present, by scope.
     var presence = KnownPresence()
     /// Called with each PRESENCE, when the client has taken it and all that came before.
     var onPresence: ((PresenceMessage) -> Void)?

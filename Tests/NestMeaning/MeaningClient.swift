@@ -33,7 +33,7 @@ final class MeaningClient {
     private(set) var asked: [UInt32: Asked] = [:]
     private(set) var held: [UInt32: Held] = [:]
     private(set) var changeViews: Set<UInt32> = []
-    /// Who is present in each scope of which the client got the whole state.
+    /// The clients that are present in each scope of which this client got the whole state.
     private var present: [ObjectID: Set<UInt64>] = [:]
     var isBlocked = false
     /// Whether the engine waits until the client has drained.
@@ -186,7 +186,7 @@ final class MeaningClient {
         var present = message.isWhole ? [] : self.present[message.scope]
         for change in message.changes {
             let wasPresent = change.state == nil ? present?.remove(change.number) != nil : true
-            try MeaningFailure.unless(wasPresent, "somebody is gone who was not present")
+            try MeaningFailure.unless(wasPresent, "a client is gone that was not present")
             if change.state != nil { present?.insert(change.number) }
         }
         try MeaningFailure.unless(present != nil, "changes of a scope before its whole state")

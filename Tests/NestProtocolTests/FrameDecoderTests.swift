@@ -77,7 +77,11 @@ import NestFraming
     @Test func typesFrom0x80AreIgnorable() {
         #expect(!Frame(type: 0x7f, id: 1).isIgnorable)
         #expect(Frame(type: 0x80, id: 1).isIgnorable)
-        #expect(MessageType.allCases.filter { $0.rawValue >= 0x80 } == [.own, .presence, .authors, .peerPresence, .resultTotals])
+        #expect(
+            MessageType.allCases.filter { $0.rawValue >= 0x80 } == [
+                .own, .presence, .authors, .peerPresence, .resultTotals,
+            ]
+        )
     }
 
     /// The client's preface has eight bytes. It is read once, wherever it is cut.

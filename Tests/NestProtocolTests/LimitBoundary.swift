@@ -91,6 +91,9 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
         .message("nameBytesMax", .limitExceeded) {
             BeginGroup(name: String(repeating: "x", count: $0))
         },
+        .message("presenceBytesMax", .limitExceeded) {
+            SetPresence(scope: ObjectID(1), bytes: [UInt8](repeating: 0, count: $0))
+        },
         .message("nodeAddressBytesMax", .limitExceeded) {
             ErrorMessage(NestError(.notLeader, "x", leader: String(repeating: "x", count: $0)))
         },

@@ -12,8 +12,8 @@ import { readPath } from './requests.js';
 const FEATURE_TOTALS = 1 << 10;
 
 /**
- * Reads the totals of a request: each has its `name`, which is its text without spaces. The server knows which types the
- * functions take.
+ * Reads the totals of a request: each has its `name`, which is its text without spaces. The server knows which types
+ * the functions take.
  * @param {import('./nest.js').Nest} nest
  * @param {import('./requests.js').FetchRequest} request
  */
@@ -26,7 +26,8 @@ export function read(nest, { model, description, totalTexts }) {
     const name = text.replace(/\s/g, '');
     const [, called, path] = /^(?:count|(sum|min|max|avg)\(([^()]+)\))$/.exec(name)
       ?? invalid(`'${text.trim()}' is no total: write count, sum(path), min(path), max(path) or avg(path)`);
-    all.set(name, called ? { name, function: called, path: readPath(model, description, path) } : { name, function: 'count' });
+    all.set(name, called ? { name, function: called, path: readPath(model, description, path) }
+      : { name, function: 'count' });
   }
   if (all.size > Limits.totalsMax) {
     throw new NestError('LIMIT_EXCEEDED', `a request has at most ${Limits.totalsMax} totals, not ${all.size}`);

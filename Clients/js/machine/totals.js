@@ -1,8 +1,8 @@
 /**
  * Totals of lists and of answers to FETCH. Only programs that ask for totals load this module.
  *
- * RESULT_TOTALS comes before the diff or the snapshot that it belongs to, and both are applied as one state; or it comes
- * alone, for the rows that the client holds.
+ * RESULT_TOTALS comes before the diff or the snapshot that it belongs to, and both are applied as one state; or it
+ * comes alone, for the rows that the client holds.
  * @module
  */
 
@@ -35,7 +35,9 @@ const named = (totals, values) =>
  */
 function withTotals(state, message, totals) {
   const { revision, values } = message;
-  if (revision !== state.revision) throw malformed(`totals of revision ${revision} are before rows of ${state.revision}`);
+  if (revision !== state.revision) {
+    throw malformed(`totals of revision ${revision} are before rows of ${state.revision}`);
+  }
   if (values.length !== totals.length) throw malformed('there are other totals than the request has');
   const sections = state.sections.slice();
   for (const { index, values: those } of message.sections) {

@@ -5,17 +5,23 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fill, model } from '../demo/store.js';
 import { accessibility, audit, nameless, noAxe } from './axe.js';
-import { Stage, skip } from './stage.js';
+import { Stage, skip, until } from './stage.js';
+
+/** Clicks the first row that is there. */
+async function clickRow(page) {
+  await page.until(() => document.querySelector('[role=row][data-id] .title'));
+  await page.click(await page.middle('[role=row][data-id] .title'));
+}
 
 /** States of the pages: where, and what one does there. */
 const STATES = {
   'the outline': ['/outline'],
   'the outline, a row being written': ['/outline', async (page) => {
-    await page.click(await page.middle('[role=row] .title'));
+    await clickRow(page);
     await page.until(() => document.activeElement.localName === 'textarea');
   }],
   'the outline, rows selected': ['/outline', async (page) => {
-    await page.click(await page.middle('[role=row] .title'));
+    await clickRow(page);
     for (const key of ['Escape', 'ArrowDown']) await page.press(key, key === 'Escape' ? 0 : 8);
   }],
   'the outline, keys': ['/outline', async (page) => {
@@ -52,18 +58,20 @@ test('the audit of every page and state', { skip: skip || noAxe }, async (contex
   const stage = await Stage.start({ options: ['--model', model] });
   try {
     await fill(stage.server);
-    for (const [name, [path, act]] of Object.entries(STATES)) {
-      await context.test(name, async () => {
-        for (const [scheme, width] of [['light', 1280], ['dark', 390]]) {
-          const page = await stage.open(path, { name: 'Ann', scheme, width, mobile: width < 500, height: 800 });
-          await page.prefer({ 'prefers-color-scheme': scheme, 'prefers-reduced-motion': 'reduce' });
+    for (const [scheme, width] of [['light', 1280], ['dark', 390]]) {
+      const page = await stage.open('/outline', { name: 'Ann', scheme, width, mobile: width < 500, height: 800 });
+      await page.prefer({ 'prefers-color-scheme': scheme, 'prefers-reduced-motion': 'reduce' });
+      for (const [name, [path, act]] of Object.entries(STATES)) {
+        await context.test(`${name}, ${scheme}`, async () => {
+          await stage.go(page, path);
           await act?.(page);
-          assert.deepEqual(await audit(page), [], `${name}, ${scheme}`);
-          assert.deepEqual(nameless(await accessibility(page)), [], name);
-          await stage.picture(page, `axe-${name.replace(/\\W+/g, '-')}-${scheme}`);
-          await page.close();
-        }
-      });
+          assert.deepEqual(await audit(page), []);
+          assert.deepEqual(nameless(await accessibility(page)), []);
+          await stage.picture(page, `axe-${name.replace(/\W+/g, '-')}-${scheme}`);
+        });
+      }
+      await stage.check(assert, [page]);
+      await page.close();
     }
     await context.test('without its server', async () => {
       const page = await stage.open('/outline', { name: 'Ann' });
@@ -71,6 +79,43 @@ test('the audit of every page and state', { skip: skip || noAxe }, async (contex
       await page.until(() => document.querySelector('#link').dataset.state !== 'ready');
       assert.deepEqual(await audit(page), []);
     });
+  } finally {
+    await stage.close();
+  }
+});
+
+/** How the parts of a page look, without what changes from moment to moment. */
+const look = () => [...document.querySelectorAll('#main *')].filter((element) => element.classList.length > 0).slice(0, 400)
+  .map((element) => {
+    const { display, position, textAlign, alignItems, padding, fontSize } = getComputedStyle(element);
+    return `${element.localName}.${element.className}: ${[display, position, textAlign, alignItems, padding, fontSize]}`;
+  }).filter((line, index, all) => all.indexOf(line) === index).sort();
+
+test('the styles of one page do not change another one', { skip }, async () => {
+  const stage = await Stage.start({ options: ['--model', model] });
+  try {
+    await fill(stage.server);
+    const places = ['/history', '/server', '/wire', '/explore/Planting', '/outline'];
+    const visited = await stage.open('/outline', { name: 'Ann' });
+    for (const path of places) await stage.follow(visited, path);
+    for (const path of places.slice(0, 4)) {
+      const fresh = await stage.open(path, { name: 'Ann' });
+      await stage.follow(visited, path);
+      const parts = async (page) => new Map((await page.evaluate(look)).map((line) => line.split(': ')));
+      let [expected, seen] = [];
+      const different = async () => {
+        [expected, seen] = [await parts(fresh), await parts(visited)];
+        return [...expected].filter(([name, style]) => seen.has(name) && seen.get(name) !== style)
+          .map(([name, style]) => `${path} ${name}: ${seen.get(name)} instead of ${style}`);
+      };
+      // What both pages show is drawn step by step.
+      await until(async () => (await different()).length === 0, different).catch(async (error) => {
+        throw new Error((await different()).join('\n'), { cause: error });
+      });
+      assert.ok(expected.size > 5 && [...expected.keys()].some((name) => seen.has(name)), `${path} has parts`);
+      await fresh.close();
+      await stage.follow(visited, '/outline');
+    }
   } finally {
     await stage.close();
   }
@@ -113,14 +158,15 @@ test('the tree that assistive technology reads is the outline', { skip }, async 
     const tops = drawn.filter(({ level }) => level === 1);
     assert.deepEqual(tops.map(({ title, place }) => `${title} ${place}`), ['Shopping 1/3', 'Travel 2/3', 'Ideas 3/3']);
     const isFocused = () => {
-      const grid = document.querySelector('[role=treegrid]');
-      return grid.contains(document.activeElement) && grid.querySelectorAll('[role=row][tabindex="0"], textarea').length <= 2;
+      const { activeElement: active } = document;
+      return document.querySelector('[role=treegrid]').contains(active) || active.matches('#main textarea');
     };
     // The whole outline by the keyboard: into the list, and down; the focus is never lost.
-    await page.click(await page.middle('[role=row] .title'));
+    await clickRow(page);
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Escape', 'ArrowDown', 'ArrowUp', 'Enter']) {
       await page.press(key);
-      assert.ok(await page.evaluate(isFocused), `after ${key} the focus is ${await page.evaluate(() => document.activeElement.outerHTML.slice(0, 80))}`);
+      const focus = await page.evaluate(() => document.activeElement.outerHTML.slice(0, 80));
+      assert.ok(await page.evaluate(isFocused), `after ${key} the focus is ${focus}`);
     }
     await stage.check(assert);
   } finally {

@@ -42,7 +42,20 @@ const press = (selectors, index) => {
   return Boolean(all[index]);
 };
 
+/** What a button did shows at once, or when the server has answered. */
 const settle = () => new Promise((resolve) => { setTimeout(() => requestAnimationFrame(resolve), 60); });
+
+/** Looks at a button that has done nothing so far, this often. */
+const LOOKS_MAX = 100;
+
+/** Whether something has happened since `watch`; waits for it. */
+async function hasActed(page) {
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    await page.evaluate(settle);
+    if (await page.evaluate(happened)) return true;
+  }
+  return false;
+}
 
 /**
  * Presses what a page offers at an address, and the entries of the menus that open. `visit()` goes there anew. Calls
@@ -58,8 +71,7 @@ export async function crawl(page, visit, pressed) {
     const act = async () => {
       await page.evaluate(watch);
       const isThere = await page.evaluate(press, places, index);
-      await page.evaluate(settle);
-      return isThere && page.evaluate(happened);
+      return isThere && hasActed(page);
     };
     const did = await act();
     await pressed(name, did);
@@ -69,8 +81,7 @@ export async function crawl(page, visit, pressed) {
       await act();
       await page.evaluate(watch);
       await page.evaluate(press, '[role=menu]', entry.index);
-      await page.evaluate(settle);
-      await pressed(`${name} > ${entry.name}`, await page.evaluate(happened));
+      await pressed(`${name} > ${entry.name}`, await hasActed(page));
     }
     await visit();
   }

@@ -15,10 +15,12 @@ window.scroller = () => {
   return element ?? document.scrollingElement;
 };`;
 
-/** Scrolls to a part of the whole, from 0 to 1. */
+/** Scrolls to a part of the whole, from 0 to 1; rows of there may still be on their way. */
 export const jump = (page, ratio) => page.evaluate((part) => {
   const element = window.scroller();
   element.scrollTop = part * (element.scrollHeight - element.clientHeight);
+  // The page hears of it before the next frame.
+  return new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(() => resolve(null))); });
 }, ratio);
 
 /** How many rows the list has, shown or not. */

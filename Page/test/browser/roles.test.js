@@ -8,7 +8,7 @@ import { fill, model } from '../demo/store.js';
 import { crawl } from './crawl.js';
 import { Random, Stage, isDrawn, seed, skip, until } from './stage.js';
 
-const PAGES = ['/outline', '/explore', '/explore/Planting', '/history', '/server', '/wire'];
+const PAGES = ['/outline', '/explore', '/explore/Item', '/history', '/server', '/wire'];
 
 /** A server with the demo store and these tokens: `{ name: [options] }`. */
 async function withTokens(wanted, options = {}) {
@@ -68,10 +68,10 @@ test('what each role is offered', { skip }, async (context) => {
     await context.test('a reader selects titles, and changes none', async () => {
       const page = await stage.open('/outline', { name: 'Reader', token: secrets.Reader.text });
       const before = await revision(stage);
-      await page.until(() => document.querySelectorAll('[role=row] .title').length > 3);
-      const selectable = await page.evaluate(() => getComputedStyle(document.querySelector('[role=row] .title')).userSelect);
+      await page.until(() => document.querySelectorAll('[role=row][data-id] .title').length > 3);
+      const selectable = await page.evaluate(() => getComputedStyle(document.querySelector('[role=row][data-id] .title')).userSelect);
       assert.notEqual(selectable, 'none');
-      await page.click(await page.middle('[role=row] .title'));
+      await page.click(await page.middle('[role=row][data-id] .title'));
       await page.type('typed by a reader');
       for (const [key, modifiers] of [['Enter', 0], ['Tab', 0], ['Backspace', 10], ['Enter', 2], ['z', 2], ['ArrowDown', 10]]) {
         await page.press(key, modifiers);
@@ -125,8 +125,8 @@ test('a token that ends while the page is open', { skip }, async (context) => {
 
     await context.test('revoked: the page asks for another one, and what was typed meanwhile is kept', async () => {
       const page = await stage.open('/outline', { name: 'First', token: secrets.First.text, isProxied: true });
-      await page.until(() => document.querySelectorAll('[role=row] .title').length > 3);
-      await page.click(await page.middle('[role=row] .title'));
+      await page.until(() => document.querySelectorAll('[role=row][data-id] .title').length > 3);
+      await page.click(await page.middle('[role=row][data-id] .title'));
       await page.press('End');
       await page.type(' one');
       await until(async () => await find(stage, 'Spring in the garden one'));

@@ -12,7 +12,7 @@ import { Stage, skip, until } from './stage.js';
 const connections = '.connections';
 const numbersOf = (page) => page.evaluate(() => Object.fromEntries([...document.querySelectorAll('.tile')]
   .filter((tile) => tile.checkVisibility() && tile.querySelector('strong'))
-  .map((tile) => [tile.querySelector('h3').textContent, tile.querySelector('strong').textContent])));
+  .map((tile) => [tile.querySelector('h2').textContent, tile.querySelector('strong').textContent])));
 
 test('server', { skip }, async (context) => {
   const stage = await Stage.start();
@@ -103,6 +103,49 @@ test('server', { skip }, async (context) => {
       } finally {
         await copy.close();
       }
+    });
+
+    await context.test('a cluster: who leads, who lags, and what can be done about it', async () => {
+      await page.evaluate(async () => {
+        const { Cluster } = await import('/page/server/cluster.js');
+        const node = (name, role, position, clients) =>
+          ({ id: name, name, address: `${name}:7000`, version: '1', role, position, clients, drained: false });
+        const status = {
+          store: 'default', node: 'b', role: 'follower', epoch: 7, position: 90, head: 92, lag: 400_000, base: 0,
+          log: 'PostgreSQL at db1', logFault: null, snapshot: { position: 50, made: 0, bytes: 2_000_000 },
+          nodes: [node('a', 'leader', 92, 2), node('b', 'follower', 90, 2), node('c', 'stopped', null, null)],
+          verifications: [], drained: false,
+        };
+        window.calls = [];
+        const app = { can: () => true, notice: () => {}, attempt: (body) => body() };
+        const operations = {
+          cluster: async (mark = 0) => (mark === 0 ? status
+            : { ...status, verifications: [{ node: 'a', digest: 'x' }, { node: 'b', digest: 'x' }] }),
+          moveLeader: async (name) => { window.calls.push(`lead ${name}`); },
+          drain: async (drains) => { window.calls.push(`drain ${drains}`); },
+          verifyCluster: async () => 93,
+        };
+        const cluster = new Cluster(app, operations);
+        document.querySelector('.server .page').append(cluster.element);
+        cluster.element.id = 'cluster';
+        await cluster.read();
+      });
+      const cells = await page.evaluate(() => [...document.querySelectorAll('#cluster tbody tr')].map((row) =>
+        [...row.children].slice(0, 5).map((cell) => cell.textContent).join('|')));
+      assert.deepEqual(cells, [
+        'a|a:7000|leader|nothing|2', 'b (here)|b:7000|follower|2 records|2', 'c|c:7000|stopped|not known|–',
+      ]);
+      await sees(page, 'level with the log 400 ms ago', '#cluster');
+      await click(page, 'Let b lead', '#cluster');
+      await click(page, 'Move the lead', 'dialog');
+      await click(page, 'Drain b', '#cluster');
+      await click(page, 'Cancel', 'dialog');
+      await click(page, 'Drain b', '#cluster');
+      await click(page, 'Drain', 'dialog');
+      await page.until(() => window.calls.join() === 'lead b,drain true');
+      await click(page, 'Compare the stores', '#cluster');
+      await sees(page, 'The stores of 2 nodes are equal', '#cluster');
+      await page.evaluate(() => document.querySelector('#cluster').remove());
     });
 
     await context.test('tokens are created, listed and revoked', async () => {

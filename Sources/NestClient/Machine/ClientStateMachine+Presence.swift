@@ -82,7 +82,9 @@ extension ClientStateMachine {
             self.presenceNumber = present.number
             actions = self.presences.keys.sorted { $0.rawValue < $1.rawValue }.map { self.deliverPresence($0) }
         }
-        if case .caller(let token) = entry.request.owner { actions.append(.fail(token, NestClient.unexpected(.present))) }
+        if case .caller(let token) = entry.request.owner {
+            actions.append(.fail(token, NestClient.unexpected(.present)))
+        }
         return actions + self.afterAnswer()
     }
 

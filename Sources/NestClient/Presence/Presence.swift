@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// Who is present at an object: the state now, and then each newer state.
+/// The clients that are present at an object: the state now, and then each newer state.
 ///
 ///     let presence = client.presence(of: list)
 ///     presence.show(PresencePlace(object: row, property: title, selection: .init(anchor: 4, head: 4)))
@@ -10,9 +10,9 @@ import NestProtocol
 ///     }
 ///
 /// A slow consumer gets only the newest state. After a lost connection, the client shows itself and follows the others
-/// again. What refers to a row comes after the diff of a subscription with that row. The sequence ends with a `NestError`
-/// if the client is closed, or the object does not exist. Iterate it from one loop. When the value and its loop are
-/// released, the client leaves the scope, unless another value shows it there.
+/// again. What refers to a row comes after the diff of a subscription with that row. The sequence ends with a
+/// `NestError` if the client is closed, or the object does not exist. Iterate it from one loop. When the value and its
+/// loop are released, the client leaves the scope, unless another value shows it there.
 public final class Presence: AsyncSequence, Sendable {
     public typealias Element = PresentClients
 

@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// Somebody who is present in a scope.
+/// A client that is present in a scope.
 public struct PresentClient: Hashable, Sendable {
     /// Names the client as long as it is present, also after a short loss of its connection.
     public let number: UInt64

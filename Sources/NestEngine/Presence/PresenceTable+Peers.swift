@@ -1,8 +1,8 @@
 import NestModel
 import NestProtocol
 
-/// The nodes of a cluster tell each other who is present: each follower tells the leader about its clients, and the
-/// leader tells each node about all others.
+/// Presence at the other nodes of a cluster: each follower sends the leader what its clients show, and the leader sends
+/// each node what the clients of all others show.
 extension PresenceTable {
     /// The body of a PEER_PRESENCE frame.
     package struct Relay: Sendable {

@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// Who is present in which scope, and what the followers of a scope have heard of it.
+/// The clients that are present in each scope, and what the followers of the scope know of them.
 ///
 /// A value without clock, store or sockets: times come in, in microseconds, and `flush` returns what to send. Nothing
 /// of it is stored. Its law: after quiet, every follower of a scope knows the last states of the clients that are
@@ -35,11 +35,11 @@ package struct PresenceTable {
         case node(ConnectionID)
     }
 
-    /// Who keeps a presence alive.
+    /// What keeps a presence alive.
     enum Owner: Equatable {
         case client(ConnectionID)
         case peer(Peer)
-        /// Nobody since this time: it ends after a while, unless its session comes back.
+        /// No connection since this time: it ends after a while, unless its session comes back.
         case lost(since: Int64)
 
         var isLost: Bool { if case .lost = self { true } else { false } }
@@ -58,7 +58,10 @@ package struct PresenceTable {
         /// The newest state, shown or not.
         var state: PresenceState? { self.next?.state ?? self.shown }
 
-        var byteCount: Int { Self.overhead + (self.state.map { $0.bytes.count + ($0.user?.text.utf8.count ?? 0) } ?? 0) }
+        var byteCount: Int {
+            guard let state else { return Self.overhead }
+            return Self.overhead + state.bytes.count + (state.user?.text.utf8.count ?? 0)
+        }
 
         /// The memory of an entry besides its bytes and its label, about.
         private static let overhead = 256
@@ -162,7 +165,7 @@ package struct PresenceTable {
 
     // MARK: Requests
 
-    /// Sets what a client shows in a scope. Returns its number. `head`: the newest revision of this node, which includes
+    /// Sets what a client shows in a scope. Returns its number. `head`: the newest revision of this node, which has
     /// everything that the client can know of.
     package mutating func set(
         _ bytes: [UInt8],

@@ -9,7 +9,7 @@ package enum ForwardEffect: Sendable {
     case request(ConnectionID, ForwardedRequest)
     /// The connection is gone, or has nothing more to say.
     case close(ConnectionID)
-    /// The body of PEER_PRESENCE: who is present at this node.
+    /// The body of PEER_PRESENCE: the clients that are present at this node.
     case presence([UInt8])
 }
 
@@ -41,6 +41,6 @@ package enum LinkEvent: Sendable {
     case down
     /// The leader's answer to a forwarded request.
     case answer(number: UInt64, EngineReply)
-    /// Who is present at the other nodes.
+    /// The clients that are present at the other nodes.
     case presence(PeerPresence)
 }

@@ -1,4 +1,4 @@
-/// Somebody who is present in a scope: a client that shows others where it is.
+/// What a client that is present in a scope shows others.
 ///
 /// The server keeps it as long as the client's connection lasts, and stores nothing.
 public struct PresenceState: Hashable, Sendable {
@@ -6,7 +6,7 @@ public struct PresenceState: Hashable, Sendable {
     public var number: UInt64
     /// The public number of the client's session; 0: it has none yet.
     public var sessionNumber: UInt64
-    /// Who the client says it is; `nil`: it has no label.
+    /// The label of its user; `nil`: it has none.
     public var user: UserLabel?
     /// What the client shows. The server does not read it; see ``PresencePlace``.
     public var bytes: [UInt8]

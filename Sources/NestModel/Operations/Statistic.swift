@@ -18,6 +18,6 @@ extension Statistic {
         "writes", "commits", "objects_changed", "rows_renumbered", "reads", "diffs_encoded", "net_diffs_encoded",
         "snapshots_sent", "change_pages_read", "connections_total", "connections_blocked_total", "requests", "errors",
         "bytes_in", "bytes_out", "batches", "hops", "connections_rejected_total", "connections_flooding_total",
-        "connections_shed_total", "accept_pauses_total",
+        "connections_shed_total", "accept_pauses_total", "deliveries", "web_requests", "web_refused", "web_sockets",
     ]
 }

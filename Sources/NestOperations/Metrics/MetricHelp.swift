@@ -18,6 +18,7 @@ package enum MetricHelp {
         "nest_connections_flooding_total": "Connections ended because they sent too many control frames.",
         "nest_connections_shed_total": "Connections ended because all connections together held too much memory.",
         "nest_accept_pauses_total": "Times that accepting paused for lack of descriptors or memory.",
+        "nest_deliveries_total": "Pushes to connections: one that goes to ten connections counts ten times.",
         "nest_web_requests_total": "Requests of HTTP that the web port answered, also with a refusal.",
         "nest_web_refused_total":
             "Requests of HTTP that the web port refused; a file that does not exist is no refusal.",

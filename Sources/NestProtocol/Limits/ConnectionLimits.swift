@@ -59,7 +59,10 @@ public struct ConnectionLimits: Sendable {
     @Bound(.refused, "Bytes of one presence")
     public var presenceBytesMax = 1_024
 
-    @Bound(.refused, "Scopes in which one connection is present or follows presence; more are refused with LIMIT_EXCEEDED")
+    @Bound(
+        .refused,
+        "Scopes in which one connection is present or follows presence; more are refused with LIMIT_EXCEEDED"
+    )
     public var presenceScopesPerConnectionMax = 16
 
     @Bound(.refused, "Presences of one scope; more are refused with LIMIT_EXCEEDED")
@@ -71,7 +74,10 @@ public struct ConnectionLimits: Sendable {
     @Bound(.waits, "PRESENCE of one scope per second; changes in between are sent together")
     public var presenceFramesPerSecondMax = 20
 
-    @Bound(.waits, "Bytes of PRESENCE of one scope per second, to all followers together; beyond it they are sent less often")
+    @Bound(
+        .waits,
+        "Bytes of PRESENCE of one scope per second, to all followers together; beyond it they are sent less often"
+    )
     public var presenceBytesPerSecondMax = 16 << 20
 
     @Bound(.refused, "Bytes of all presences, with their overhead; more are refused with BUSY")

@@ -5,6 +5,12 @@ public struct EngineDefaults: Sendable {
     @Bound(.waits, "Requests that share one disk transaction")
     public var requestsPerCommitMax = 512
 
+    @Bound(.cut, "Time over which STATISTICS has the times of commits")
+    public var commitTimesSeconds = 60
+
+    @Bound(.cut, "Parts of that time, of which the oldest is forgotten as a whole")
+    public var commitTimesSlices = 12
+
     @Bound(.cut, "Time for which a live result without subscribers is kept")
     public var unusedResultSeconds = 60
 

@@ -57,6 +57,12 @@ public struct StorageLimits: Sendable {
     )
     public var changesSearchedMax = 64
 
+    @Bound(
+        .cut,
+        "Parts of the journal that the server reads for one HISTORY of an object; then the page ends. Each transaction has one, and large ones have more"
+    )
+    public var objectHistoryPartsMax = 256
+
     @Bound(.cut, "Bytes of the objects listed by a preview")
     public var previewBytesMax = 512 << 10
 

@@ -140,7 +140,8 @@ package struct PresenceMessage: Message, Equatable {
     }
 }
 
-/// Who is present at one node, or at the other nodes that the leader knows. Nodes of a cluster send it to each other.
+/// The clients that are present at one node, or at the other nodes that the leader knows. Nodes of a cluster send it to
+/// each other.
 package struct PeerPresence: Message, Equatable {
     package static let type = MessageType.peerPresence
 

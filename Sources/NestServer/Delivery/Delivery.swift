@@ -28,6 +28,8 @@ package struct Delivery: Sendable {
     }
 
     package private(set) var items: [Item] = []
+    /// Pushes to connections: one that goes to ten connections counts ten times.
+    package private(set) var pushCount = 0
     /// For each connection, the index of its last item, if no other connection receives that item: more frames may be
     /// added to it.
     private var openItems: [ConnectionID: Int] = [:]
@@ -54,6 +56,7 @@ package struct Delivery: Sendable {
             case .push(let push, let connections):
                 let connections = own(connections)
                 guard !connections.isEmpty else { continue }
+                self.pushCount += connections.count
                 push.forEachFrame { frame, _ in self.append(frame, id: push.view, to: connections) }
             case .progress(let revision, let connections):
                 self.append(EffectFrame(Progress(revision: revision)), id: 0, to: own(connections))

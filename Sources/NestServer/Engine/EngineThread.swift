@@ -43,6 +43,7 @@ package final class EngineThread: Sendable {
     private let questions = NIOLockedValueBox<[@Sendable (Engine) -> Void]>([])
     /// Measures batches with requests. The far more frequent batches with timer inputs only would hide these.
     private let batchTime = Timer(label: "nest.engine.batch")
+    private let commitTimes = NIOLockedValueBox(CommitTimes())
 
     /// `onStage`: called on the engine's thread, which waits for it. For tests.
     package init(onStage: (@Sendable (EngineStage, [EngineInput]) -> Void)? = nil) {
@@ -89,6 +90,13 @@ package final class EngineThread: Sendable {
         let (isAsleep, isSlow) = self.mailbox.withLockedValue { ($0.append(inputs), $0.standbyMustWake()) }
         if isAsleep { self.wake.signal() }
         if isSlow { self.standby.call() }
+    }
+
+    /// How long the batches with writes took lately, from their first write to the durable commit.
+    package var recentCommits: CommitTimes.Summary {
+        // The thread must not wait while the histograms are added up.
+        let times = self.commitTimes.withLockedValue { $0 }
+        return times.summary(now: DispatchTime.now().uptimeNanoseconds)
     }
 
     /// Calls `question` on the engine's thread, between two batches. Does not call it if the thread has ended.
@@ -197,7 +205,9 @@ package final class EngineThread: Sendable {
             self.onStage?(.performed, batch.inputs)
             let requestCount = batch.requestCount
             if requestCount > 0 {
-                self.batchTime.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - start)
+                let end = DispatchTime.now().uptimeNanoseconds
+                self.batchTime.recordNanoseconds(end - start)
+                if batch.writeCount > 0 { self.commitTimes.withLockedValue { $0.record(end - start, now: end) } }
             }
             let hasServerEffects = engine.ioEffectCount != ioEffectCount
             if hasServerEffects {

@@ -87,15 +87,15 @@ final class IOLayer: Sendable {
     }
 
     /// Passes a delivery to the loops that have its recipients, in one hop to each. Called on the engine's thread, and
-    /// on the threads of the standby.
-    func deliver(_ delivery: EngineDelivery) {
+    /// on the threads of the standby. `commits` returns the times of the last commits, for STATISTICS.
+    func deliver(_ delivery: EngineDelivery, commits: @escaping @Sendable () -> CommitTimes.Summary) {
         let mustExpelAnonymous = delivery.hasTokenChanges && self.takeTokenChanges(delivery.effects)
         self.peers?.feed.take(delivery.effects)
         self.replica?.take(delivery.effects)
         let concerned = ConnectionLoop.concerned(by: delivery.effects, self.loops)
         for loop in concerned {
             loop.eventLoop.execute {
-                loop.deliver(delivery.effects) { self.metrics.statistics(self.levels) }
+                loop.deliver(delivery.effects) { self.metrics.statistics(self.levels, commits()) }
                 withExtendedLifetime(delivery) {}
             }
         }

@@ -181,7 +181,7 @@ package final class Server: Service {
                 ),
                 readTransaction: configuration.timing.readTransaction,
                 memory: io.engineMemory,
-                deliver: { io.deliver($0) },
+                deliver: { io.deliver($0) { engine.recentCommits } },
                 failed: { failure in
                     self.failure.withLockedValue { $0 = failure }
                     self.endRequested.yield()

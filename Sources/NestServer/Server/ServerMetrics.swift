@@ -11,6 +11,8 @@ package final class ServerMetrics: Sendable {
         package var errors = 0
         package var bytesIn = 0
         package var bytesOut = 0
+        /// Pushes to connections: one that goes to ten connections counts ten times.
+        package var deliveries = 0
         package var blocked = 0
         package var batches = 0
         package var hops = 0
@@ -37,6 +39,7 @@ package final class ServerMetrics: Sendable {
             a.errors += b.errors
             a.bytesIn += b.bytesIn
             a.bytesOut += b.bytesOut
+            a.deliveries += b.deliveries
             a.blocked += b.blocked
             a.batches += b.batches
             a.hops += b.hops
@@ -73,6 +76,7 @@ package final class ServerMetrics: Sendable {
     private let errors = Counter(label: "nest.errors")
     private let bytesIn = Counter(label: "nest.bytes.in")
     private let bytesOut = Counter(label: "nest.bytes.out")
+    private let deliveries = Counter(label: "nest.deliveries")
     private let blocked = Counter(label: "nest.connections.blocked.total")
     private let batches = Counter(label: "nest.engine.batches")
     private let hops = Counter(label: "nest.engine.hops")
@@ -94,6 +98,7 @@ package final class ServerMetrics: Sendable {
         self.errors.increment(by: counts.errors)
         self.bytesIn.increment(by: counts.bytesIn)
         self.bytesOut.increment(by: counts.bytesOut)
+        self.deliveries.increment(by: counts.deliveries)
         self.blocked.increment(by: counts.blocked)
         self.batches.increment(by: counts.batches)
         self.hops.increment(by: counts.hops)
@@ -113,17 +118,21 @@ package final class ServerMetrics: Sendable {
     }
 
     /// Returns the server's own statistics, as of the last sweep. Their names differ from those of the engine.
-    package func statistics(_ levels: Levels) -> [Statistic] {
+    package func statistics(_ levels: Levels, _ commits: CommitTimes.Summary) -> [Statistic] {
         let total = self.total.withLockedValue { $0 }
+        let process = ProcessFigures()
         return [
             ("connections", levels.connections), ("connections_total", total.connections),
             ("connections_blocked_total", total.blocked), ("connections_rejected_total", total.rejected),
             ("connections_flooding_total", total.floods), ("connections_shed_total", total.shed),
             ("connection_bytes", levels.connectionBytes), ("accept_pauses_total", total.acceptPauses),
             ("requests", total.requests), ("errors", total.errors), ("bytes_in", total.bytesIn),
-            ("bytes_out", total.bytesOut), ("batches", total.batches), ("hops", total.hops),
-            ("spool_bytes", levels.spoolBytes), ("web_requests", total.webRequests),
+            ("bytes_out", total.bytesOut), ("deliveries", total.deliveries), ("batches", total.batches),
+            ("hops", total.hops), ("spool_bytes", levels.spoolBytes), ("web_requests", total.webRequests),
             ("web_refused", total.webRefused), ("web_sockets", total.webSockets),
+            ("commit_batches_60s", commits.count), ("commit_p50_us", commits.median),
+            ("commit_p99_us", commits.percentile99), ("commit_max_us", commits.longest),
+            ("memory_resident_bytes", process.residentBytes), ("uptime_seconds", process.uptimeSeconds),
         ].map { Statistic(name: $0.0, value: UInt64(max(0, $0.1))) }
     }
 }

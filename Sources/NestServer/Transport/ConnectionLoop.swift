@@ -178,6 +178,7 @@ package final class ConnectionLoop: Sendable {
         let owns: ((ConnectionID) -> Bool)? = self.loopCount == 1 ? nil : { self.owns($0) }
         let effects = self.state.value.peers.hasPorts ? self.routed(effects) : effects
         let delivery = Delivery(effects, of: owns, serverStatistics: serverStatistics)
+        self.count { $0.deliveries += delivery.pushCount }
         let connections = self.state.value.connections
         var unsettled: [ClientConnection] = []
         // Settle the recipients of the last shared item one by one, while their state is still in the processor's

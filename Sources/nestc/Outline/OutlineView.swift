@@ -35,7 +35,7 @@ actor OutlineView: ScreenUser {
     private let (searches, searcher) = AsyncStream.makeStream(of: RowSearch.self, bufferingPolicy: .bufferingNewest(1))
     private let pace = ScreenPace()
 
-    /// `browser` has requested the window of `outline`. `presence`: `nil`, the user stays unseen and sees nobody.
+    /// `browser` has requested the window of `outline`. `presence`: `nil`, the user stays unseen and sees no others.
     init(
         _ client: NestClient,
         _ outline: OutlineResults,

@@ -71,7 +71,7 @@ struct PresencePrinter {
                     try self.output.line(Self.event(present, in: presence.scope))
                 } else {
                     let people = ShownPeople(present)
-                    // Nobody is no news at the beginning, and what has not changed is none later.
+                    // No others are no news at the beginning, and what has not changed is none later.
                     guard people != self.printed, self.printed != nil || !people.isEmpty else { continue }
                     self.printed = people
                     try self.output.line(self.output.dim(people.sentence))

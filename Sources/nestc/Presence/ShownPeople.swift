@@ -2,7 +2,7 @@ import NestClient
 import NestDocuments
 import NestModel
 
-/// Who else is here, as text for a screen: in its header, and beside the rows that others are on.
+/// The other clients that are here, as text for a screen: in its header, and beside the rows that they are on.
 struct ShownPeople: Equatable {
     private let others: [PresentClient]
 
@@ -16,10 +16,10 @@ struct ShownPeople: Equatable {
 
     var isEmpty: Bool { self.others.isEmpty }
 
-    /// How nestc calls somebody: by the label, else by the session.
+    /// How nestc calls a client: by its label, else by its session.
     static func name(_ client: PresentClient) -> String {
         if client.user != nil { return UserText.text(client.user) }
-        return client.sessionNumber > 0 ? "s\(client.sessionNumber)" : "somebody"
+        return client.sessionNumber > 0 ? "s\(client.sessionNumber)" : "a client"
     }
 
     /// Returns names, of the first few.
@@ -49,7 +49,7 @@ struct ShownPeople: Equatable {
 
     /// A line for a list that is printed: `present: Ann at #3, ~Bob`.
     var sentence: String {
-        guard !self.others.isEmpty else { return "present: nobody else" }
+        guard !self.others.isEmpty else { return "present: no others" }
         return "present: "
             + self.others.map { client in
                 Self.name(client) + (client.place?.object.map { " at #\($0)" } ?? "")

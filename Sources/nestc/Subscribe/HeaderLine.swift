@@ -62,24 +62,25 @@ struct HeaderLine {
         guard self.hasState else { return [[status], [status]] }
         let revision = "\(self.revision)"
         let range = CountText.range(self.rows)
-        let short =
+        let shortText =
             range == "" || self.rows.count == self.total
             ? Counted.text(self.total, "row", isGrouped: true) : "\(range) of \(Counted.grouped(self.total))"
         let first = range == "" ? "" : "\(Counted.grouped(self.rows.lowerBound + 1))/"
-        let shortest = "\(first)\(Counted.grouped(self.total))"
+        let shortestText = "\(first)\(Counted.grouped(self.total))"
         let sections = self.sectionTotal.map { [StyledText(Counted.text($0, "section", isGrouped: true), .dim)] } ?? []
         let rows = StyledText(CountText.rows(self.rows, of: self.total), .dim)
         let long = StyledText("revision \(revision)", .dim)
         let brief = StyledText("r\(revision)", .dim)
         let people = self.people.headerForms.map { [StyledText($0, .cyan)] }
         let (names, number) = (people.first ?? [], people.last ?? [])
+        let short = StyledText(shortText, .dim)
+        let shortest = StyledText(shortestText, .dim)
         return [
             [rows] + sections + [long, status] + self.counts + names,
             [rows, long, status] + self.counts + names,
-            [rows, brief, status] + self.counts + number,
-            [StyledText(short, .dim), brief, status] + self.counts + number,
-            [StyledText(shortest, .dim), brief, status] + self.counts + number,
-            [StyledText(shortest, .dim), brief, status] + number,
+            [short, brief, status] + self.counts + number,
+            [shortest, brief, status] + self.counts + number,
+            [shortest, brief, status] + number,
             [brief, status],
         ]
     }

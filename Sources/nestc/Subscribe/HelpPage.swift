@@ -16,7 +16,10 @@ struct HelpPage {
             "/": "find a row by its text", "n N": "the next, the previous", "Esc": "stop following a row",
             "p  Space": "pause, and go on", "?": "this page", "q  Ctrl-C": "quit", "Ctrl-Z": "leave; fg returns",
         ],
-        ["+": "new in the list", ">": "moved", "~": "another value", "*": "followed when it moves", "◂ Ann": "who else is on the row"]
+        [
+            "+": "new in the list", ">": "moved", "~": "another value", "*": "followed when it moves",
+            "◂ Ann": "who else is on the row",
+        ]
     )
 
     static let outline = HelpPage(

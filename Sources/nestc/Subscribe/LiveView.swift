@@ -28,7 +28,7 @@ actor LiveView: ScreenUser {
     private let pace = ScreenPace()
     private let (searches, searcher) = AsyncStream.makeStream(of: RowSearch.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// `browser` has requested the window of `results`. `presence`: `nil`, the user stays unseen and sees nobody.
+    /// `browser` has requested the window of `results`. `presence`: `nil`, the user stays unseen and sees no others.
     init(
         _ client: NestClient,
         _ results: ResultsSubscription,

@@ -1,6 +1,7 @@
 import NestEngine
 import NestModel
 import NestProtocol
+import NestStore
 import NestTestSupport
 import Testing
 

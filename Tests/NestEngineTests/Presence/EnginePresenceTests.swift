@@ -56,7 +56,8 @@ import Testing
         #expect(try fixture.ask(ann, .setPresence(scope: ObjectID(99), bytes: nil)).error == nil)
     }
 
-    /// Whatever is blocked, lags or comes in one batch: when a PRESENCE names a row, the list of the follower has it.
+    /// Even if connections are blocked, lists lag or all comes in one batch: when a PRESENCE names a row, the list of the
+    /// follower has it.
     @Test func aPresenceComesAfterTheDiffWithItsRow() throws {
         for seed in Seeds.range(0..<40) {
             var random = SeededRandom(seed: seed)
@@ -96,7 +97,10 @@ import Testing
             }
             #expect(named > 0, "seed \(seed)")
             for client in clients {
-                #expect(client.presence.texts(in: Self.scope) == clients[0].presence.texts(in: Self.scope), "seed \(seed)")
+                #expect(
+                    client.presence.texts(in: Self.scope) == clients[0].presence.texts(in: Self.scope),
+                    "seed \(seed)"
+                )
             }
         }
     }
@@ -105,7 +109,9 @@ import Testing
         let fixture = try EngineFixture(isVolatile: true)
         let admin = try fixture.connect(session: 1, user: UserLabel("Ann"))
         let inside = try #require(try fixture.write(admin, [EngineFixture.insert("inside")]).insertedIDs.first)
-        let item = try #require(try fixture.write(admin, [EngineFixture.insert("item", under: inside)]).insertedIDs.first)
+        let item = try #require(
+            try fixture.write(admin, [EngineFixture.insert("item", under: inside)]).insertedIDs.first
+        )
         let grant = AccessConfinement(root: inside, entity: EngineFixture.item, relationship: PropertyNumber(6))
         let guest = try fixture.connect(session: 2, scope: .subtree(grant))
         // An object outside is refused like one that does not exist.

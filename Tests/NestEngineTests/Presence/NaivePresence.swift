@@ -1,7 +1,7 @@
 import NestEngine
 import NestModel
 
-/// Who is present where, in the obvious way: one list of everything, searched from its beginning each time.
+/// The clients that are present, in the obvious way: one list of everything, searched from its beginning each time.
 struct NaivePresence {
     struct Presence {
         var connection: ConnectionID?
@@ -18,8 +18,9 @@ struct NaivePresence {
         self.all.removeAll { $0.scope == scope && $0.connection == client.id }
         guard let bytes else { return }
         // A lost presence of the session is replaced. Of several, those behind the first may stay until their end.
-        if let index = self.all.firstIndex(where: { $0.scope == scope && $0.session == client.session && $0.lostAt != nil })
-        {
+        if let index = self.all.firstIndex(where: {
+            $0.scope == scope && $0.session == client.session && $0.lostAt != nil
+        }) {
             self.all.remove(at: index)
         }
         self.all.append(Presence(connection: client.id, session: client.session, scope: scope, bytes: bytes))
@@ -33,8 +34,9 @@ struct NaivePresence {
         }
     }
 
-    /// What is shown in a scope when nobody is lost any more, in any order.
+    /// What is shown in a scope when no client is lost any more, in any order.
     func texts(in scope: ObjectID) -> [String] {
-        self.all.filter { $0.scope == scope && $0.lostAt == nil }.map { String(decoding: $0.bytes, as: UTF8.self) }.sorted()
+        self.all.filter { $0.scope == scope && $0.lostAt == nil }.map { String(decoding: $0.bytes, as: UTF8.self) }
+            .sorted()
     }
 }

@@ -9,8 +9,8 @@ import Testing
     private static let scope = ObjectID(1)
     private static let second: Int64 = 1_000_000
 
-    /// After random events and then quiet, every follower knows what the naive list has, whoever was blocked, lost or
-    /// expelled in between. At no time does a follower get more than 20 frames a second of a scope.
+    /// After random events and then quiet, every follower knows what the naive list has, even if clients were blocked,
+    /// lost or expelled in between. At no time does a follower get more than 20 frames a second of a scope.
     @Test func afterQuietEverybodyKnowsTheLastStates() throws {
         for seed in Seeds.range(0..<200) {
             var world = PresenceWorld(seed: seed)
@@ -193,7 +193,9 @@ import Testing
         }
         func shown(at now: Int64, head: UInt64) throws -> [[String]] {
             try table.flush(now: now, head: Revision(head)) { _, _ in .ready }.map {
-                try PresenceWorld.message($0.body).changes.map { String(decoding: $0.state?.bytes ?? [], as: UTF8.self) }
+                try PresenceWorld.message($0.body).changes.map {
+                    String(decoding: $0.state?.bytes ?? [], as: UTF8.self)
+                }
             }
         }
         take("a", at: 3)

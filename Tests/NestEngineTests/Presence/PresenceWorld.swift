@@ -108,7 +108,7 @@ struct PresenceWorld {
         self.frameTimes[id, default: [:]][scope] = self.now
     }
 
-    /// Nothing changes any more, and everybody reads.
+    /// Nothing changes any more, and all clients read.
     mutating func settle() throws {
         for id in self.blocked { self.table.unblocked(id) }
         self.blocked = []

@@ -51,14 +51,16 @@ test(`totals are those of the rows and of nestc (seed ${seed})`, { skip: missing
         for (const { rows, totals } of [state, ...state.sections]) {
           const expected = summed(rows);
           const shown = { count: totals.count, 'sum(depth)': totals['sum(depth)'] };
-          if (JSON.stringify(shown) !== JSON.stringify(expected)) faults.push({ type, revision: state.revision, shown, expected });
+          if (JSON.stringify(shown) !== JSON.stringify(expected)) faults.push({ type, revision: state.revision, shown,
+            expected });
         }
       });
     }
     const ids = [1];
     const values = () => ({
       title: `${random.pick(['a', 'b', 'c', 'd'])}${random.below(9)}`, done: random.chance(0.3),
-      depth: random.chance(0.2) ? null : random.below(100), price: random.chance(0.3) ? null : `${random.below(50)}.${random.below(9)}`,
+      depth: random.chance(0.2) ? null : random.below(100),
+      price: random.chance(0.3) ? null : `${random.below(50)}.${random.below(9)}`,
     });
     for (let step = 0; step < steps; step += 1) {
       const kind = random.weighted({
@@ -94,14 +96,17 @@ test(`totals are those of the rows and of nestc (seed ${seed})`, { skip: missing
       proxy.calm();
       const { revision } = await writer.fetch(things.window(0, 0));
       for (const [index, list] of lists.entries()) {
-        await until(() => list.status === 'live' && list.revision >= revision, () => `${list.status} ${list.revision} ${revision}`);
+        await until(() => list.status === 'live' && list.revision >= revision,
+          () => `${list.status} ${list.revision} ${revision}`);
         const where = index === 2 ? ['--where', 'done == NO'] : [];
         const section = index === 1 ? [] : ['--section', 'firstCharacter(title)', '--sort', 'title'];
-        const lines = await server.json(['fetch', '--entity', 'Thing', '--with-root', ...where, ...section, '--totals', TOTALS.join()]);
+        const lines = await server.json(['fetch', '--entity', 'Thing', '--with-root', ...where, ...section, '--totals',
+          TOTALS.join()]);
         const expected = lines.at(-1);
         assert.deepEqual(plain(list.state.totals), expected.totals, `list ${index}`);
         for (const { key, totals } of index === 1 ? [] : list.state.sections) {
-          assert.deepEqual(plain(totals), expected.sections.find(({ name }) => name === key).totals, `list ${index}, ${key}`);
+          assert.deepEqual(plain(totals), expected.sections.find(({ name }) => name === key).totals,
+            `list ${index}, ${key}`);
         }
         const fetched = await writer.fetch(requests[index]);
         assert.deepEqual(plain(fetched.totals), plain(list.state.totals));

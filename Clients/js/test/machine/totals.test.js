@@ -142,11 +142,13 @@ test('the answer to a fetch has its totals', async () => {
 test('a text that is no total is refused with what to write, and so are totals of an earlier server', async () => {
   const nest = await new Page({ features: 0x407 }).connect();
   const items = await nest.entity('Item');
-  for (const [text, code] of [['sum', 'INVALID'], ['size', 'INVALID'], ['median(size)', 'INVALID'], ['count, ', 'INVALID'],
+  for (const [text, code] of [['sum', 'INVALID'], ['size', 'INVALID'], ['median(size)', 'INVALID'],
+    ['count, ', 'INVALID'],
     ['sum(nothing)', 'UNKNOWN_PROPERTY'], ['sum(children.size)', 'UNKNOWN_PROPERTY']]) {
     await assert.rejects(nest.fetch(items.totals(text)), { code }, text);
   }
-  const many = Array.from({ length: 17 }, (_, i) => `sum(${'parent.'.repeat(i % 8)}${i < 8 ? 'size' : i < 16 ? 'depth' : 'id'})`);
+  const many = Array.from({ length: 17 },
+    (_, i) => `sum(${'parent.'.repeat(i % 8)}${i < 8 ? 'size' : i < 16 ? 'depth' : 'id'})`);
   await assert.rejects(nest.fetch(items.totals(...many)), { code: 'LIMIT_EXCEEDED' });
   assert.throws(() => items.totals('count').of(1, 'children'), { code: 'INVALID' });
   nest.close();
