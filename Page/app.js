@@ -196,9 +196,14 @@ const link = new Link({
 function showWaiting({ phase, error }) {
   if (phase === 'ready') return;
   const words = [error && make('p', {}, error.message)];
-  if (phase === 'signedOut') showWords('Sign in', make('p', {}, 'This server requires a token.'));
-  else if (phase === 'failed') showWords('This server cannot be used', words);
-  else showWords('The server does not answer', words, make('p', {}, button('Try now', () => link.tryNow())));
+  if (phase === 'signedOut') {
+    showWords('Sign in', make('p', {}, 'This server requires a token.'),
+      make('p', {}, button('Sign in', () => $('link').click())));
+  }
+  if (phase === 'failed') showWords('This server cannot be used', words);
+  if (phase === 'reconnecting') {
+    showWords('The server does not answer', words, make('p', {}, button('Try now', () => link.tryNow())));
+  }
 }
 
 function start(nest) {

@@ -32,7 +32,8 @@ const KEYS = [{
 export async function open(main, app, rest) {
   await style(import.meta.url, './page.css');
   const page = new HistoryPage(main, app);
-  await page.start(rest);
+  page.start();
+  page.go(rest);
   return page;
 }
 
@@ -47,6 +48,10 @@ class HistoryPage {
   #onlyMine;
   #undo = null;
   #feed = null;
+  /** The first reading. */
+  #ready = null;
+  /** Counts addresses: only the last one is opened. */
+  #turn = 0;
   #isClosed = false;
   #isReading = false;
   #isReadingOlder = false;
@@ -84,24 +89,30 @@ class HistoryPage {
     main.addEventListener('keydown', this.onKey);
   }
 
-  async start(rest) {
+  /** Begins to follow and to read. The page can be used meanwhile. */
+  start() {
     this.#follow();
-    this.#undo = await this.#nest.undoStates();
-    this.#undo.subscribe(() => this.#showUndo());
-    this.#showUndo();
-    await this.#readNewest();
-    await this.go(rest);
+    this.#ready = this.#readNewest();
+    this.#app.attempt(async () => {
+      const undo = await this.#nest.undoStates();
+      if (this.#isClosed) return undo.close();
+      this.#undo = undo;
+      undo.subscribe(() => this.#showUndo());
+      return this.#showUndo();
+    });
   }
 
   /** Opens what the address names. */
   async go([subject]) {
+    const turn = (this.#turn += 1);
     const isWord = subject === 'undo' || subject === 'redo';
     const revision = isWord ? null : Number(subject);
     const isRevision = Number.isSafeInteger(revision) && revision > 0;
     if (subject === undefined || !(isWord || isRevision)) return this.#closeDetail();
     if (this.#detail?.subject === (revision ?? subject)) return undefined;
+    await this.#ready;
     const entry = isWord ? null : await this.#entryOf(revision);
-    if (this.#isClosed) return undefined;
+    if (this.#isClosed || turn !== this.#turn) return undefined;
     if (!isWord && !entry) {
       this.#closeDetail();
       this.#app.notice(`There is no transaction ${numberText(revision)} in this history.`, { kind: 'warning' });
@@ -309,7 +320,7 @@ class HistoryPage {
   }
 
   async #takeBack(kind) {
-    const expected = this.#undo.state?.[kind]?.revision;
+    const expected = this.#undo?.state?.[kind]?.revision;
     if (expected === undefined || !this.#app.can('write')) return;
     const receipt = await this.#app.attempt(() => this.#nest[kind]({ expected }));
     if (receipt) this.#done(receipt, kind);
@@ -350,7 +361,6 @@ class HistoryPage {
     this.#onlyMine = onlyMine;
     this.#log = new HistoryLog();
     this.#isReading = false;
-    this.#grid.set([]);
     this.#readNewest();
   }
 

@@ -33,7 +33,7 @@ export class Grid {
     const { label, columns, empty = 'Nothing is here.', className = '' } = options;
     this.heads = new Map(columns.map((column) => [column.name, this.#head(column)]));
     this.#body = make('div', { className: 'grid-body', role: 'rowgroup' });
-    this.#words = make('p', { className: 'empty' }, empty);
+    this.#words = make('p', { className: 'empty', hidden: true }, empty);
     this.table = make('div', {
       role: 'grid', 'aria-label': label, 'aria-colcount': columns.length, 'aria-readonly': 'true',
     }, make('div', { role: 'rowgroup', className: 'grid-head' },

@@ -109,6 +109,8 @@ export class Link {
     const last = this.nest;
     this.nest = null;
     last?.close();
+    // The frames of one user are not for the next one.
+    if (why === 'token') this.frames.clear();
     const nest = await this.start();
     this.#listeners.onClient(nest, why);
   }

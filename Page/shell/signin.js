@@ -7,6 +7,10 @@ import { storeToken } from './identity.js';
 /** The form of a token, as `nestc token create` prints it. */
 const FORM = '\\s*nest_[1-9][0-9]*_[0-9A-Fa-f]{64}\\s*';
 
+const clicked = (element) => new Promise((resolve) => {
+  element.addEventListener('click', resolve, { once: true });
+});
+
 /** Asks for a token until there is one, and keeps it. `refused`: what was wrong with the one before, or null. */
 export async function signIn(refused) {
   for (;;) {
@@ -25,7 +29,11 @@ export async function signIn(refused) {
         make('label', { className: 'check' }, remembers, ' Remember it on this machine'),
       ],
     });
-    if (answer !== 'ok') continue;
+    if (answer !== 'ok') {
+      // Left, for example to copy something from the page: the bar asks again.
+      await clicked(document.getElementById('link'));
+      continue;
+    }
     storeToken(field.value.trim(), remembers.checked);
     return;
   }

@@ -111,8 +111,9 @@ class WirePage {
       pause.setAttribute('aria-pressed', this.#isPaused);
       this.#draw();
     }, { 'aria-pressed': 'false' });
+    const ping = button('Ping', () => this.#ping(ping));
     return make('div', { className: 'tools' }, field, this.types, direction, pause,
-      button('Clear', () => this.#ring.clear()), button('Ping', () => this.#ping()),
+      button('Clear', () => this.#clear()), ping,
       button('Cut the link', () => this.#cut(), { className: 'danger' }));
   }
 
@@ -154,6 +155,11 @@ class WirePage {
     this.status.textContent = `${count(shown.length, 'line')} of ${numberText(entries.length)}. The last ${
       numberText(FRAMES_MAX)} are kept, also those of other pages of this window.${
       dropped > 0 ? ` ${count(dropped, 'older one')} dropped.` : ''}${this.#isPaused ? ' Paused.' : ''}`;
+  }
+
+  #clear() {
+    this.#ring.clear();
+    this.#draw();
   }
 
   // MARK: What a frame says
@@ -260,8 +266,10 @@ class WirePage {
 
   // MARK: The link
 
-  async #ping() {
+  async #ping(pressed) {
+    pressed.disabled = true;
     const milliseconds = await this.#app.attempt(() => this.#app.nest.ping());
+    pressed.disabled = false;
     if (milliseconds !== undefined) this.#app.notice(`To the server and back in ${spanText(milliseconds * 1_000)}.`);
   }
 
