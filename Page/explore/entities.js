@@ -21,9 +21,8 @@ export class Entities {
     this.select = make('select', { 'aria-label': 'Entity', className: 'entity-select' });
   }
 
-  /** Follows the counts. `go(name)`: another entity was chosen in the small window. */
-  async open(nest, go) {
-    const model = await nest.model();
+  /** Follows the counts of a model. `go(name)`: another entity was chosen in the small window. */
+  async open(nest, model, go) {
     const tree = entityTree(model);
     this.nav.replaceChildren(make('h2', {}, 'Entities'), make('ul', {}, tree.map(({ entity, depth }) => {
       const count = make('span', { className: 'count' });
@@ -46,7 +45,8 @@ export class Entities {
 
   #follow(nest, base) {
     const { name } = base;
-    const list = nest.results(base.window(0, 0));
+    // Of a row nothing is needed, but a token that does not reach all of it must name something.
+    const list = nest.results(base.properties('@entity').window(0, 0));
     this.#lists.set(name, list);
     const { count, option } = this.#counts.get(name);
     list.subscribe(({ state }) => {

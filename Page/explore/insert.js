@@ -50,11 +50,11 @@ function relationshipInput(app, model, property, preset) {
 }
 
 /**
- * Asks for the values of a new object. `preset`: null, or `{ relationship, owner }`, a to-many relationship that it
+ * Asks for the values of a new object. `given`: null, or `{ relationship, owner }`, a to-many relationship that it
  * goes to. Resolves with its entity and id, or with null.
  */
-export async function insertObject(app, entityName, preset = null) {
-  const model = await app.nest.model();
+export async function insertObject(app, model, entityName, given = null) {
+  const preset = given ?? inRoot(app, model);
   const kinds = withSubentities(model, model.entity(entityName)).filter(({ isAbstract }) => !isAbstract);
   const fault = make('p', { className: 'fault', role: 'alert', hidden: true });
   const fields = make('div', { className: 'values' });
@@ -148,3 +148,10 @@ function inverseIsMany(model, { relationship }) {
 /** The entity that has the relationship. */
 const destinationOf = (model, { relationship }) =>
   model.entities.find((entity) => entity.relationships.includes(relationship)).number;
+
+/** A token that is confined to an object inserts below it. */
+function inRoot(app, model) {
+  const { confinement } = app.nest.server;
+  if (!confinement) return null;
+  return { relationship: model.entity(confinement.entity).find(confinement.relationship), owner: confinement.root };
+}

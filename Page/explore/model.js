@@ -37,7 +37,7 @@ function entityCard(model, entity) {
   const indexes = entity.indexes.map(names).filter(Boolean);
   const inherited = entity.parent === null ? null : model.entity(entity.parent);
   const rows = entity.properties.filter((property) => !isHidden(property)
-    && !inherited?.find(property.name)).map((property) => make('tr', {},
+    && !inherited?.find(property.name)).map((property) => make('tr', { 'aria-label': property.name },
     make('th', { scope: 'row' }, property.name,
       property === label ? make('span', { className: 'soft', title: 'it names the object' }, ' ★') : null),
     make('td', {}, isRelationship(property)
@@ -56,8 +56,8 @@ function entityCard(model, entity) {
         make('a', { href: `#entity-${inherited.number}` }, inherited.name)) : null),
     rows.length > 0
       ? make('div', { className: 'wide-table', tabIndex: 0, role: 'group',
-        'aria-label': `Properties of ${entity.name}` }, make('table', {},
-        make('thead', {}, make('tr', {},
+        'aria-label': `Properties of ${entity.name}` }, make('table', { 'aria-label': `Properties of ${entity.name}` },
+        make('thead', {}, make('tr', { 'aria-label': 'Columns' },
           ['Property', 'Type', 'Details', 'Deleted with it'].map((text) => make('th', { scope: 'col' }, text)))),
         make('tbody', {}, rows)))
       : make('p', { className: 'soft' }, 'No properties of its own.'),
@@ -69,7 +69,7 @@ function entityCard(model, entity) {
 export function modelView(model) {
   const tree = entityTree(model);
   return make('div', { className: 'model', data: { region: 'model' } },
-    make('h1', {}, 'The model'),
+    make('h2', {}, 'The model'),
     make('p', { className: 'soft' }, tree.length === 0 ? 'It has no entities.'
       : 'Choose an entity to see its objects. A relationship names what happens to the other objects when an object '
         + 'is deleted. ★ names an object.'),

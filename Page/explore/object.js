@@ -13,6 +13,10 @@ const HISTORY_PAGE = 20;
 
 /** `onClose()`, `onDeleted()`, `insert(entity, preset)`, `onEntity(name)`: the object is of an entity below. */
 export class ObjectPanel {
+  /** The model, or the part of it that the token reaches. @type {any} */
+  model = null;
+  /** What the token may do: paths.js. @type {any} */
+  rights = null;
   #app;
   #on;
   #turn = 0;
@@ -74,8 +78,7 @@ export class ObjectPanel {
     if (mine !== this.#turn) return;
     if (found.entity !== entityName) this.#on.onEntity(found.entity);
     const owner = await nest.entity(found.entity);
-    const model = await nest.model();
-    if (mine === this.#turn) this.#build(model, owner, id);
+    if (mine === this.#turn) this.#build(this.model.find(found.entity) ?? owner.description, owner, id);
   }
 
   #showWords(title, text) {
@@ -86,9 +89,9 @@ export class ObjectPanel {
   #closeButton = () =>
     button('×', () => this.#on.onClose(), { className: 'plain close', 'aria-label': 'Close the object' });
 
-  #build(model, owner, id) {
+  #build(description, owner, id) {
     const app = this.#app;
-    const { description } = owner;
+    const { model } = this;
     const canWrite = app.can('write');
     const write = (name, body) => app.nest.transaction(name, body);
     const set = (property) => (value) =>
@@ -109,32 +112,33 @@ export class ObjectPanel {
     }
     const many = shown.filter(({ isToMany }) => isToMany).map((property) =>
       new ToMany(app, model, owner, id, property, {
-      canWrite, write, add: (relationship) =>
+      canWrite, canInsert: this.rights.canInsert(model.entity(property.destination)), write, add: (relationship) =>
         this.#on.insert(model.entity(relationship.destination), { relationship, owner: id }),
     }));
     this.#parts = many;
     const name = () => title.textContent;
     const remove = async () => {
-      if (!await askToDelete(app, description.name, id, name())) return;
+      if (!await askToDelete(app, model, description.name, id, name())) return;
       const receipt = await app.attempt(() => write(`delete ${name()}`, (tx) => tx.delete(id)));
       if (receipt) this.#on.onDeleted(name());
     };
     this.element.replaceChildren(
       make('header', {}, make('div', {}, title, make('p', { className: 'soft' }, `${description.name} ${id}`)),
-        canWrite && app.root !== id ? button('Delete…', () => app.attempt(remove), { className: 'danger' }) : null,
+        canWrite && app.root !== id && this.rights.canDelete
+          ? button('Delete…', () => app.attempt(remove), { className: 'danger' }) : null,
         this.#closeButton()),
       this.gone = make('p', { className: 'fault', hidden: true, role: 'status' }), values,
       many.length > 0 ? make('div', { className: 'relations' }, many.map(({ element }) => element)) : '',
       this.#history(id));
-    this.#follow(model, owner, id, title, one);
+    this.#follow(description, owner, id, title, one);
   }
 
   // MARK: Live values
 
-  #follow(model, owner, id, title, one) {
-    const { description } = owner;
+  #follow(description, owner, id, title, one) {
+    const { model } = this;
     const labels = new Map([...one.keys()].flatMap((name) => {
-      const label = labelOf(model.entity(description.property(name).destination));
+      const label = labelOf(model.entity(description.find(name).destination));
       return label ? [[name, `${name}.${label.name}`]] : [];
     }));
     const own = description.properties.filter((property) => !property.isToMany).map(({ name }) => name);
@@ -169,7 +173,8 @@ export class ObjectPanel {
     const read = async () => {
       words.textContent = 'Loading…';
       try {
-        const entries = await this.#app.nest.history({ object: id, onlyMine: false, before, limit: HISTORY_PAGE });
+        const entries = await this.#app.nest.history({ object: id, onlyMine: this.#app.root !== null, before,
+          limit: HISTORY_PAGE });
         words.textContent = entries.length === 0 && before === 0 ? 'Nothing is known.' : '';
         for (const entry of entries) list.append(historyLine(entry));
         before = entries.at(-1)?.revision ?? before;

@@ -14,7 +14,7 @@ import { insertObject } from './insert.js';
 import { Live, QUERY } from './live.js';
 import { modelView } from './model.js';
 import { ObjectPanel } from './object.js';
-import { labelOf } from './paths.js';
+import { labelOf, reachable, rightsOf } from './paths.js';
 import { PredicateBox, remember } from './predicate.js';
 import { EMPTY, isSameQuery, pathOf, readQuery, requestOf, sortedBy, usualColumns } from './query.js';
 import { Sheet } from './sheet.js';
@@ -50,6 +50,8 @@ class Explorer {
   #id = null;
   #model = null;
   #entity = null;
+  /** The name of the entity whose usual columns are known and whose list is open. */
+  #prepared = null;
   #base = null;
   #live = null;
   #turn = 0;
@@ -86,11 +88,16 @@ class Explorer {
 
   async start(rest) {
     const { app } = this;
-    this.#model = await app.nest.model();
+const { confinement } = app.nest.server;
+    const model = await app.nest.model();
+    this.#model = reachable(model, confinement);
+    this.rights = rightsOf(model, confinement);
+    Object.assign(this.panel, { model: this.#model, rights: this.rights });
     this.#build();
     addEventListener('keydown', this.onKey);
     await Promise.all([
-      this.entities.open(app.nest, (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')),
+      this.entities.open(app.nest, this.#model,
+        (name) => app.go(name ? pathOf({ ...EMPTY, entity: name }) : '/explore')),
       this.go(rest),
     ]);
   }
@@ -107,7 +114,8 @@ class Explorer {
 
   #build() {
     const { app } = this;
-    this.title = make('h1', {});
+    this.heading = make('h1', { className: 'quiet' }, 'Explore');
+    this.title = make('h2', {});
     this.status = make('p', { className: 'result-status', role: 'status' });
     this.totals = make('p', { className: 'totals', hidden: true });
     this.crumb = make('p', { className: 'crumb', hidden: true });
@@ -116,14 +124,16 @@ class Explorer {
     const tools = make('div', { className: 'tools', role: 'toolbar', 'aria-label': 'What is shown' },
       button('Columns…', () => app.attempt(() => this.#columns()), { className: 'plain' }), this.sections,
       button('Totals…', () => app.attempt(() => this.#totals()), { className: 'plain' }),
-      button('Explain', () => app.attempt(() => showExplanation(app, this.#request())), { className: 'plain' }),
+      // A confined token may not ask for it.
+      app.root === null ? button('Explain', () => app.attempt(() => showExplanation(app, this.#request())),
+        { className: 'plain' }) : null,
       menuButton('Copy as', () => this.#copyEntries(), { className: 'plain' }),
       this.new = app.can('write')
         ? button('New…', () => app.attempt(() => this.#insert(this.#query.entity)), { className: 'plain' }) : null);
     this.result = make('section', { className: 'result', 'aria-label': 'Objects', data: { region: 'result' } },
       make('header', {}, this.title, this.crumb, this.status, tools), this.box.element, this.sheet.element,
         this.totals);
-    this.main.replaceChildren(make('div', { className: 'explorer' }, this.entities.nav,
+    this.main.replaceChildren(make('div', { className: 'explorer' }, this.heading, this.entities.nav,
       make('div', { className: 'entity-line' }, this.entities.select), this.result, this.panel.element));
     this.layout = this.main.firstElementChild;
   }
@@ -215,7 +225,7 @@ class Explorer {
   async #show(mine) {
     const { app } = this;
     const query = this.#query;
-    const isOtherEntity = query.entity !== this.#entity?.name;
+    const isOtherEntity = query.entity !== this.#prepared;
     this.#entity = this.#model.entity(query.entity);
     this.#base = await app.nest.entity(query.entity);
     this.owner = query.of ? await app.nest.entity(query.of.entity).catch(() => null) : null;
@@ -225,10 +235,12 @@ class Explorer {
       this.usual = usualColumns(this.#model.entity(query.entity), count !== undefined && count <= COUNTED_MAX);
     }
     if (mine !== this.#turn) return;
+    if (this.new) this.new.hidden = !this.rights.canInsert(this.#entity);
     this.#describe(query);
     if (isOtherEntity || !this.#live) {
       this.#live?.close();
       this.#live = this.#newLive();
+      this.#prepared = query.entity;
       this.#shown = null;
       this.sheet.showWords(null);
     }
@@ -266,8 +278,10 @@ class Explorer {
       this.box.showFault(error);
       this.box.field.focus();
     } else this.app.fault(error instanceof RangeError ? error.message : error);
-    if (!this.#shown) this.sheet.showWords('The request was refused.');
     this.asked = this.#shown ?? this.#whole;
+    if (this.#shown) return;
+    this.#describeSheet();
+    this.sheet.showWords('The request was refused.');
   }
 
   #newLive() {
@@ -359,7 +373,7 @@ class Explorer {
   // MARK: Writing
 
   async #insert(entityName, preset = null) {
-    const made = await insertObject(this.app, entityName, preset);
+    const made = await insertObject(this.app, this.#model, entityName, preset);
     if (!made) return;
     if (preset) return;
     this.#openObject(made.id);

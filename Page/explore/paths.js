@@ -78,3 +78,46 @@ export function withSubentities(model, entity) {
   for (const one of found) found.push(...model.entities.filter(({ parent }) => parent === one.number));
   return found;
 }
+
+/** An entity with some of its relationships, as the rest of the explorer uses one. */
+class Part {
+  constructor(entity, parent, relationships) {
+    Object.assign(this, { ...entity, parent, relationships, properties: [...entity.attributes, ...relationships] });
+  }
+
+  find(name) {
+    return this.properties.find((property) => property[typeof name === 'number' ? 'number' : 'name'] === name);
+  }
+}
+
+/**
+ * The part of a model that a token reaches. `confinement`: null for all of it; else `{ entity, relationship }`, the
+ * hierarchy that the token is confined to: its entity and those below it, without other relationships.
+ */
+export function reachable(model, confinement) {
+  if (!confinement) return model;
+  const top = model.entity(confinement.entity);
+  const { number, inverse } = top.find(confinement.relationship);
+  const entities = withSubentities(model, top).map((entity) => new Part(entity, entity === top ? null : entity.parent,
+    entity.relationships.filter((one) => one.number === number || one.number === inverse)));
+  const find = (name) => entities.find((entity) => entity[typeof name === 'number' ? 'number' : 'name'] === name);
+  return { hash: model.hash, entities, find, entity: (name) => find(name) ?? model.entity(name) };
+}
+
+/**
+ * What a confined token may do with objects of its hierarchy, which depends on the model: the server refuses what would
+ * change, or reveal, objects outside. `model`: the whole one. `{ canDelete, canInsert(entity) }`.
+ */
+export function rightsOf(model, confinement) {
+  if (!confinement) return { canDelete: true, canInsert: () => true };
+  const top = model.entity(confinement.entity);
+  const { number, inverse } = top.find(confinement.relationship);
+  // Only a relationship that the object itself holds changes no other object.
+  const isHeld = (one) => !one.isToMany && one.deleteRule === 'nullify'
+    && isHidden(model.entity(one.destination).find(one.inverse) ?? { name: 'nest_inverse_' });
+  const others = (entity) => entity.relationships.filter((one) => one.number !== number && one.number !== inverse);
+  return {
+    canDelete: withSubentities(model, top).every((entity) => others(entity).every(isHeld)),
+    canInsert: (entity) => entity.uniquenessConstraints.every((numbers) => numbers.includes(inverse)),
+  };
+}

@@ -53,7 +53,7 @@ export class PredicateBox {
     this.field = make('textarea', {
       rows: 1, spellcheck: false, autocomplete: 'off', 'aria-label': 'Where: a predicate', 'aria-autocomplete': 'list',
       'aria-controls': list, 'aria-describedby': this.fault.id,
-      placeholder: 'Where …  for example: name CONTAINS[cd] "ann"',
+      placeholder: 'Where …   name == "Ann"',
     });
     this.field.setAttribute('autocapitalize', 'off');
     this.mirror = make('div', { className: 'mirror', 'aria-hidden': 'true' });
@@ -135,7 +135,7 @@ export class PredicateBox {
     this.#timer = setTimeout(() => this.#check(), CHECK_MS);
   }
 
-  /** Asks the server about what has been typed. At the end of a text a fault may only be that it is not finished. */
+  /** Asks the server about what has been typed. At the last word a fault may only be that it is not finished. */
   async #check() {
     const mine = ++this.#checks;
     const { text } = this;
@@ -144,7 +144,7 @@ export class PredicateBox {
       if (mine === this.#checks) this.showFault(null);
     } catch (error) {
       if (mine !== this.#checks || error.column == null) return;
-      const isAtEnd = error.column > [...text.trimEnd()].length;
+      const isAtEnd = faultRange(text, error.column).to >= text.trimEnd().length;
       if (!isAtEnd || this.field !== document.activeElement) this.showFault(error);
     }
   }

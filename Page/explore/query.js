@@ -1,5 +1,5 @@
-// What the explorer shows, as the address has it:
-// `/explore/ENTITY/ID?where=…&sort=…&section=…&columns=…&totals=…&of=…`. A link shows the same to another person.
+// What the explorer shows, as the address has it, so that a link shows the same to another person:
+// `/explore/ENTITY/ID?where=…&sort=…&section=…&columns=…&totals=…&of=…`.
 
 import { isHidden, isRelationship, labelOf, readPath } from './paths.js';
 

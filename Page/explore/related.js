@@ -33,7 +33,7 @@ export class ToOne {
         `→ ${this.destination.name}`, property.isOptional ? '' : ' · required')),
       make('div', { className: 'control' }, this.link, canWrite ? [
         button('Change…', () => app.attempt(choose), { 'aria-label': `Change ${property.name}` }),
-        this.none = property.isOptional ? button('∅', () => this.#save(null),
+        this.none = property.isOptional && app.root === null ? button('∅', () => this.#save(null),
           { className: 'plain', 'aria-label': `No ${property.name}`, title: `No ${property.name}` }) : null,
       ] : null), this.fault);
   }
@@ -65,7 +65,7 @@ export class ToMany {
   #live;
 
   /** @param owner the entity of the object; `write(name, body)` is a transaction, `add()` inserts an object there */
-  constructor(app, model, owner, id, property, { canWrite, write, add }) {
+  constructor(app, model, owner, id, property, { canWrite, canInsert, write, add }) {
     const destination = model.entity(property.destination);
     const label = labelOf(destination);
     const inverse = destination.find(property.inverse);
@@ -85,7 +85,8 @@ export class ToMany {
       }
     };
     // Only an object that may be without the owner can be taken out.
-    const canLeave = canWrite && (!inverse || inverse.isToMany || inverse.isOptional);
+    // A confined token takes nothing out.
+    const canLeave = canWrite && app.root === null && (!inverse || inverse.isToMany || inverse.isOptional);
     this.element = make('section', { className: 'related', data: { property: property.name } },
       make('h3', {}, make('a', { href: all }, property.name), ' ', count,
         make('span', { className: 'soft type' }, ` ${destination.name}`)),
@@ -95,7 +96,7 @@ export class ToMany {
             { title: `Add to ${property.name}` });
           if (row) await write(`add to ${property.name}`, (tx) => tx.relate(owner, id, property.name, row.id));
         }), { 'aria-label': `Add to ${property.name}` }),
-        button(`New ${destination.name}…`, () => guarded(() => add(property)), {})) : null, this.fault);
+        canInsert ? button(`New ${destination.name}…`, () => guarded(() => add(property))) : null) : null, this.fault);
     this.#live = app.nest.results(owner.of(id, property.name).properties(...(label ? [label.name] : []),
       '@entity').window(0, LISTED_MAX));
     this.#live.subscribe(() => {

@@ -19,8 +19,7 @@ const chunks = (ids) => Array.from({ length: Math.ceil(ids.length / IDS_MAX) },
  * entity go besides it; `kept`: how many stay and lose a relationship, by `Entity.relationship`; `denied`:
  * relationships whose rule refuses, with their numbers. `isWhole`: whether all was looked at.
  */
-export async function reach(nest, entityName, id) {
-  const model = await nest.model();
+export async function reach(nest, model, entityName, id) {
   const deleted = new Map();
   const kept = new Map();
   const denied = new Map();
@@ -86,14 +85,14 @@ async function related(nest, model, name, relationship, ids) {
 }
 
 /** Asks before a deletion. Resolves with whether it is wanted. */
-export async function askToDelete(app, entityName, id, name) {
+export async function askToDelete(app, model, entityName, id, name) {
   const words = make('div', { className: 'reach', role: 'status' },
     make('p', { className: 'soft' }, 'Looking what else goes…'));
   const open = ask({
     title: `Delete ${name}?`, body: [words], actions: [['', 'Cancel'], ['delete', 'Delete', 'danger']],
     ready: (dialog) => dialog.querySelector('button').focus(),
   });
-  reach(app.nest, entityName, id).then((found) => words.replaceChildren(...wordsOfReach(found)),
+  reach(app.nest, model, entityName, id).then((found) => words.replaceChildren(...wordsOfReach(found)),
     (error) => words.replaceChildren(make('p', { className: 'soft' },
       `What else goes is not known: ${error.message}`)));
   return (await open) === 'delete';

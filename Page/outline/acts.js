@@ -212,6 +212,7 @@ export class Acts {
   }
 
   menu(rows, at) {
+    if (rows.length === 0) return;
     this.#page.tools.rowMenu(rows, at ?? this.#page.rows.elementOf(rows[0]?.key)?.more ?? this.#page.rows.list);
   }
 

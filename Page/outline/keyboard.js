@@ -86,8 +86,12 @@ export class Keyboard {
   #inField(event) {
     const { editor } = this.#page;
     // Keys of an input method are its own.
-    if (event.isComposing || event.keyCode === 229 || !editor.row) return;
+    if (event.isComposing || event.keyCode === 229) return;
     if (this.#take(event, this.#common(event))) return;
+    // A row that is far from what is shown comes back into view first.
+    if (!editor.row && /^(Enter|Arrow|Backspace|Delete)/.test(event.key)) {
+      return void this.#take(event, editor.typedAway(editor.key));
+    }
     const { key, shiftKey, altKey } = event;
     if (hasCommand(event) || altKey || event.ctrlKey || event.metaKey) return;
     const own = {

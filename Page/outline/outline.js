@@ -31,7 +31,9 @@ const STATUS_MS = 1_000;
 
 export class Outline {
   #closed = [];
+  /** The row at which one arrives, if it is there; and one that is looked for until it is. */
   #arriving = null;
+  #looksFor = null;
   #wasEditing = false;
 
   /** Opens the outline below an object in an element. */
@@ -120,7 +122,7 @@ export class Outline {
     const { tree } = this;
     if (change.status === 'ended') return this.#ended(change.error);
     if (change.status) return this.status.show();
-    const isElsewhere = Boolean(change.isElsewhere);
+    const { isElsewhere } = change;
     if (isElsewhere) {
       this.#wasEditing = this.editor.isOpen;
       this.editor.close();
@@ -133,10 +135,13 @@ export class Outline {
     this.status.show();
     this.#showEmpty();
     if (this.unfoldsFor && this.tree.isLoaded && this.writes.count === 0) this.#unfoldFirst();
-    if (tree.total === 0 && change.gone?.size > 0) this.#checkPlace();
+    if (tree.total > 0 || isElsewhere) this.#isChecked = false;
+    if (tree.isLoaded && tree.total === 0 && !this.#isChecked) this.#checkPlace();
     return undefined;
   }
 
+  /** Whether the server has ended it: another address opens another one. */
+  isEnded = false;
   /** Called when the outline has to be opened again. */
   ended = () => {};
   /** How many rows a first visit may unfold, level by level. 0: the folds are those of last time. */
@@ -250,13 +255,14 @@ export class Outline {
   /** Shows a row as soon as the page has arrived at its place. */
   arriveAt(id) {
     this.#arriving = id;
+    this.#looksFor = id;
   }
 
   #arrived() {
     const { tree, rows, selection } = this;
     const key = this.#arriving === null ? null : this.writes.keys.of(this.#arriving);
-    if (key !== null && !tree.row(key)) this.find(this.#arriving);
-    this.#arriving = null;
+    if (key !== null && !tree.row(key) && this.#looksFor !== null) this.find(this.#looksFor);
+    this.#arriving = this.#looksFor = null;
     if (key !== null && tree.row(key)) rows.startAt(key);
     const row = tree.row(key) ?? tree.rows[0];
     // The keyboard goes on where it was: among the rows.
@@ -284,14 +290,19 @@ export class Outline {
     this.app.go('/outline', { replace: true });
   }
 
+  /** Whether it is known that what has no rows is there. */
+  #isChecked = false;
+
   async #checkPlace() {
-    const { under } = this.tree;
+    this.#isChecked = true;
+    const { under } = this.tree.outline.state;
     if (under === this.source.home) return;
     await this.nest.object(under).catch((error) => error.code === 'NOT_FOUND' && this.#goneUnder());
   }
 
   /** The server has ended the outline, or has refused it. */
   #ended(error) {
+    this.isEnded = true;
     if (error?.code === 'NOT_FOUND') return this.#goneUnder();
     if (!error) return undefined;
     // Folds of last time may show more rows than the server takes.

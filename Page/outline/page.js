@@ -31,7 +31,7 @@ export async function open(main, app, rest) {
       outline?.close();
       outline = null;
       main.replaceChildren(await starts(app, source));
-    } else if (outline?.source === source) await outline.go(under);
+    } else if (outline?.source === source && !outline.isEnded) await outline.go(under);
     else {
       outline?.close();
       main.replaceChildren();

@@ -36,7 +36,7 @@ export class People {
   #shown = '';
   /** Elements over the rows: carets and ticks. */
   #carets = new Map();
-  /** The others, each with `key` (of a row, or null), `name`, `colour` and `value`. */
+  /** The others, each with `key` (of a row, or null), `name` to show, `label`, `colour` and `value`. */
   others = [];
 
   constructor(page) {
@@ -91,7 +91,7 @@ export class People {
     const { writes } = this.#page;
     const { state, isLive } = this.#presence;
     this.others = !isLive ? [] : state.filter(({ isSelf }) => !isSelf).map((person) => ({
-      connection: person.connection, value: person.value,
+      connection: person.connection, value: person.value, label: person.name ?? '?',
       name: personText({ user: person.name, userClaimed: person.claimed, sessionNumber: person.session || null }),
       colour: colourOf(person.session || person.connection), who: person.session || person.connection,
       key: person.value?.object ? writes.keys.of(person.value.object) : null,
@@ -111,7 +111,7 @@ export class People {
       return make('button', {
         type: 'button', className: 'plain', title: words, 'aria-label': `${words}. Go there`,
         onclick: () => this.#goTo(person),
-      }, badge(person.name, person.who));
+      }, badge(person.label, person.who));
     }), this.others.length > BAR_MAX && make('span', { className: 'soft' }, `+${this.others.length - BAR_MAX}`));
   }
 
@@ -133,7 +133,7 @@ export class People {
       const text = here.map(({ connection, name }) => `${connection}${name}`).join('|');
       if (shown.people.dataset.who === text) continue;
       shown.people.dataset.who = text;
-      fill(shown.people, here.map(({ name, who }) => make('span', { title: name }, badge(name, who))),
+      fill(shown.people, here.map(({ name, label, who }) => make('span', { title: name }, badge(label, who))),
         here.length > 0 && make('span', { className: 'quiet' }, `${here.map(({ name }) => name).join(', ')} here`));
     }
     this.#showCarets();

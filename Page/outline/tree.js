@@ -25,6 +25,8 @@ export class Tree {
   #base = { rows: [], start: 0, total: 0, under: 0 };
   /** Changes that wait until it is known which rows are the own ones; null: none wait. */
   #held = null;
+  /** The object above the rows that the listeners know; null: they know none. */
+  #told = null;
   /** Rows that are folded at once, before the server has it. */
   #folding = new Set();
   #scroll = { at: -Infinity, timer: null, next: null, asked: null };
@@ -64,10 +66,12 @@ export class Tree {
       this.#held ??= [];
       this.#held.push(change);
       this.#take();
-    } else if (change.type === 'position' && !this.#held) {
+    } else if (change.type === 'position' || change.type === 'request') {
+      // The rows are the same: elsewhere among all, or the answer to a newer request, too.
+      if (this.#held || !this.isLoaded) return;
       this.#base = this.#read(change.state);
       this.#tell({});
-    } else if (change.type !== 'position') this.#tell({ status: change.type, error: change.error ?? null });
+    } else this.#tell({ status: change.type, error: change.error ?? null });
   }
 
   #take() {
@@ -76,14 +80,13 @@ export class Tree {
     if (own?.length !== 0 && this.#writes.mustWait(own)) return;
     this.#held = null;
     const { state } = held.at(-1);
-    const wasElsewhere = this.isLoaded && this.#base.under !== state.under;
     this.#base = this.#read(state);
     this.revision = Math.max(state.revision, this.#outline.revision);
     this.isLoaded = true;
     this.#writes.reached(this.revision);
     this.#texts.rows(this.#base.rows, this.revision);
     this.#tell({
-      isElsewhere: wasElsewhere, isReset: held.some(({ type }) => type === 'snapshot'), ...this.#whatOthersDid(held),
+      isReset: held.some(({ type }) => type === 'snapshot'), ...this.#whatOthersDid(held),
     });
   }
 
@@ -134,7 +137,9 @@ export class Tree {
 
   #tell(change) {
     this.#lay();
-    for (const listener of this.#listeners) listener(change);
+    const isElsewhere = this.#told !== null && this.#told !== this.#base.under;
+    if (this.isLoaded) this.#told = this.#base.under;
+    for (const listener of this.#listeners) listener({ ...change, isElsewhere });
   }
 
   #lay() {

@@ -42,7 +42,7 @@ async function clickText(page, selector, text) {
 async function write(page) {
   await clickText(page, '[role=row] .title', 'Screws');
   await page.press('End');
-  await page.type(' mm');
+  if (!await page.evaluate(() => document.querySelector('#main').textContent.includes('80 mm'))) await page.type(' mm');
 }
 
 /** Opens a transaction, to see what they changed. */

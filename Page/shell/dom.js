@@ -44,16 +44,27 @@ export function icon(path) {
   return svg;
 }
 
+/** The directory of the page that is open. */
+let opened = null;
+
 /**
- * Loads the style sheet of a page's module: `await style(import.meta.url, './page.css')`. It stays, as the module does.
- * Resolves also if it cannot be loaded: a page without it can be read.
+ * Loads the style sheet of a page's module: `await style(import.meta.url, './page.css')`, each time the page is opened.
+ * The sheets of other pages' directories are off meanwhile: a page needs no names that no other page has. Resolves also
+ * if it cannot be loaded: a page without it can be read.
  */
 export function style(module, path) {
   const { href } = new URL(path, module);
-  const known = [...document.head.querySelectorAll('link[rel=stylesheet]')].find((link) => link.href === href);
-  if (known) return Promise.resolve();
+  opened = new URL('.', href).href;
+  const links = [...document.head.querySelectorAll('link[data-page]')];
+  const choose = ({ sheet, dataset }) => { if (sheet) sheet.disabled = dataset.page !== opened; };
+  links.forEach(choose);
+  if (links.some((link) => link.href === href)) return Promise.resolve();
   return new Promise((resolve) => {
-    const link = make('link', { rel: 'stylesheet', href, onload: () => resolve(), onerror: () => resolve() });
+    const loaded = () => {
+      choose(link);
+      resolve();
+    };
+    const link = make('link', { rel: 'stylesheet', href, data: { page: opened }, onload: loaded, onerror: resolve });
     document.head.append(link);
   });
 }

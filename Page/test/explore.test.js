@@ -6,7 +6,7 @@ import './modules.js';
 import { model as makeModel } from './models.js';
 import { complete } from '../explore/complete.js';
 import { faultRange, lex, placeOf } from '../explore/lex.js';
-import { entityTree, labelOf, readPath, typeWords, withSubentities } from '../explore/paths.js';
+import { entityTree, labelOf, reachable, readPath, rightsOf, typeWords, withSubentities } from '../explore/paths.js';
 import {
   columnsOf, EMPTY, pathOf, readQuery, requestOf, searchOf, sortedBy, sortOf,
 } from '../explore/query.js';
@@ -191,4 +191,19 @@ test('cells show values for people', () => {
   assert.equal(moreText(new NestDate(0)), '1970-01-01T00:00:00.000Z (UTC)');
   assert.equal(moreText(Uint8Array.of(1, 255)), '01 ff');
   assert.equal(moreText('a'), null);
+});
+
+test('a confined token sees its hierarchy, and may what changes nothing outside', () => {
+  const confinement = { root: 1, entity: thing.number, relationship: thing.find('parts').number };
+  const part = reachable(model, confinement);
+  assert.deepEqual(part.entities.map(({ name }) => name), ['Thing', 'Tool']);
+  assert.deepEqual(part.entity('Tool').relationships.map(({ name }) => name), ['parts', 'whole']);
+  assert.equal(part.entity('Thing').find('notes'), undefined);
+  assert.equal(part.find(thing.number).name, 'Thing');
+  assert.deepEqual(entityTree(part).map(({ entity }) => entity.name), ['Thing', 'Tool']);
+  assert.equal(reachable(model, null), model);
+  assert.equal(rightsOf(model, confinement).canDelete, false, 'its notes are outside');
+  assert.equal(rightsOf(model, confinement).canInsert(thing), true);
+  assert.equal(rightsOf(model, confinement).canInsert({ uniquenessConstraints: [[1]] }), false);
+  assert.equal(rightsOf(model, null).canDelete, true);
 });

@@ -20,26 +20,30 @@ const happened = () => {
   return seen.changes > 0 || location.href !== seen.path || document.activeElement !== seen.focus;
 };
 
-/** Names of what people can press now, below the selectors. Names with numbers and titles count once. */
-const offered = (selectors) => {
+/**
+ * Defines `pressable(selectors)` in the page: what people can press now below the selectors, as `[name, element]`. Names
+ * with numbers and titles count once.
+ */
+const finder = () => {
   const isShown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
     && element.getBoundingClientRect().width > 0;
+  const states = ['aria-pressed', 'aria-selected', 'aria-checked', 'aria-current'];
   const isOn = (element) => !element.disabled && element.getAttribute('aria-disabled') !== 'true'
-    && !['aria-pressed', 'aria-selected', 'aria-checked', 'aria-current'].some((name) =>
-      element.getAttribute(name) && element.getAttribute(name) !== 'false');
+    && !states.some((name) => (element.getAttribute(name) ?? 'false') !== 'false');
+  const nameOf = (element) => (element.getAttribute('aria-label') ?? element.textContent).trim().replace(/“.*”/, '“”')
+    .replace(/\d+/g, 'N');
   const kinds = 'button, summary, [role=button], [role=menuitem], [role=menuitemcheckbox]';
-  const all = [...document.querySelectorAll(selectors)].flatMap((place) => [...place.querySelectorAll(kinds)]);
-  return all.map((element, index) => ({ element, index })).filter(({ element }) => isShown(element) && isOn(element))
-    .map(({ element, index }) => ({
-      index, name: (element.getAttribute('aria-label') ?? element.textContent).trim().replace(/“.*”/, '“”').replace(/\d+/g, 'N'),
-    }));
+  window.pressable = (selectors) => [...document.querySelectorAll(selectors)]
+    .flatMap((place) => [...place.querySelectorAll(kinds)]).filter((element) => isShown(element) && isOn(element))
+    .map((element) => [nameOf(element), element]);
 };
 
-const press = (selectors, index) => {
-  const kinds = 'button, summary, [role=button], [role=menuitem], [role=menuitemcheckbox]';
-  const all = [...document.querySelectorAll(selectors)].flatMap((place) => [...place.querySelectorAll(kinds)]);
-  all[index]?.click();
-  return Boolean(all[index]);
+const offered = (selectors) => [...new Set(window.pressable(selectors).map(([name]) => name))];
+
+const press = (selectors, name) => {
+  const [, element] = window.pressable(selectors).find(([each]) => each === name) ?? [];
+  element?.click();
+  return Boolean(element);
 };
 
 /** What a button did shows at once, or when the server has answered. */
@@ -62,28 +66,31 @@ async function hasActed(page) {
  * `pressed(name, didSomething)` after each.
  */
 export async function crawl(page, visit, pressed) {
-  await visit();
-  const places = '#bar-tools, #main';
-  const names = new Set();
-  for (const { name, index } of await page.evaluate(offered, places)) {
-    if (names.has(name) || SKIPPED.test(name)) continue;
-    names.add(name);
-    const act = async () => {
-      await page.evaluate(watch);
-      const isThere = await page.evaluate(press, places, index);
-      return isThere && hasActed(page);
-    };
-    const did = await act();
-    await pressed(name, did);
-    const entries = await page.evaluate(offered, '[role=menu]');
-    for (const entry of entries.filter((each) => !SKIPPED.test(each.name))) {
-      await visit();
-      await act();
-      await page.evaluate(watch);
-      await page.evaluate(press, '[role=menu]', entry.index);
-      await pressed(`${name} > ${entry.name}`, await hasActed(page));
-    }
+  const arrive = async () => {
     await visit();
+    await page.evaluate(finder);
+  };
+  /** Presses a button as soon as it is there. One that does not come again belongs to what has changed meanwhile. */
+  const act = async (places, name) => {
+    for (let look = 0; look < LOOKS_MAX; look += 1) {
+      await page.evaluate(watch);
+      if (await page.evaluate(press, places, name)) return hasActed(page);
+      await page.evaluate(settle);
+    }
+    return true;
+  };
+  await arrive();
+  const places = '#bar-tools, #main';
+  const names = (await page.evaluate(offered, places)).filter((name) => !SKIPPED.test(name));
+  for (const name of names) {
+    await pressed(name, await act(places, name));
+    const entries = (await page.evaluate(offered, '[role=menu]')).filter((entry) => !SKIPPED.test(entry));
+    for (const entry of entries) {
+      await arrive();
+      await act(places, name);
+      await pressed(`${name} > ${entry}`, await act('[role=menu]', entry));
+    }
+    await arrive();
   }
-  return names.size;
+  return names.length;
 }

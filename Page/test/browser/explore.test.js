@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect } from '../../../Clients/js/node.js';
 import { json } from '../models.js';
+import { refusals } from './refused.js';
 import { clickButton, counted, fillIn, run, wholeSheet } from './sheet.js';
 import { Random, Stage, seed, skip, until } from './stage.js';
 
@@ -467,8 +468,27 @@ test('who may only read sees nothing to write with; a confined token sees its pa
   await page.press('F2');
   assert.equal(await page.evaluate(() => document.querySelector('.editing')), null);
 
-  const theirs = await stage.open('/explore/Thing', { token: guest.text, width: 1280, height: 900 });
+  // Its frames are read from the first one on.
+  const theirs = await stage.open('/page/icon.svg', { token: guest.text, width: 1280, height: 900, isReady: false });
+  const refused = refusals(theirs);
+  await stage.go(theirs, '/explore/Thing');
   await counted(theirs, '5 objects');
   assert.deepEqual((await wholeSheet(theirs)).map(({ id }) => id), [2, 3, 4, 5, 6]);
+  assert.deepEqual(await theirs.evaluate(() =>
+    [...document.querySelectorAll('.entities [data-entity]')].map((each) => each.dataset.entity)),
+    ['Thing', 'Tool']);
+  await clickButton(theirs, 'New…');
+  await theirs.until(() => document.querySelector('dialog textarea'));
+  await theirs.type('from a guest');
+  await clickButton(theirs, 'Insert');
+  await theirs.until(() => document.querySelector('.object h2')?.textContent === 'from a guest');
+  const [row] = (await admin.fetch((await admin.entity('Thing')).where('name == "from a guest"'))).rows;
+  assert.equal(row.whole.id, 1, 'below the root');
+  await fillIn(theirs, field('count'), '8');
+  await until(async () =>
+    (await admin.fetch((await admin.entity('Thing')).where(`SELF == ${row.id}`))).rows[0].count === 8);
+  assert.equal(await theirs.evaluate(() => [...document.querySelectorAll('main button')]
+    .some((each) => /Delete|Explain|∅.*whole/.test(each.textContent))), false, 'a deletion could change notes outside');
+  assert.deepEqual(refused, []);
   await stage.check(assert);
 });

@@ -433,6 +433,24 @@ test('outline', { skip }, async (context) => {
       await page.until(() => document.querySelector('#rows .lit') === null);
     });
 
+    await outlined(context, stage, 'who else is here shows in the bar, at the row and in its text', async (page) => {
+      const other = await stage.open('/outline', { name: 'Cy Lee' });
+      await shows(other, ...START);
+      await edit(other, 'Milk', 2);
+      await page.until(() => document.querySelector('#people button')?.title === '~Cy Lee is here');
+      await sees(page, '~Cy Lee', '.layer .caret');
+      await page.until(() => {
+        const shown = [...document.querySelectorAll('#rows .row')].find((each) => window.titleOf(each) === 'Milk');
+        return shown.querySelector('.here [title="~Cy Lee"]') !== null;
+      });
+      // The mark goes on with the other one, and goes when the window is closed.
+      await edit(other, 'Bread');
+      await page.until(() => document.querySelectorAll('#rows .here .person').length === 1
+        && window.titleOf(document.querySelector('#rows .here .person').closest('.row')) === 'Bread');
+      await other.close();
+      await page.until(() => document.querySelector('#people').hidden && !document.querySelector('.layer .caret'));
+    });
+
     await outlined(context, stage, 'the accessibility tree has the rows as a treegrid', async (page) => {
       await edit(page, 'Milk');
       const { nodes } = await page.send('Accessibility.getFullAXTree');
