@@ -509,7 +509,7 @@ export interface Nest {
   undoState(): Promise<any>;
   undoStates(): Promise<UndoStates>;
   history(
-    options?: CallOptions & { before?: number; limit?: number; onlyMine?: boolean },
+    options?: CallOptions & { before?: number; limit?: number; onlyMine?: boolean; object?: number | Reference | null },
   ): Promise<readonly any[]>;
   group<T>(name: string | null, body: (nest: Nest) => Promise<T>): Promise<T>;
   beginGroup(name?: string | null): Promise<number>;

@@ -53,12 +53,17 @@ extension NestClient {
 
     /// Returns committed transactions, newest first: those before `before`, or the newest. Returns at most `limit`,
     /// which is at most `Limits.historyPageMax`, and possibly fewer. The history has ended when a page is empty.
+    ///
+    /// `object`: only those that changed the values, the to-one relationships or the position of this object. Then the
+    /// history of this session alone may have an empty page before its end.
     public func history(
         before: Revision? = nil,
         limit: Int = 100,
-        onlyMine: Bool = true
+        onlyMine: Bool = true,
+        object: ObjectID? = nil
     ) async throws(NestError) -> [HistoryEntry] {
-        try await self.ask(GetHistory(before: before ?? Revision(0), limit: limit, onlyMine: onlyMine)).entries
+        let request = GetHistory(before: before ?? Revision(0), limit: limit, onlyMine: onlyMine, object: object)
+        return try await self.ask(request).entries
     }
 
     /// Returns the server's model. Reads it once, and again when the server has another model after a reconnect.

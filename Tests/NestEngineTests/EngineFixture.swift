@@ -218,8 +218,8 @@ extension EngineReply {
 }
 
 extension EngineRequest {
-    static func history(before: Revision, limit: Int, onlyMine: Bool) -> EngineRequest {
-        .query(GetHistory(before: before, limit: limit, onlyMine: onlyMine))
+    static func history(before: Revision, limit: Int, onlyMine: Bool, object: ObjectID? = nil) -> EngineRequest {
+        .query(GetHistory(before: before, limit: limit, onlyMine: onlyMine, object: object))
     }
 
     static func explain(_ request: ObjectFetchRequest) -> EngineRequest { .query(Explain(request)) }

@@ -201,7 +201,9 @@ package final class MeaningRun {
         case 85:
             let before = self.random.wildRevision(self.scene)
             let limit = self.random.pick([0, 1, 10, 1_000, 1_001, 1 << 61])
-            return self.send(client, GetHistory(before: before, limit: limit, onlyMine: self.random.oneIn(2)))
+            let object = self.random.oneIn(2) ? nil : self.random.wildID()
+            let onlyMine = self.random.oneIn(2)
+            return self.send(client, GetHistory(before: before, limit: limit, onlyMine: onlyMine, object: object))
         case 86: return self.presence(client)
         case 87: return self.send(client, GetStatistics())
         case 88..<91: return self.subscribeChanges(client)

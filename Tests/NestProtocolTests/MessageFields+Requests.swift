@@ -102,7 +102,11 @@ extension ReceiptMessage: DescribedMessage {
 
 extension GetHistory: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        ["before": JSONValue(self.before), "limit": JSONValue(count: self.limit), "onlyMine": .bool(self.onlyMine)]
+        var fields: [String: JSONValue] = [
+            "before": JSONValue(self.before), "limit": JSONValue(count: self.limit), "onlyMine": .bool(self.onlyMine),
+        ]
+        if let object { fields["object"] = .integer(object.rawValue) }
+        return .object(fields)
     }
 }
 

@@ -32,12 +32,13 @@ export async function preview(nest, what = 'undo', given = {}) {
 /**
  * Committed transactions, newest first. The history has ended when a page is empty.
  * @param {Nest} nest
- * @param {{ before?: number, limit?: number, onlyMine?: boolean, signal?: AbortSignal, timeout?: number }} [given]
+ * @param {{ before?: number, limit?: number, onlyMine?: boolean, object?: any, signal?: AbortSignal,
+ *   timeout?: number }} [given] `object`: only those that changed this object
  */
 export async function history(nest, given = {}) {
-  const { before = 0, limit = 100, onlyMine = true, signal, timeout } =
-    known('history', given, ['before', 'limit', 'onlyMine', ...CALL]);
-  const fields = { before, limit, onlyMine };
+  const { before = 0, limit = 100, onlyMine = true, object = null, signal, timeout } =
+    known('history', given, ['before', 'limit', 'onlyMine', 'object', ...CALL]);
+  const fields = { before, limit, onlyMine, object: object === null ? null : objectID(object) };
   const { entries } = await nest.request('getHistory', fields, { signal, timeout, answer: 'history' });
   return Object.freeze(entries.map(historyEntry));
 }

@@ -185,6 +185,7 @@ addMessages({
     before: varint,
     limit: checked(varint, (n) => n <= Limits.historyPageMax, 'a page is too long', 'LIMIT_EXCEEDED'),
     onlyMine: bool,
+    '.object': trailing(struct({ object: varint }), { object: null }),
   })],
   history: [0x15, withUsers(struct({ entries: list(entry, 14, Limits.historyPageMax) }), (from) => from.entries)],
   subscribeChanges: [0x38, struct({ since, entities: list(number16, 1, Limits.changesEntitiesMax) })],

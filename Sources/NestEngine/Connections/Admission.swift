@@ -15,6 +15,8 @@ import NestSchema
 package final class Admission {
     /// The fixed cost of a request for a result, in the units of `Limits.admissionWorkMax`.
     private static let requestWork = 8
+    /// That of reading one part of the journal: it may have the changes of a whole batch.
+    static let journalPartWork = 64
 
     private let connections: EngineConnections
     private let scopes: TokenScopes

@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 import NestStore
 
 /// Pages of the journal, as a connection may see them.
@@ -7,14 +8,10 @@ struct SessionHistory {
     let sessions: Sessions
     let admission: Admission
 
-    /// Returns the entries before a revision (0: from the newest on), newest first.
-    func page(
-        for connection: EngineConnection,
-        before: Revision,
-        limit: Int,
-        onlyMine: Bool
-    ) throws(StoreError) -> [HistoryEntry] {
-        guard onlyMine || connection.scope == .everything else {
+    /// Returns the entries before a revision (0: from the newest on), newest first. The object that the request names
+    /// must be one that the connection may see.
+    func page(for connection: EngineConnection, _ request: GetHistory) throws(StoreError) -> [HistoryEntry] {
+        guard request.onlyMine || connection.scope == .everything else {
             throw StoreError.refused(
                 .notPermitted,
                 "a token that is confined to a sub-tree can read only the history of its own session"
@@ -22,17 +19,7 @@ struct SessionHistory {
         }
         let session = connection.session
         let stacks = self.sessions[session]
-        let limit = min(limit, Limits.historyPageMax)
-        let headers: [JournalHeader]
-        if onlyMine {
-            let revisions = stacks.revisions.newest(before: before, limit: limit)
-            let read = try self.store.headers(of: revisions, readMax: Limits.historyHeadersMax)
-            self.admission.work += read.count
-            headers = read.headers
-        } else {
-            headers = try self.store.headers(before: before, limit: limit)
-            self.admission.work += headers.count
-        }
+        let headers = try self.headers(request, session, stacks)
         return headers.map { header in
             HistoryEntry(
                 revision: header.revision,
@@ -49,5 +36,34 @@ struct SessionHistory {
                 user: connection.scope.user(of: header)
             )
         }
+    }
+
+    private func headers(
+        _ request: GetHistory,
+        _ session: UInt64,
+        _ stacks: SessionStacks
+    ) throws(StoreError) -> [JournalHeader] {
+        let (before, limit) = (request.before, min(request.limit, Limits.historyPageMax))
+        if let object = request.object {
+            let read = try self.store.headers(
+                changing: object,
+                before: before,
+                limit: limit,
+                partsMax: Limits.objectHistoryPartsMax
+            ) { header in
+                !request.onlyMine || header.sessionNumber == session
+            }
+            self.admission.work += read.partCount * Admission.journalPartWork
+            return read.headers
+        }
+        guard request.onlyMine else {
+            let headers = try self.store.headers(before: before, limit: limit)
+            self.admission.work += headers.count
+            return headers
+        }
+        let revisions = stacks.revisions.newest(before: before, limit: limit)
+        let read = try self.store.headers(of: revisions, readMax: Limits.historyHeadersMax)
+        self.admission.work += read.count
+        return read.headers
     }
 }

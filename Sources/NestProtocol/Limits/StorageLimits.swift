@@ -61,7 +61,7 @@ public struct StorageLimits: Sendable {
         .cut,
         "Parts of the journal that the server reads for one HISTORY of an object; then the page ends. Each transaction has one, and large ones have more"
     )
-    public var objectHistoryPartsMax = 256
+    public var objectHistoryPartsMax = 64
 
     @Bound(.cut, "Bytes of the objects listed by a preview")
     public var previewBytesMax = 512 << 10

@@ -10,23 +10,28 @@ package struct GetHistory: Query, Equatable {
     /// The greatest number of entries, up to `Limits.historyPageMax`.
     package var limit: Int
     package var onlyMine: Bool
+    /// Lists only transactions that changed this object; `nil`: all.
+    package var object: ObjectID?
 
-    package init(before: Revision, limit: Int, onlyMine: Bool) {
+    package init(before: Revision, limit: Int, onlyMine: Bool, object: ObjectID? = nil) {
         self.before = before
         self.limit = limit
         self.onlyMine = onlyMine
+        self.object = object
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
         self.before = try reader.revision("before")
         self.limit = try reader.count("limit", max: Limits.historyPageMax, bytesEach: 0)
         self.onlyMine = try reader.byte("scope") != 0
+        self.object = reader.isAtEnd ? nil : try reader.objectID("object")
     }
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(revision: self.before)
         writer.write(count: self.limit)
         writer.write(byte: self.onlyMine ? 1 : 0)
+        if let object { writer.write(objectID: object) }
     }
 }
 

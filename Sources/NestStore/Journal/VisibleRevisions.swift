@@ -88,7 +88,7 @@ extension Store {
 
     /// Returns what a revision did to an object; `nil` if that is not found in at most `partsLeft` parts of the
     /// journal.
-    fileprivate func change(of id: ObjectID, in revision: Revision, _ partsLeft: inout Int) throws(StoreError)
+    func change(of id: ObjectID, in revision: Revision, _ partsLeft: inout Int) throws(StoreError)
         -> ObjectChange?
     {
         guard partsLeft > 0, let past = try self.pastTransaction(revision) else { return nil }

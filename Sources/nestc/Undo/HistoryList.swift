@@ -13,11 +13,15 @@ struct HistoryList: NestCommand {
               nestc history --all           transactions of all sessions
               nestc history --limit 5 --json
               nestc history --before 41     transactions before revision 41
+              nestc history --all --object 7    those that changed object 7
 
             '<- undo' marks the entry that the next undo reverts, '<- redo' the entry that the next redo restores, and \
             '(blocked)' an entry that was skipped because its undo would change nothing. The transactions of one undo \
             entry are one line, in the position of the newest. With --json, each transaction is a line, and "entry" is \
             the revision of the entry's first transaction.
+
+            With --object, each transaction is a line too. They are those that changed the object's values, its to-one \
+            relationships or its position, not those that changed only its children.
 
             Behind the session, 'mine' or 's2', is its user, if it has one: 's2 Ann' is the label of Ann's token. '~' \
             marks a claim: a client without a token said so.
@@ -33,6 +37,9 @@ struct HistoryList: NestCommand {
     @Option(help: ArgumentHelp("Only transactions before this revision.", valueName: "revision"))
     var before: RevisionArgument?
 
+    @Option(help: ArgumentHelp("Only transactions that changed this object.", valueName: "id"))
+    var object: IDArgument?
+
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
@@ -41,10 +48,15 @@ struct HistoryList: NestCommand {
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        var fold = HistoryFold(limit: self.limit, isFolding: !self.global.json)
+        var fold = HistoryFold(limit: self.limit, isFolding: !self.global.json && self.object == nil)
         var before = self.before?.revision
         while let page = fold.pageSize {
-            let entries = try await client.history(before: before, limit: page, onlyMine: !self.all)
+            let entries = try await client.history(
+                before: before,
+                limit: page,
+                onlyMine: !self.all,
+                object: self.object?.id
+            )
             // A short page is not always the last one.
             guard let last = entries.last else { break }
             for entry in entries { fold.add(entry) }

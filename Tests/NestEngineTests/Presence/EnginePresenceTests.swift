@@ -56,8 +56,8 @@ import Testing
         #expect(try fixture.ask(ann, .setPresence(scope: ObjectID(99), bytes: nil)).error == nil)
     }
 
-    /// Even if connections are blocked, lists lag or all comes in one batch: when a PRESENCE names a row, the list of the
-    /// follower has it.
+    /// Even if connections are blocked, lists lag or all comes in one batch: when a PRESENCE names a row, the list of
+    /// the follower has it.
     @Test func aPresenceComesAfterTheDiffWithItsRow() throws {
         for seed in Seeds.range(0..<40) {
             var random = SeededRandom(seed: seed)

@@ -106,6 +106,38 @@ extension SocketTests {
                 let values = try connection.expect(Statistics.self, id: id).values
                 #expect(values.first { $0.name == "connections" }?.value == 1)
                 #expect(Set(values.map(\.name)).count == values.count)
+                #expect(try #require(values.first { $0.name == "memory_resident_bytes" }).value > 1 << 20)
+                #expect(values.contains { $0.name == "uptime_seconds" })
+                #expect(values.first { $0.name == "commit_batches_60s" }?.value == 0)
+            }
+        }
+
+        @Test func statisticsCountCommitsAndDeliveries() async throws {
+            try await withServer { port, _ in
+                let (writer, _) = try ServerRawConnection.ready(port: port)
+                let (reader, _) = try ServerRawConnection.ready(port: port, session: 2)
+                for connection in [writer, reader] {
+                    try connection.request(Subscribe(.rootChildren))
+                    _ = try connection.frames(until: .subscribed)
+                }
+                for title in ["a", "b", "c"] {
+                    try writer.request(TransactionMessage(.insert(title)))
+                    _ = try writer.frames(until: .receipt)
+                }
+                func value(_ name: String) throws -> UInt64 {
+                    let id = try writer.request(GetStatistics())
+                    let values = try writer.expect(Statistics.self, id: id).values
+                    return try #require(values.first { $0.name == name }).value
+                }
+                // The event loops add their counts up about once a second.
+                var deliveries: UInt64 = 0
+                repeat { deliveries = try value("deliveries") } while deliveries < 6
+                // The first states are no pushes: two subscribers got three differences each.
+                #expect(deliveries == 6)
+                #expect(try value("commit_batches_60s") == 3)
+                let (median, longest) = (try value("commit_p50_us"), try value("commit_max_us"))
+                #expect(median > 0 && median <= longest)
+                #expect(try value("commit_p99_us") <= longest)
             }
         }
 
