@@ -65,7 +65,8 @@ export class Presence {
    * Shows this client here, instead of what it showed before. Call it as often as you like: only the newest is sent,
    * several times a second.
    * @param {any} value null: nothing. `{object, property, anchor, head}`, each of which may be left out: an object (or
-   *   its id), an attribute of the model (or its number), a selection in its text in UTF-16 code units. A Uint8Array: anything else
+   *   its id), an attribute of the model (or its number), a selection in its text in UTF-16 code units. A Uint8Array:
+   *   anything else
    */
   set(value) {
     if (this.isEnded) return;

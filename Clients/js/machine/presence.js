@@ -48,6 +48,8 @@ export class PresenceFollower {
   /** @param {Machine} m */
   begin(m) {
     if (m.phase !== 'ready') return;
+    // Another server may have given the number to another client. PRESENT comes before the next PRESENCE.
+    numbers.delete(m);
     this.follow(m, this, true);
     if (this.bytes) this.send(m, this.bytes);
   }

@@ -31,14 +31,15 @@ const presence = struct({ number: varint, sessionNumber: varint, '.user': label,
 /** All who were present in a scope, and all who are. */
 const CHANGES_MAX = 1024;
 
+const isIncreasing = (/** @type {any[]} */ all) => all.every(({ number }, i) => i === 0 || number > all[i - 1].number);
+
 addMessages({
   setPresence: [0x58, struct({ scope: object, bytes: optional(shown) })],
   present: [0x59, struct({ number: varint })],
   followPresence: [0x5a, struct({ scope: object, follows: bool })],
   presence: [0xb1, struct({
     scope: object, isWhole: flag,
-    changes: checked(list(presence, 6, CHANGES_MAX), (all) => all.every((/** @type {any} */ one, /** @type {number} */ i) =>
-      i === 0 || one.number > all[i - 1].number), 'its numbers do not increase'),
+    changes: checked(list(presence, 6, CHANGES_MAX), isIncreasing, 'its numbers do not increase'),
   })],
 });
 

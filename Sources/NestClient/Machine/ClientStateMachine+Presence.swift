@@ -51,6 +51,8 @@ extension ClientStateMachine {
 
     /// Queues what shows and follows the scopes on a new connection.
     mutating func requestPresences() {
+        // Another server may have given the number to another client. PRESENT comes before the next PRESENCE.
+        self.presenceNumber = 0
         for scope in self.presences.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.requestPresence(scope) }
     }
 

@@ -41,12 +41,14 @@ extension Engine {
         }
     }
 
-    /// Refuses a scope that the connection's token does not reach, like an object that does not exist. An object that a
-    /// client without bounds knows as its scope is not read again, and may have been deleted since.
+    /// Refuses a scope that the connection's token does not reach, like an object that does not exist. For a token that
+    /// is not confined, a scope in use is not read again: it may have been deleted since.
     private func requirePresence(_ scope: ObjectID, _ connection: EngineConnection) throws(StoreError) {
-        if connection.scope == .everything, self.presence.knows(scope, connection.id) { return }
-        let confinement = try connection.scope.confinement(self.store, self.scopes)
-        _ = try self.store.detail(of: scope, within: confinement)
+        if let confinement = try connection.scope.confinement(self.store, self.scopes) {
+            return try confinement.require(scope)
+        }
+        guard !self.presence.knows(scope, connection.id) else { return }
+        _ = try self.store.detail(of: scope, within: nil)
     }
 
     /// Sends what followers and other nodes must hear now. Called at the end of a turn, behind the diffs of its writes:

@@ -27,18 +27,23 @@ extension PresenceTable {
         self.advance(now: now, head: head)
         var pushes: [Push] = []
         for scope in self.dirty.sorted(by: { $0.rawValue < $1.rawValue }) {
-            if self.scopes[scope]?.pace.isDue(now) == true { self.flush(scope, now: now, reach: reach, &pushes) }
+            guard let state = self.scopes[scope] else {
+                self.dirty.remove(scope)
+                continue
+            }
+            if state.pace.isDue(now) { self.flush(scope, state, now: now, reach: reach, &pushes) }
         }
         return pushes
     }
 
     private mutating func flush(
         _ scope: ObjectID,
+        _ state: Scope,
         now: Int64,
         reach: (ConnectionID, ObjectID) -> Reach,
         _ pushes: inout [Push]
     ) {
-        guard var state = self.scopes[scope] else { return }
+        var state = state
         let start = pushes.count
         let changes = state.takeChanges()
         var (current, stale, outside): ([ConnectionID], [ConnectionID], [ConnectionID]) = ([], [], [])

@@ -16,12 +16,13 @@ import Testing
 
     /// Ann is at the follower, Bob at the leader.
     init() throws {
-        self.fixture = try ReplicaFixture()
-        try self.follower.link.connect(to: self.leader)
-        self.ann = try self.fixture.connect(session: 1, to: self.follower, user: UserLabel("Ann"))
-        self.bob = try self.fixture.connect(session: 2, to: self.leader, user: UserLabel("Bob"))
+        let fixture = try ReplicaFixture()
+        try fixture.follower.link.connect(to: fixture.leader)
+        self.fixture = fixture
+        self.ann = try fixture.connect(session: 1, to: fixture.follower, user: UserLabel("Ann"))
+        self.bob = try fixture.connect(session: 2, to: fixture.leader, user: UserLabel("Bob"))
         for client in [self.ann, self.bob] {
-            _ = try self.fixture.send(client, .followPresence(scope: Self.scope, follows: true))
+            _ = try fixture.send(client, .followPresence(scope: Self.scope, follows: true))
         }
     }
 

@@ -14,7 +14,8 @@ const steps = Number(process.env.NEST_STEPS ?? 60);
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What somebody shows, as text. */
-const shown = (people) => people.map(({ name, claimed, value }) => `${claimed ? '~' : ''}${name} ${value.object}`).sort();
+const textOf = ({ name, claimed, value }) => `${claimed ? '~' : ''}${name} ${value.object}`;
+const shown = (people) => people.map(textOf).sort();
 
 class Person {
   constructor(name, nest, presence) {
@@ -59,7 +60,8 @@ test(`who is present is known to all, whatever happens to connections (seed ${se
       proxy.wild = false;
       for (const link of [...proxy.links]) link.end('cut');
       if (round === 1) await server.restart();
-      const expected = people.filter(({ object }) => object !== null).map(({ name, object }) => `~${name} ${object}`).sort();
+      const present = people.filter(({ object }) => object !== null);
+      const expected = present.map(({ name, object }) => `~${name} ${object}`).sort();
       for (const { name, presence } of people) {
         const isRight = () => presence.isLive && `${shown(presence.state)}` === `${expected}`;
         await until(isRight, () => `${name} knows ${shown(presence.state)}, not ${expected}`);

@@ -74,6 +74,18 @@ test('after a reconnect the client follows and is shown again; meanwhile the sta
   assert.deepEqual([last(world, follower).isLive, shown(world, follower)], [true, [4]]);
 });
 
+test('a number counts only on its connection: after a restart another client may have it', () => {
+  const { world, follower } = started();
+  world.run((m) => follower.set(m, HERE));
+  world.reply('present', { number: 4 }, world.sent.at(-1).id);
+  world.run((m) => follower.set(m, null));
+  world.lose();
+  assert.equal(last(world, follower).number, 4);
+  world.reconnect();
+  push(world, [one(4)], true);
+  assert.equal(last(world, follower).number, 0);
+});
+
 test('a client that has left is not shown again', () => {
   const { world, follower } = started();
   world.run((m) => follower.set(m, HERE));
