@@ -167,11 +167,11 @@ test-report:
 
 # The format of the code, and the words and the width of comments and documents.
 lint:
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests bench Examples Fuzz
+	swift format lint --strict --recursive --parallel Package.swift Plugins Sources Tests bench Examples Fuzz
 	.ci/words
 
 format:
-	swift format --in-place --recursive --parallel Package.swift Sources Tests bench Examples Fuzz
+	swift format --in-place --recursive --parallel Package.swift Plugins Sources Tests bench Examples Fuzz
 
 # Tests with processes wait most of the time. Meanwhile the rest is checked.
 check: lint

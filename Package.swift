@@ -150,7 +150,8 @@ let package = Package(
             name: "NestServer",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSecrets", "NestStore", "NestEngine", "CMalloc",
-                nioCore, nioPosix, nioHTTP1, nioWebSocket, nioTLS, nioSSL, concurrencyHelpers, deque, histogram, logging,
+                nioCore, nioPosix, nioHTTP1, nioWebSocket, nioTLS, nioSSL, concurrencyHelpers, deque, histogram,
+                logging,
                 metrics, lifecycle,
             ],
             swiftSettings: serverSettings

@@ -51,7 +51,9 @@ package struct CommitTimes: Sendable {
         var all = Self.emptyTimes
         var longest: UInt64 = 0
         for slice in self.slices {
-            guard let began = slice.number, began <= number, number - began < UInt64(self.slices.count) else { continue }
+            guard let began = slice.number, began <= number, number - began < UInt64(self.slices.count) else {
+                continue
+            }
             all.add(slice.times)
             longest = max(longest, slice.longest)
         }
