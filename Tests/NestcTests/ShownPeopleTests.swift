@@ -1,4 +1,5 @@
 import NestClient
+import NestDocuments
 import NestModel
 import NestTestSupport
 import Testing
@@ -8,10 +9,9 @@ import Testing
 /// Other clients in the header and beside rows, at every width.
 @Suite struct ShownPeopleTests {
     private static func client(_ number: UInt64, _ user: UserLabel?, at object: Int64? = nil) -> PresentClient {
-        let place = PresencePlace(object: object.map { ObjectID($0) })
-        return PresentClient(
-            PresenceState(number: number, sessionNumber: number, user: user, bytes: place.presence)
-        )
+        // One field, the object; or none.
+        let place: [UInt8] = object.map { [1, 1, 1, UInt8($0)] } ?? [0]
+        return PresentClient(PresenceState(number: number, sessionNumber: number, user: user, bytes: place))
     }
 
     private static let ann = Self.client(1, UserLabel("Ann"), at: 7)

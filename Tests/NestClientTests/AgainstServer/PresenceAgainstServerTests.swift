@@ -1,5 +1,6 @@
 import ChaosProxy
 import NestClient
+import NestHistory
 import NestModel
 import NestServerTestSupport
 import NestTestSupport

@@ -1,4 +1,4 @@
-import NestEngine
+import NestClient
 import NestFraming
 import NestModel
 import NestProtocol
