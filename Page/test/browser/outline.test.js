@@ -357,7 +357,7 @@ test('outline', { skip }, async (context) => {
       await rename('Bread', 'Rolls');
       await page.until(() => document.querySelector('#rows').dataset.revision !== '0');
       // Nothing happens to the text while an input method composes.
-      await until(async () => (await stored2(page)) !== null);
+      await until(async () => (await waitingIn(page)) !== null);
       await caretIs(page, 'Pasta|');
       await page.evaluate(() => document.activeElement.dispatchEvent(new CompositionEvent('compositionend')));
       await sees(page, 'Others wrote: “Rolls”', '#rows');
@@ -375,7 +375,7 @@ test('outline', { skip }, async (context) => {
       });
       await sees(page, 'Not saved:', '#rows');
       assert.equal(await page.evaluate(() => document.activeElement.value.length), 40_000);
-      assert.ok((await stored2(page)) > 0);
+      assert.ok((await waitingIn(page)) > 0);
       await page.evaluate(() => {
         document.activeElement.setRangeText('Cake', 0, 40_000, 'end');
         document.activeElement.dispatchEvent(new Event('input'));
@@ -493,7 +493,7 @@ test('outline', { skip }, async (context) => {
 });
 
 /** How many changes of a page have no answer, or were refused. */
-const stored2 = (page) => page.evaluate(() => Number(document.querySelector('#rows').dataset.waiting));
+const waitingIn = (page) => page.evaluate(() => Number(document.querySelector('#rows').dataset.waiting));
 
 test('an outline of another model, of a model that has none, and of one without a root', { skip }, async (context) => {
   const model = (name, entities) => {
