@@ -1,4 +1,5 @@
-// Where the rows of a window are, beside a list of all lines: sections of any sizes, windows anywhere, sheets of any length.
+// Where the rows of a window are, beside a list of all lines: sections of any sizes, windows anywhere, sheets of any
+// length.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
