@@ -12,7 +12,8 @@ function rowsOf(...lines) {
     const key = line.trim().replace('+', '');
     path[depth] = key;
     const isFolded = line.includes('+');
-    return { key, depth, parent: depth === 0 ? 'root' : path[depth - 1], isExpanded: !isFolded, children: isFolded ? 2 : 0 };
+    return { key, depth, parent: depth === 0 ? 'root' : path[depth - 1], isExpanded: !isFolded,
+      children: isFolded ? 2 : 0 };
   });
 }
 
@@ -51,5 +52,6 @@ test('rows that are dragged, with all below them, are not there', () => {
 });
 
 test('all rows are dragged', () => {
-  assert.deepEqual(placeAt(rowsOf('a', ' b'), 1, 0, new Set(['a'])), { parent: null, after: null, before: null, depth: 0 });
+  assert.deepEqual(placeAt(rowsOf('a', ' b'), 1, 0, new Set(['a'])), { parent: null, after: null, before: null,
+    depth: 0 });
 });

@@ -43,7 +43,8 @@ test('an edit of the same characters is a conflict: mine stays', () => {
 });
 
 test('an untouched text takes theirs, with the selection at the same characters', () => {
-  assert.deepEqual(merge('Milk', 'Milk', 'Oat Milk', [1, 4]), { text: 'Oat Milk', selection: [5, 8], isConflict: false });
+  assert.deepEqual(merge('Milk', 'Milk', 'Oat Milk', [1, 4]), { text: 'Oat Milk', selection: [5, 8],
+    isConflict: false });
 });
 
 test('random edits: nothing that somebody inserted is lost, and both sides agree', () => {
@@ -65,12 +66,14 @@ test('random edits: nothing that somebody inserted is lost, and both sides agree
       assert.equal(merged.text, mine.text, `seed ${seed}`);
       continue;
     }
-    for (const part of mine.change.text + theirs.change.text) assert.ok(merged.text.includes(part), `seed ${seed}: ${part}`);
+    for (const part of mine.change.text + theirs.change.text) assert.ok(merged.text.includes(part),
+      `seed ${seed}: ${part}`);
     const kept = [base, mine, theirs].map((each) => (each.text ?? each).length);
     assert.equal(merged.text.length, mine.text === theirs.text ? kept[1] : kept[1] + kept[2] - kept[0], `seed ${seed}`);
     // What I have just written is still before the caret.
     if (mine.change.text !== '' && base !== mine.text) {
-      assert.ok(merged.text.slice(0, merged.selection[1]).endsWith(mine.change.text), `seed ${seed}: ${JSON.stringify(merged)}`);
+      assert.ok(merged.text.slice(0, merged.selection[1]).endsWith(mine.change.text),
+        `seed ${seed}: ${JSON.stringify(merged)}`);
     }
   }
 });
@@ -87,7 +90,8 @@ test('a place after a change is at the same character, or at the end of what cam
       const moved = placeAfter(place, change);
       assert.ok(moved >= 0 && moved <= after.length, `seed ${seed}`);
       if (place < 10 && (place < start || place >= end)) {
-        assert.equal(after[place === start ? moved + (place === end ? change.text.length : 0) : moved], text[place], `seed ${seed} at ${place}`);
+        assert.equal(after[place === start ? moved + (place === end ? change.text.length : 0) : moved], text[place],
+          `seed ${seed} at ${place}`);
       }
     }
   }

@@ -14,7 +14,8 @@ class Model {
 
   add(key, { parent, after = null, before = null, isFirst = false }) {
     const list = this.children.get(parent);
-    const at = after !== null ? list.indexOf(after) + 1 : before !== null ? list.indexOf(before) : isFirst ? 0 : list.length;
+    const at = after !== null ? list.indexOf(after) + 1 : before !== null ? list.indexOf(before)
+      : isFirst ? 0 : list.length;
     list.splice(at, 0, key);
     this.parents.set(key, parent);
     if (!this.children.has(key)) this.children.set(key, []);
@@ -32,7 +33,8 @@ class Model {
   rows(parent = 0, depth = 0) {
     return this.children.get(parent).flatMap((key) => {
       const isExpanded = !this.folded.has(key);
-      const row = { key, depth, parent, children: this.children.get(key).length, isExpanded, title: this.values.get(key) ?? '' };
+      const row = { key, depth, parent, children: this.children.get(key).length, isExpanded,
+        title: this.values.get(key) ?? '' };
       return [row, ...(isExpanded ? this.rows(key, depth + 1) : [])];
     });
   }
@@ -98,7 +100,8 @@ const steps = {
 };
 
 const plain = ({ rows, total }) => ({
-  total, rows: rows.map(({ key, depth, parent, children, isExpanded, title }) => ({ key, depth, parent, children, isExpanded, title })),
+  total, rows: rows.map(({ key, depth, parent, children, isExpanded, title }) => ({ key, depth, parent, children,
+    isExpanded, title })),
 });
 
 test('a step over the rows before is the rows after, and over the rows after it changes nothing', () => {
@@ -151,7 +154,8 @@ test('neighbours, parents and ends agree with the naive tree', () => {
       assert.equal(rows[previousOf(rows, index)]?.key, siblings[at - 1], `seed ${seed}`);
       assert.equal(rows[nextOf(rows, index)]?.key, siblings[at + 1], `seed ${seed}`);
       const shown = new Set(rows.map(({ key }) => key));
-      assert.equal(endOf(rows, index) - index, model.below(row.key).filter((key) => shown.has(key)).length, `seed ${seed}`);
+      assert.equal(endOf(rows, index) - index, model.below(row.key).filter((key) => shown.has(key)).length,
+        `seed ${seed}`);
     }
   }
 });

@@ -14,13 +14,15 @@ const [ALT, CONTROL, SHIFT] = [1, 2, 8];
 const drawn = () => [...document.querySelectorAll('#rows .row:not(.away)')].map((row) => {
   const fold = { true: '-', false: '+' }[row.getAttribute('aria-expanded')] ?? ' ';
   const note = row.querySelector('.note');
-  return `${'. '.repeat(Number(row.getAttribute('aria-level')) - 1)}${fold}${row.classList.contains('done') ? 'x' : ''} `
-    + window.titleOf(row) + (note.hidden || note.classList.contains('edited') ? '' : ` (${note.textContent})`);
+  const indent = '. '.repeat(Number(row.getAttribute('aria-level')) - 1);
+  const done = row.classList.contains('done') ? 'x' : '';
+  const words = note.hidden || note.classList.contains('edited') ? '' : ` (${note.textContent})`;
+  return `${indent}${fold}${done} ${window.titleOf(row)}${words}`;
 });
 
 /** Waits until a page shows these rows. */
-const shows = (page, ...rows) => page.until(`(expected) => JSON.stringify((${drawn})()) === expected`, JSON.stringify(rows))
-  .catch(async (error) => {
+const shows = (page, ...rows) =>
+  page.until(`(expected) => JSON.stringify((${drawn})()) === expected`, JSON.stringify(rows)).catch(async (error) => {
     assert.deepEqual(await page.evaluate(drawn), rows);
     throw error;
   });
@@ -65,7 +67,8 @@ const caretIs = (page, text) => page.until(`(expected) => (${caret})() === expec
   throw error;
 });
 const selected = (page, ...titles) => page.until((expected) => JSON.stringify(
-  [...document.querySelectorAll('#rows [aria-selected=true]')].map(window.titleOf)) === expected, JSON.stringify(titles));
+  [...document.querySelectorAll('#rows [aria-selected=true]')].map(window.titleOf)) === expected,
+    JSON.stringify(titles));
 
 const paste = (page, text, type = 'text/plain') => page.evaluate((content, name) => {
   const clipboardData = new DataTransfer();
@@ -91,7 +94,7 @@ const GROCERIES = 'Shopping\n\tDairy\n\t\tMilk\n\t\tButter\n\tBread\nTravel\n\tH
 const START = ['- Shopping', '. - Dairy', '. .   Milk', '. .   Butter', '.   Bread', '- Travel', '.   Hotel'];
 
 /** Runs a test in an outline with the groceries, which is empty again afterwards. */
-const outlined = (context, stage, name, body) => context.test(name, async () => {
+const inOutline = (context, stage, name, body) => context.test(name, async () => {
   await stage.server.nestc(['import', '-'], GROCERIES);
   const page = await stage.open('/outline', { name: 'Ann' });
   await shows(page, ...START);
@@ -114,13 +117,14 @@ test('outline', { skip }, async (context) => {
   stage.client = await connect({ url: `nest://${stage.server.address}`, user: 'Bo' });
   stage.items = await stage.client.entity('Item');
   const { client, items } = stage;
+  const outlined = (name, body) => inOutline(context, stage, name, body);
   const idOf = async (title) => (await client.fetch(items.where`title == ${title}`.properties('title'))).rows[0]?.id;
   const rename = async (title, to) => {
     const id = await idOf(title);
     await client.transaction(`rename ${title}`, (tx) => tx.update(items, id, { title: to }));
   };
   try {
-    await outlined(context, stage, 'Enter makes rows, splits, and goes out of an empty last row', async (page, server) => {
+    await outlined('Enter makes rows, splits, and goes out of an empty last row', async (page, server) => {
       await edit(page, 'Bread');
       await press(page, 'Enter');
       await page.type('Eggs and ham');
@@ -131,18 +135,19 @@ test('outline', { skip }, async (context) => {
       await press(page, 'Enter');
       await page.type('Post');
       await shows(page, ...START.slice(0, 5), '.   Eggs', '.    and ham', '  Post', ...START.slice(5));
-      assert.deepEqual(await stored(page, server), ['Shopping', '  Dairy', '    Milk', '    Butter', '  Bread', '  Eggs',
+      assert.deepEqual(await stored(page, server), ['Shopping', '  Dairy', '    Milk', '    Butter', '  Bread',
+        '  Eggs',
         '   and ham', 'Post', 'Travel', '  Hotel']);
     });
 
-    await outlined(context, stage, 'Enter at the start of a text puts an empty row above it', async (page) => {
+    await outlined('Enter at the start of a text puts an empty row above it', async (page) => {
       await edit(page, 'Bread', 'start');
       await press(page, 'Enter');
       await caretIs(page, '|Bread');
       await shows(page, ...START.slice(0, 4), '.   ', '.   Bread', ...START.slice(5));
     });
 
-    await outlined(context, stage, 'Backspace and Delete join rows, with what is below them', async (page, server) => {
+    await outlined('Backspace and Delete join rows, with what is below them', async (page, server) => {
       await edit(page, 'Bread', 'start');
       await press(page, 'Backspace');
       await caretIs(page, 'Butter|Bread');
@@ -155,7 +160,7 @@ test('outline', { skip }, async (context) => {
       await shows(page, ...START);
     });
 
-    await outlined(context, stage, 'Tab, Shift+Tab and Ctrl+Shift+arrows move a row, and the caret stays', async (page, server) => {
+    await outlined('Tab, Shift+Tab and Ctrl+Shift+arrows move a row, and the caret stays', async (page, server) => {
       await edit(page, 'Bread', 2);
       await press(page, 'Tab');
       await shows(page, ...START.slice(0, 4), '. .   Bread', ...START.slice(5));
@@ -166,13 +171,14 @@ test('outline', { skip }, async (context) => {
       await press(page, ['ArrowDown', CONTROL | SHIFT], ['ArrowDown', CONTROL | SHIFT]);
       await caretIs(page, 'Br|ead');
       await shows(page, ...START.slice(0, 4), ...START.slice(5), '  Bread');
-      assert.deepEqual(await stored(page, server), ['Shopping', '  Dairy', '    Milk', '    Butter', 'Travel', '  Hotel', 'Bread']);
+      assert.deepEqual(await stored(page, server), ['Shopping', '  Dairy', '    Milk', '    Butter', 'Travel',
+        '  Hotel', 'Bread']);
       // At the top level there is nothing to go out of.
       await press(page, ['Tab', SHIFT]);
       await caretIs(page, 'Br|ead');
     });
 
-    await outlined(context, stage, 'arrows go from row to row in the same column, and past the ends of a text', async (page) => {
+    await outlined('arrows go from row to row in the same column, and past the ends of a text', async (page) => {
       await edit(page, 'Shopping');
       await press(page, 'ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowUp');
       const column = await page.evaluate(() => document.activeElement.selectionStart);
@@ -185,7 +191,7 @@ test('outline', { skip }, async (context) => {
       await caretIs(page, '|Dairy');
     });
 
-    await outlined(context, stage, 'a note is written below its title, and Escape and arrows lead out', async (page, server) => {
+    await outlined('a note is written below its title, and Escape and arrows lead out', async (page, server) => {
       await edit(page, 'Milk');
       await press(page, ['Enter', SHIFT]);
       await page.type('two litres');
@@ -199,7 +205,7 @@ test('outline', { skip }, async (context) => {
       assert.match(await server.nestc(['export', '--format', 'md']), /- Milk\n {6}two litres\n {6}or three/);
     });
 
-    await outlined(context, stage, 'done, fold and delete by keys; undo and redo by name', async (page) => {
+    await outlined('done, fold and delete by keys; undo and redo by name', async (page) => {
       await edit(page, 'Milk');
       await press(page, ['Enter', CONTROL]);
       await shows(page, ...START.slice(0, 2), '. .  x Milk', ...START.slice(3));
@@ -216,7 +222,7 @@ test('outline', { skip }, async (context) => {
       await shows(page, '- Shopping', ...START.slice(4));
     });
 
-    await outlined(context, stage, 'what is typed is one undo entry, and undo takes back what is not yet sent', async (page) => {
+    await outlined('what is typed is one undo entry, and undo takes back what is not yet sent', async (page) => {
       await edit(page, 'Bread');
       for (const letter of ' rolls') await page.type(letter);
       await press(page, ['z', CONTROL]);
@@ -224,7 +230,7 @@ test('outline', { skip }, async (context) => {
       await caretIs(page, 'Bread|');
     });
 
-    await outlined(context, stage, 'several rows are selected, moved, ticked off and deleted together', async (page, server) => {
+    await outlined('several rows are selected, moved, ticked off and deleted together', async (page, server) => {
       await edit(page, 'Milk');
       await press(page, 'Escape', ['ArrowDown', SHIFT]);
       await selected(page, 'Milk', 'Butter');
@@ -240,7 +246,7 @@ test('outline', { skip }, async (context) => {
       await page.until(() => document.activeElement.id === 'rows');
     });
 
-    await outlined(context, stage, 'zoom by keys, by the bullet and by the address, and out again', async (page) => {
+    await outlined('zoom by keys, by the bullet and by the address, and out again', async (page) => {
       await edit(page, 'Dairy');
       await press(page, ['ArrowRight', ALT]);
       await shows(page, '  Milk', '  Butter');
@@ -266,7 +272,7 @@ test('outline', { skip }, async (context) => {
       await shows(page, '- Shopping', '.   Bread', ...START.slice(5));
     });
 
-    await outlined(context, stage, 'rows are dragged by their bullets to a depth, and Escape cancels', async (page, server) => {
+    await outlined('rows are dragged by their bullets to a depth, and Escape cancels', async (page, server) => {
       const drag = async (title, [dx, to], end) => {
         const [x, y] = await centre(page, title, '.bullet');
         const [, target] = await centre(page, to, '.title');
@@ -284,14 +290,16 @@ test('outline', { skip }, async (context) => {
       });
       await shows(page, ...START);
       await drag('Hotel', [24, 'Dairy'], drop);
-      await shows(page, '- Shopping', '. - Dairy', '. .   Hotel', '. .   Milk', '. .   Butter', '.   Bread', '  Travel');
+      await shows(page, '- Shopping', '. - Dairy', '. .   Hotel', '. .   Milk', '. .   Butter', '.   Bread',
+        '  Travel');
       await drag('Bread', [-24, 'Travel'], drop);
       await shows(page, '- Shopping', '. - Dairy', '. .   Hotel', '. .   Milk', '. .   Butter', '  Travel', '  Bread');
-      assert.deepEqual(await stored(page, server), ['Shopping', '  Dairy', '    Hotel', '    Milk', '    Butter', 'Travel', 'Bread']);
+      assert.deepEqual(await stored(page, server), ['Shopping', '  Dairy', '    Hotel', '    Milk', '    Butter',
+        'Travel', 'Bread']);
       assert.equal(await page.evaluate(() => location.pathname), '/outline');
     });
 
-    await outlined(context, stage, 'rows are copied as text, Markdown and OPML, and pasted from each', async (page, server) => {
+    await outlined('rows are copied as text, Markdown and OPML, and pasted from each', async (page, server) => {
       await edit(page, 'Dairy');
       await press(page, 'Escape');
       const copied = await copy(page);
@@ -315,7 +323,7 @@ test('outline', { skip }, async (context) => {
       assert.equal((await server.nestc(['tree'])).split('\n').filter((line) => line.includes('row ')).length, 1_200);
     });
 
-    await outlined(context, stage, 'search finds rows in the sub-tree, folded or not, and shows where they are', async (page) => {
+    await outlined('search finds rows in the sub-tree, folded or not, and shows where they are', async (page) => {
       await edit(page, 'Shopping');
       await press(page, ['ArrowUp', CONTROL], 'Escape', '/');
       await page.until(() => document.activeElement.type === 'search');
@@ -326,18 +334,20 @@ test('outline', { skip }, async (context) => {
       await shows(page, ...START);
     });
 
-    await outlined(context, stage, '“Move to…” is the twin of dragging', async (page, server) => {
+    await outlined('“Move to…” is the twin of dragging', async (page, server) => {
       await row(page, 'Hotel', (each) => each.querySelector('.more').click());
       await click(page, 'Move to…', '.menu');
       await page.until(() => document.activeElement.type === 'search');
       await page.type('dai');
       await sees(page, 'Dairy', 'dialog');
       await press(page, 'Enter');
-      await shows(page, '- Shopping', '. - Dairy', '. .   Milk', '. .   Butter', '. .   Hotel', '.   Bread', '  Travel');
-      assert.deepEqual((await stored(page, server)).slice(0, 5), ['Shopping', '  Dairy', '    Milk', '    Butter', '    Hotel']);
+      await shows(page, '- Shopping', '. - Dairy', '. .   Milk', '. .   Butter', '. .   Hotel', '.   Bread',
+        '  Travel');
+      assert.deepEqual((await stored(page, server)).slice(0, 5), ['Shopping', '  Dairy', '    Milk', '    Butter',
+        '    Hotel']);
     });
 
-    await outlined(context, stage, 'others write in the same row: texts merge around the caret', async (page, server) => {
+    await outlined('others write in the same row: texts merge around the caret', async (page, server) => {
       await edit(page, 'Bread', 'start');
       await page.type('Rye ');
       await stored(page, server);
@@ -347,7 +357,7 @@ test('outline', { skip }, async (context) => {
       assert.ok((await stored(page, server)).includes('  Rye and oat Bread, two loaves'));
     });
 
-    await outlined(context, stage, 'others change what I write: mine stays, and theirs is offered', async (page, server) => {
+    await outlined('others change what I write: mine stays, and theirs is offered', async (page, server) => {
       await edit(page, 'Bread');
       await page.evaluate(() => document.activeElement.dispatchEvent(new CompositionEvent('compositionstart')));
       await page.evaluate(() => {
@@ -357,7 +367,7 @@ test('outline', { skip }, async (context) => {
       await rename('Bread', 'Rolls');
       await page.until(() => document.querySelector('#rows').dataset.revision !== '0');
       // Nothing happens to the text while an input method composes.
-      await until(async () => (await stored2(page)) !== null);
+      await until(async () => (await waitingIn(page)) !== null);
       await caretIs(page, 'Pasta|');
       await page.evaluate(() => document.activeElement.dispatchEvent(new CompositionEvent('compositionend')));
       await sees(page, 'Others wrote: “Rolls”', '#rows');
@@ -367,7 +377,7 @@ test('outline', { skip }, async (context) => {
       assert.ok((await stored(page, server)).includes('  Rolls'));
     });
 
-    await outlined(context, stage, 'a text that the server refuses stays, with its reason', async (page, server) => {
+    await outlined('a text that the server refuses stays, with its reason', async (page, server) => {
       await edit(page, 'Bread');
       await page.evaluate(() => {
         document.activeElement.setRangeText('ö'.repeat(40_000), 0, 5, 'end');
@@ -375,7 +385,7 @@ test('outline', { skip }, async (context) => {
       });
       await sees(page, 'Not saved:', '#rows');
       assert.equal(await page.evaluate(() => document.activeElement.value.length), 40_000);
-      assert.ok((await stored2(page)) > 0);
+      assert.ok((await waitingIn(page)) > 0);
       await page.evaluate(() => {
         document.activeElement.setRangeText('Cake', 0, 40_000, 'end');
         document.activeElement.dispatchEvent(new Event('input'));
@@ -383,7 +393,7 @@ test('outline', { skip }, async (context) => {
       assert.ok((await stored(page, server)).includes('  Cake'));
     });
 
-    await outlined(context, stage, 'a row that others delete while I write in it is offered as a new one', async (page, server) => {
+    await outlined('a row that others delete while I write in it is offered as a new one', async (page, server) => {
       await edit(page, 'Bread');
       await page.evaluate(() => document.activeElement.dispatchEvent(new CompositionEvent('compositionstart')));
       await page.type(' rolls');
@@ -395,7 +405,7 @@ test('outline', { skip }, async (context) => {
       await stored(page, server);
     });
 
-    await outlined(context, stage, 'what is typed without a connection is kept, sent, and survives a reload', async (page, server) => {
+    await outlined('what is typed without a connection is kept, sent, and survives a reload', async (page, server) => {
       await edit(page, 'Bread');
       await server.kill();
       await page.until(() => document.querySelector('#link').dataset.state !== 'ready');
@@ -426,14 +436,14 @@ test('outline', { skip }, async (context) => {
       assert.ok(all.includes('  Jam and honey') && all.includes('Tea'), all.join('\n'));
     });
 
-    await outlined(context, stage, 'who changed what lights up, and is said', async (page) => {
+    await outlined('who changed what lights up, and is said', async (page) => {
       await rename('Milk', 'Oat milk');
       await sees(page, '~Bo', '#rows .lit');
       await page.until(() => document.querySelector('#live').textContent === '~Bo changed “Oat milk”');
       await page.until(() => document.querySelector('#rows .lit') === null);
     });
 
-    await outlined(context, stage, 'who else is here shows in the bar, at the row and in its text', async (page) => {
+    await outlined('who else is here shows in the bar, at the row and in its text', async (page) => {
       const other = await stage.open('/outline', { name: 'Cy Lee' });
       await shows(other, ...START);
       await edit(other, 'Milk', 2);
@@ -451,7 +461,7 @@ test('outline', { skip }, async (context) => {
       await page.until(() => document.querySelector('#people').hidden && !document.querySelector('.layer .caret'));
     });
 
-    await outlined(context, stage, 'the accessibility tree has the rows as a treegrid', async (page) => {
+    await outlined('the accessibility tree has the rows as a treegrid', async (page) => {
       await edit(page, 'Milk');
       const { nodes } = await page.send('Accessibility.getFullAXTree');
       const visible = nodes.filter(({ ignored }) => !ignored);
@@ -461,16 +471,19 @@ test('outline', { skip }, async (context) => {
       assert.equal(all.length, START.length);
       const property = (node, name) => node.properties?.find((one) => one.name === name)?.value.value;
       assert.deepEqual(all.map((node) => property(node, 'level')), [1, 2, 3, 3, 2, 1, 2]);
-      assert.deepEqual(all.map((node) => property(node, 'expanded')), [true, true, undefined, undefined, undefined, true, undefined]);
+      assert.deepEqual(all.map((node) => property(node, 'expanded')), [true, true, undefined, undefined, undefined,
+        true, undefined]);
       assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('#rows .row')].map((each) =>
         ['aria-rowindex', 'aria-posinset', 'aria-setsize'].map((name) => each.getAttribute(name)).join())),
       ['1,1,2', '2,1,2', '3,1,2', '4,2,2', '5,2,2', '6,2,2', '7,1,1']);
       // The field belongs to the cell of its row.
-      assert.equal(await page.evaluate(() => document.querySelector('[aria-owns=editor]').closest('.row').querySelector('.title').textContent), 'Milk\u200b');
+      assert.equal(await page.evaluate(() => window.titleOf(document.querySelector('[aria-owns=editor]').closest('.row'))),
+        'Milk');
     });
 
     await context.test('rows that are hostile are text, and open nothing', async () => {
-      const hostile = ['<img src=x onerror="trap()">', 'javascript:trap()', '\u202egnp.exe', '"><script>trap()</script>'];
+      const hostile = ['<img src=x onerror="trap()">', 'javascript:trap()', '\u202egnp.exe',
+        '"><script>trap()</script>'];
       const id = await client.transaction('hostile', (tx) => {
         for (const title of hostile) tx.insert(items, { title, note: title }, { of: 1 });
       });
@@ -478,7 +491,8 @@ test('outline', { skip }, async (context) => {
       const page = await stage.open('/outline', { name: hostile[0] });
       await page.until((count) => document.querySelectorAll('#rows .row').length === count, hostile.length);
       assert.equal(await page.evaluate(() => document.querySelectorAll('#rows img, #rows script').length), 0);
-      assert.equal(await page.evaluate(() => [...document.querySelectorAll('#rows a')].every(({ protocol }) => protocol === 'http:')), true);
+      assert.ok(await page.evaluate(() =>
+        [...document.querySelectorAll('#rows a')].every(({ protocol }) => protocol === 'http:')));
       await edit(page, hostile[0]);
       await page.type(' more');
       await stored(page, stage.server);
@@ -493,7 +507,7 @@ test('outline', { skip }, async (context) => {
 });
 
 /** How many changes of a page have no answer, or were refused. */
-const stored2 = (page) => page.evaluate(() => Number(document.querySelector('#rows').dataset.waiting));
+const waitingIn = (page) => page.evaluate(() => Number(document.querySelector('#rows').dataset.waiting));
 
 test('an outline of another model, of a model that has none, and of one without a root', { skip }, async (context) => {
   const model = (name, entities) => {
@@ -504,12 +518,14 @@ test('an outline of another model, of a model that has none, and of one without 
   const folder = (more) => ({
     name: 'Folder', attributes: [{ name: 'name', type: 'string' }],
     relationships: [{ name: 'parent', destination: 'Folder', inverse: 'folders' },
-      { name: 'folders', destination: 'Folder', inverse: 'parent', toMany: true, ordered: true, deleteRule: 'cascade' }],
+      { name: 'folders', destination: 'Folder', inverse: 'parent', toMany: true, ordered: true,
+        deleteRule: 'cascade' }],
     ...more,
   });
 
   await context.test('with a root', async () => {
-    const stage = await Stage.start({ options: ['--model', model('root', [folder({ root: { relationship: 'parent' } })])] });
+    const stage = await Stage.start({ options: ['--model', model('root',
+      [folder({ root: { relationship: 'parent' } })])] });
     try {
       const page = await stage.open('/outline');
       await click(page, 'Write the first row', '#main');
