@@ -70,7 +70,9 @@ export function fillCell(cell, column, row) {
       label === null || label === undefined || label === '' ? `#${value.id}` : String(label)));
     return;
   }
-  cell.textContent = isNull ? '–' : column.isNumber ? shortText(value) : cellText(value);
+  // The title has all digits.
+  cell.textContent = isNull ? '–' : column.isNumber ? shortText(value)
+    : column.type === 'date' ? cellText(value).replace(/\.\d+$/, '') : cellText(value);
   if (column.type === 'boolean') cell.dataset.value = String(value);
 }
 
