@@ -1,7 +1,7 @@
 // What the server does now: a tile for each number, with a line for the last two minutes.
 
 import { make } from '../shell/dom.js';
-import { bytesText, count, numberText, shortNumber, spanText } from '../shell/format.js';
+import { bytesText, numberText, shortNumber, spanText } from '../shell/format.js';
 import { drawn, HEIGHT, rate, Series, WIDTH } from './series.js';
 
 const perSecond = (value) => (value < 9.95 ? String(Math.round(value * 10) / 10) : shortNumber(Math.round(value)));
@@ -25,7 +25,7 @@ const TILES = [
 
 /** The times of commits in the last minute, in microseconds. */
 const TIMES = [
-  ['half within', 'commit_p50_us'], ['99 of 100 within', 'commit_p99_us'], ['longest', 'commit_max_us'],
+  ['50 % within', 'commit_p50_us'], ['99 % within', 'commit_p99_us'], ['longest', 'commit_max_us'],
 ];
 /** How many commits these times are of. */
 const TIMED = 'commit_batches_60s';
@@ -111,7 +111,7 @@ export class Tiles {
     const commits = Number(statistics.get(TIMED));
     this.times.replaceChildren(...TIMES.flatMap(([text, name]) => [make('dt', {}, text),
       make('dd', { className: 'number' }, commits === 0 ? '–' : spanText(Number(statistics.get(name))))]));
-    this.timed.textContent = commits === 0 ? 'no commit in the last minute'
-      : `${count(commits, 'commit')} in the last minute`;
+    this.timed.textContent = commits === 0 ? 'none in the last minute'
+      : `${numberText(commits)} in the last minute`;
   }
 }

@@ -38,6 +38,8 @@ test('server', { skip }, async (context) => {
       const numbers = await numbersOf(page);
       assert.ok(Number(numbers.Connections) >= 2, numbers.Connections);
       assert.match(numbers.Sent, /^[\d.]+ K?B$/);
+      assert.match(numbers.Memory, /^[\d.]+ MB$/);
+      await page.until(() => /99 % within\s+[\d.]+ (µs|ms|s)/.test(document.querySelector('.times').innerText));
       await click(page, 'All numbers');
       await sees(page, 'objects_changed', 'details');
     });
