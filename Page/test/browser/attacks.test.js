@@ -114,8 +114,8 @@ test('hostile data and addresses', { skip }, async (context) => {
         assert.deepEqual(await page.evaluate(traces), CLEAN, path);
         assert.equal(await page.evaluate(() => Object.prototype.hasOwnProperty.call(Object.prototype, 'where')), false);
       }
-      // The browser reports an answer of 404 itself.
-      page.faults = page.faults.filter((fault) => !fault.includes('status of 404'));
+      // The browser reports itself that there is no such page (404), or that a path is none (400).
+      page.faults = page.faults.filter((fault) => !/status of 40[04]/.test(fault));
       await stage.check(assert, [page]);
       await page.close();
     });
@@ -128,21 +128,18 @@ test('hostile data and addresses', { skip }, async (context) => {
           attempt(() => { document.createElement('div').innerHTML = '<img src=x onerror=trap()>'; }),
           attempt(() => { document.write('<script>trap()</script>'); }),
           attempt(() => { document.createElement('script').text = 'trap()'; }),
+          attempt(() => { document.createElement('img').setAttribute('onerror', 'trap()'); }),
         ];
       });
-      assert.deepEqual(tries, ['TypeError', 'TypeError', 'TypeError']);
+      assert.deepEqual(tries, Array(4).fill('TypeError'));
       await page.evaluate(() => {
         const script = document.createElement('script');
         script.append('trap()');
         document.body.append(script);
-        const image = document.createElement('img');
-        image.setAttribute('onerror', 'trap()');
-        image.src = '/missing.png';
-        document.body.append(image);
         return new Promise((resolve) => { setTimeout(resolve, 100); });
       });
       assert.equal(await page.evaluate(() => window.isHacked), false);
-      assert.ok(page.faults.some((fault) => /Content Security Policy/i.test(fault)), 'the trial is seen');
+      assert.ok(page.faults.some((fault) => /Content Security Policy|TrustedScript/i.test(fault)), `the trial is not seen: ${page.faults}`);
       await page.close();
     });
   } finally {
