@@ -21,8 +21,8 @@ public final class Presence: AsyncSequence, Sendable {
         fileprivate let presence: Presence
         fileprivate var states: AsyncThrowingStream<PresentClients, any Error>.Iterator
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> PresentClients? {
-            try await self.states.next(isolation: actor)
+        public mutating func next() async throws -> PresentClients? {
+            try await self.states.next(isolation: #isolation)
         }
     }
 
