@@ -1,14 +1,18 @@
 // The whole outline that a page shows, read by scrolling from its first row to its last, beside what nestc prints.
 
 import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
 import { jump } from './list.js';
-import { until } from './stage.js';
+
+/** How often a page is read until it is what the server has. Each time takes as long as to scroll through it. */
+const LOOKS_MAX = 40;
 
 /** What a page shows now, and where the list is scrolled to: `{ count, top, isAtEnd, rows }`. */
 const part = () => {
   const grid = document.querySelector('[role=treegrid]');
   const number = (row, name) => Number(row.getAttribute(`aria-${name}`));
-  const rows = [...grid.querySelectorAll('[role=row][data-id]')].map((row) => ({
+  // The row with the keyboard stays in the page, wherever the list is scrolled to.
+  const rows = [...grid.querySelectorAll('[role=row][data-id]:not(.away)')].map((row) => ({
     index: number(row, 'rowindex'), id: Number(row.dataset.id), level: number(row, 'level'),
     place: `${number(row, 'posinset')}/${number(row, 'setsize')}`, expanded: row.getAttribute('aria-expanded'),
     title: window.titleOf(row), done: row.classList.contains('done'),
@@ -82,9 +86,13 @@ export async function agree(server, page) {
       ({ id, level, title, done, place: place.endsWith('/-1') ? expected[index]?.place : place }));
     return JSON.stringify(shown) === JSON.stringify(expected);
   };
-  await until(isEqual, () => page.evaluate(() => document.querySelector('#notices').innerText)).catch((error) => {
-    assert.deepEqual(shown, expected, `${page.name}'s page: ${error.message}`);
-    throw error;
-  });
+  for (let look = 1; !await isEqual(); look += 1) {
+    if (look < LOOKS_MAX) await pause(100);
+    else {
+      const words = await page.evaluate(() => document.querySelector('#notices').innerText);
+      assert.deepEqual(shown, expected, `${page.name}'s page does not become what the server has. It says: ${words}`);
+      assert.fail(`${page.name}'s page never stays as it is`);
+    }
+  }
   return shown.length;
 }
