@@ -90,8 +90,10 @@ export class Outline {
     this.editor.typedAway = (key) => this.#bring(key);
     this.tree.subscribe((change) => this.#show(change));
     this.#closed.push(nest.onState(() => this.status.show()));
-    // Revisions that change nothing here call nobody.
-    const clock = setInterval(() => this.status.show(), STATUS_MS);
+    const clock = setInterval(() => {
+      this.tree.catchUp();
+      this.status.show();
+    }, STATUS_MS);
     this.#closed.push(() => clearInterval(clock));
     this.#showPath();
     restore(this).catch(app.fault);

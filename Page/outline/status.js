@@ -18,7 +18,7 @@ export class Status {
 
   show() {
     const { tree, writes, texts, nest, rows } = this.#page;
-    const revision = Math.max(tree.revision, tree.outline.revision);
+    const { revision } = tree;
     const words = `${counted(tree.total, 'row', 'rows')} · revision ${revision}`;
     this.count.textContent = tree.isLoaded ? words : 'Loading…';
     const waiting = writes.count + texts.dirty.filter(({ isQueued }) => !isQueued).length;

@@ -70,6 +70,7 @@ export class Tree {
       // The rows are the same: elsewhere among all, or the answer to a newer request, too.
       if (this.#held || !this.isLoaded) return;
       this.#base = this.#read(change.state);
+      this.#reached();
       this.#tell({});
     } else this.#tell({ status: change.type, error: change.error ?? null });
   }
@@ -79,15 +80,29 @@ export class Tree {
     const own = held.some(({ type }) => type === 'snapshot') ? null : held.flatMap((change) => change.own);
     if (own?.length !== 0 && this.#writes.mustWait(own)) return;
     this.#held = null;
-    const { state } = held.at(-1);
-    this.#base = this.#read(state);
-    this.revision = Math.max(state.revision, this.#outline.revision);
+    this.#base = this.#read(held.at(-1).state);
     this.isLoaded = true;
-    this.#writes.reached(this.revision);
-    this.#texts.rows(this.#base.rows, this.revision);
+    this.#reached();
     this.#tell({
       isReset: held.some(({ type }) => type === 'snapshot'), ...this.#whatOthersDid(held),
     });
+  }
+
+  /** The rows are those of the outline now, which is exact at its revision. */
+  #reached() {
+    this.revision = this.#outline.revision;
+    this.#writes.reached(this.revision);
+    this.#texts.rows(this.#base.rows, this.revision);
+  }
+
+  /**
+   * Revisions that change no row here call nobody. What was written by one of them is then no longer laid over the rows:
+   * others may have taken it back in the same moment.
+   */
+  catchUp() {
+    if (this.#held || !this.isLoaded || this.#outline.revision <= this.revision) return;
+    this.#reached();
+    this.#tell({});
   }
 
   #read(state) {
@@ -132,6 +147,7 @@ export class Tree {
 
   #written() {
     if (this.#held) this.#take();
+    else if (this.isLoaded && this.#outline.revision > this.revision) this.#reached();
     this.#tell({});
   }
 
