@@ -206,6 +206,16 @@ import NestClient
         }
     }
 
+    // MARK: Presence
+
+    static func people(_ client: NestClient, list: ObjectID, row: ObjectID, title: PropertyNumber) async throws {
+        let presence = client.presence(of: list)
+        presence.show(PresencePlace(object: row, property: title, selection: .init(anchor: 4, head: 4)))
+        for try await present in presence {
+            for other in present.others { print(other.user?.text ?? "unknown", other.place?.object as Any) }
+        }
+    }
+
     // MARK: Controller
 
     static func show(

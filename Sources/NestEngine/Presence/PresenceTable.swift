@@ -175,13 +175,14 @@ package struct PresenceTable {
         now: Int64
     ) throws(NestError) -> UInt64 {
         var member = self.members[client.id] ?? Member(filledAt: now)
-        guard member.takeBudget(now: now) else {
+        let isInBudget = member.takeBudget(now: now)
+        self.members[client.id] = member
+        guard isInBudget else {
             throw NestError(
                 .limitExceeded,
                 "a client shows its presence at most \(Limits.presenceSetsPerSecondMax) times a second"
             )
         }
-        self.members[client.id] = member
         try self.requireRoom(for: member, in: scope)
         if member.number == 0 { member.number = self.lostNumbers[client.session] ?? self.makeNumber() }
         let state = PresenceState(

@@ -7,7 +7,8 @@ import NestSchema
 extension Store {
     /// Returns the headers of those before a revision (0: from the newest on), newest first, at most `limit`, and how
     /// many parts of the journal were read, at most `partsMax`. Refuses if there is no such object. The changes end at
-    /// its insertion, also if an undo restored it, and at the journal's oldest revision.
+    /// its insertion, also if an undo restored it, and at the journal's oldest revision. If the transaction `before`
+    /// changed the object, they are those since the insertion that it follows.
     package func headers(
         changing id: ObjectID,
         before: Revision,

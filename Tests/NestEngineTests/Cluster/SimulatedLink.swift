@@ -42,8 +42,9 @@ final class SimulatedLink {
         self.nextPort = UInt64(follower.index + 1) << 40
     }
 
+    /// Whether no write is under way. What the nodes say about presence does not count.
     var isIdle: Bool {
-        self.requests.isEmpty && self.imports.isEmpty && self.answers.isEmpty && self.presences.isEmpty
+        self.imports.isEmpty && self.answers.isEmpty && self.requests.allSatisfy { $0.isPresence }
     }
     private var mutant: Mutant? { self.follower.log.linkMutant }
 
@@ -124,15 +125,17 @@ final class SimulatedLink {
     }
 
     /// Brings some requests to the leader, in one batch. The rows of an import take longer: it comes at the end of the
-    /// next batch. Returns whether there were any.
+    /// next batch. What the follower says about presence is not counted. Returns whether there was anything.
     func carryRequests(countMax: Int = .max) throws -> Bool {
         guard let leader, !self.requests.isEmpty || !self.imports.isEmpty else { return false }
         if self.mutant == .otherOrder { self.reorder() }
         var inputs: [EngineInput] = []
+        var presences: [EngineInput] = []
         var imports = self.imports
         self.imports = []
         while inputs.count + self.imports.count < countMax, let effect = self.requests.popFirst() {
             switch effect {
+            case .presence: if let input = self.input(effect) { presences.append(input) }
             case .request(_, let forwarded) where forwarded.request.isImport: self.imports.append(effect)
             case .close(let id):
                 imports.removeAll { $0.connection == id }
@@ -141,7 +144,7 @@ final class SimulatedLink {
             default: if let input = self.input(effect) { inputs.append(input) }
             }
         }
-        try leader.perform(inputs + imports.compactMap { self.input($0) })
+        try leader.perform(presences + inputs + imports.compactMap { self.input($0) })
         return true
     }
 
@@ -239,6 +242,8 @@ final class SimulatedLink {
 }
 
 extension ForwardEffect {
+    fileprivate var isPresence: Bool { if case .presence = self { true } else { false } }
+
     fileprivate var connection: ConnectionID {
         switch self {
         case .open(let id, _, _, _), .request(let id, _), .close(let id): id
