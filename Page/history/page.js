@@ -234,7 +234,8 @@ class HistoryPage {
           sum = emptySum();
           this.#detail?.update();
           isDue();
-        } else if (event.type === 'resumed') {
+        } else if (event.type === 'following' || event.type === 'resumed') {
+          // Something may have been written after the last look, and before the feed began.
           isDue();
         }
       }

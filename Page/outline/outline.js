@@ -60,7 +60,7 @@ export class Outline {
     this.drafts = new Drafts(nest.server.historyID);
     this.texts = new Texts({
       nest, source, writes: this.writes, drafts: this.drafts, gone: (text) => this.#textGone(text),
-      changed: (text, isConflict) => this.#textChanged(text, isConflict),
+      changed: (text, isConflict) => this.#textChanged(text, isConflict), wrote: () => this.status.show(),
     });
     this.tree = new Tree({ outline, source, keys, writes: this.writes, texts: this.texts });
     this.rows = new Rows(this.tree, this);
@@ -125,6 +125,7 @@ export class Outline {
     if (change.status === 'ended') return this.#ended(change.error);
     if (change.status) return this.status.show();
     const { isElsewhere } = change;
+    if (tree.under === this.writes.keys.of(this.#going)) this.#going = null;
     if (isElsewhere) {
       this.#wasEditing = this.editor.isOpen;
       this.editor.close();
@@ -226,9 +227,16 @@ export class Outline {
 
   // MARK: Where one is
 
+  /** The object that one is on the way to, if the rows below it have not come; somebody may turn back before that. */
+  #going = null;
+  #turns = 0;
+
   async go(under) {
-    if (under === this.tree.under) return;
-    const from = this.tree.under;
+    const from = this.#going ?? this.tree.under;
+    if (under === from) return;
+    this.#going = under;
+    const turn = this.#turns += 1;
+    const isNewest = () => turn === this.#turns;
     const isOut = this.path.steps.some(({ id }) => id === under);
     this.#arriving = isOut ? from : null;
     if (isOut) this.path.back(under);
@@ -239,11 +247,13 @@ export class Outline {
         .catch(() => this.tree.change({ under, window: { offset: 0, limit: ROWS } }))
         : this.tree.change({ under, window: { offset: 0, limit: ROWS } }));
     } catch (error) {
+      if (!isNewest()) return;
+      this.#going = null;
       if (error.code !== 'NOT_FOUND') throw error;
       this.#goneUnder();
       return;
     }
-    this.#showPath(under);
+    if (isNewest()) this.#showPath(under);
   }
 
   /** The rows from the top that is shown to a row: empty if it is not here. */
@@ -289,6 +299,8 @@ export class Outline {
   /** What the rows are below was deleted, or never was. */
   #goneUnder() {
     this.app.notice('There is no such row, or it was deleted. This is everything.', { kind: 'warning' });
+    // A place without rows was no first visit.
+    if (!this.folds.kept) this.unfoldsFor = FIRST_ROWS_MAX;
     this.app.go('/outline', { replace: true });
   }
 

@@ -44,13 +44,15 @@ export class Texts {
   #drafts;
   #changed;
   #gone;
+  #wrote;
 
   /**
    * `changed(text)`: is called when a text shows something else than what was typed, or a fault, or a chip.
-   * `gone(text)`: its row was deleted before the text was stored.
+   * `gone(text)`: its row was deleted before the text was stored. `wrote()`: somebody has typed.
    */
-  constructor({ nest, source, writes, drafts, changed, gone }) {
+  constructor({ nest, source, writes, drafts, changed, gone, wrote = () => {} }) {
     this.#gone = gone;
+    this.#wrote = wrote;
     this.#nest = nest;
     this.#source = source;
     this.#writes = writes;
@@ -128,6 +130,7 @@ export class Texts {
     text.selection = selection;
     text.fault = null;
     this.keep(text);
+    this.#wrote();
     if (!text.isDirty || text.isComposing) return;
     clearTimeout(text.timer);
     text.since ??= performance.now();

@@ -63,7 +63,7 @@ async function hasActed(page) {
 
 /**
  * Presses what a page offers at an address, and the entries of the menus that open. `visit()` goes there anew. Calls
- * `pressed(name, didSomething)` after each.
+ * `pressed(name, didSomething)` after each. Returns how many buttons and entries there were.
  */
 export async function crawl(page, visit, pressed) {
   const arrive = async () => {
@@ -82,9 +82,11 @@ export async function crawl(page, visit, pressed) {
   await arrive();
   const places = '#bar-tools, #main';
   const names = (await page.evaluate(offered, places)).filter((name) => !SKIPPED.test(name));
+  let count = names.length;
   for (const name of names) {
     await pressed(name, await act(places, name));
     const entries = (await page.evaluate(offered, '[role=menu]')).filter((entry) => !SKIPPED.test(entry));
+    count += entries.length;
     for (const entry of entries) {
       await arrive();
       await act(places, name);
@@ -92,5 +94,5 @@ export async function crawl(page, visit, pressed) {
     }
     await arrive();
   }
-  return names.length;
+  return count;
 }

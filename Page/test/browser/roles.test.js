@@ -61,7 +61,7 @@ test('what each role is offered', { skip }, async (context) => {
           });
           assert.deepEqual(dead, [], `${who} at ${path}: buttons that do nothing`);
         }
-        assert.ok(count > 5, `${count} buttons`);
+        assert.ok(count > 5, `${count} buttons and entries of menus`);
         if (who !== 'Guest') assert.equal(await revision(stage), before);
         await stage.check(assert, [page]);
         await page.close();

@@ -78,7 +78,7 @@ async function write(context, people, steps) {
   }
 }
 
-for (const [people, steps] of [[2, 40], [5, 12]]) {
+for (const [people, steps] of [[2, 24], [5, 8]]) {
   test(`${people} people write in one outline: NEST_SEED=${seed}`, { skip }, (context) =>
     write(context, people, Number(process.env.NEST_STEPS ?? steps)));
 }
