@@ -43,7 +43,8 @@ export class Sheet {
   constructor(on) {
     this.#on = on;
     this.id = newID('sheet');
-    this.headRow = make('div', { role: 'row', className: 'sheet-row heads', 'aria-rowindex': 1 });
+    // It has no cells before its columns are known.
+    this.headRow = make('div', { role: 'row', className: 'sheet-row heads', 'aria-rowindex': 1, 'aria-busy': true });
     this.body = make('div', { role: 'rowgroup', className: 'runway' });
     this.grid = make('div', { role: 'grid', className: 'sheet-grid', tabIndex: 0, 'aria-label': 'Result', id: this.id },
       make('div', { role: 'rowgroup', className: 'sheet-head' }, this.headRow), this.body);
@@ -143,6 +144,7 @@ export class Sheet {
     this.grid.setAttribute('aria-readonly', String(isReadOnly));
     const focused = document.activeElement?.closest?.('.sheet-head button')?.dataset.path;
     this.headRow.replaceChildren(...heads(this.#columns, sort, (path, isMore) => this.#on.onSort(path, isMore)));
+    this.headRow.removeAttribute('aria-busy');
     if (focused) [...this.headRow.querySelectorAll('button')].find((each) => each.dataset.path === focused)?.focus();
     this.#forget(this.#heads, []);
     for (const element of this.#rows.values()) this.#fillAnew(element);
