@@ -22,6 +22,11 @@ package func withWebServer<Result>(
 ) async throws -> Result {
     try await withListeningServer { configuration in
         configuration.web = WebConfiguration(host: "127.0.0.1", port: 0, root: root)
+        // Without files of its own the server has a small page.
+        if root == nil {
+            let file = WebPage.File(path: "index.html", version: "1", text: "<title>nest</title>\n")
+            configuration.web?.page = WebPage(files: ["index.html": file], index: "index.html", places: [])
+        }
         configure(&configuration)
     } _: { listening, server in
         try await body(listening.port, listening.webPort ?? 0, server)
