@@ -4,7 +4,7 @@ import PackagePlugin
 /// Makes Swift of the page's files, whenever one of them has changed.
 @main struct EmbedPage: BuildToolPlugin {
     /// What the client has besides the modules that a browser loads.
-    private static let omitted: Set = ["test", "bench", "node.js", "tcp.js"]
+    private static let omitted: Set = ["test", "bench", "pictures", "node.js", "tcp.js"]
     /// Kinds of files that browsers get.
     private static let kinds: Set = ["html", "css", "js", "svg"]
 

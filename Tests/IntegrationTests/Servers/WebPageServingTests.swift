@@ -63,13 +63,18 @@ extension ProcessTests {
 
         @Test func thePageIsAsInTheRepository() async throws {
             try await self.withPage { port in
+                let ofDevelopers = ["Page/test/", "Page/bench/", "Page/pictures/"]
                 let files = try Repository.files(under: "Page").filter { name in
                     [".html", ".js", ".css", ".svg"].contains { name.hasSuffix($0) }
+                        && !ofDevelopers.contains { name.hasPrefix($0) }
                 }
                 #expect(files.count > 10)
                 for name in files {
                     let answer = try PlainHTTP.get("/page/\(name.dropFirst("Page/".count))", port: port)
                     #expect(try answer.status == 200 && answer.body == Repository.text(name), "\(name)")
+                }
+                for name in ["test/browser/stage.js", "bench/scroll.js", "pictures/take.js"] {
+                    #expect(try PlainHTTP.get("/page/\(name)", port: port).status == 404, "\(name)")
                 }
                 for name in ["README.md", "node.js", "transports/tcp.js", "test/live/support.js", "index.d.ts"] {
                     #expect(try PlainHTTP.get("/client/\(name)", port: port).status == 404, "\(name)")

@@ -116,7 +116,9 @@ extension SocketTests {
         private func path(_ name: String) -> String { "\(self.directory.path)/\(name)" }
 
         @Test func withoutADirectoryAndAPageNothingIsServed() async throws {
-            try await withWebServer { _, port, _ in
+            try await withWebServer {
+                $0.web?.page = nil
+            } _: { _, port, _ in
                 for target in ["/", "/index.html", "/outline", "/page/app.js", "/etc/passwd"] {
                     let answer = try ServerRawConnection.httpGet(target, port: port)
                     #expect(answer.status == 404, "\(target)")
