@@ -11,7 +11,7 @@ const COUNTS_MAX = 100;
 export class Entities {
   #lists = new Map();
   #counts = new Map();
-  /** Who waits for the first count of an entity. */
+  /** Functions that are called with the first count of an entity. */
   #waiting = new Map();
   #current = null;
 

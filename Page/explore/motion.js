@@ -11,7 +11,7 @@ const FAR = 900;
 /** How long a row shows who has changed it, in milliseconds. */
 const WHO_MS = 3_000;
 
-/** Who has made a change, if it was one person and not this client. A name that nobody has proved has a tilde. */
+/** Who has made a change, if it was one person and not this client. A name without a token has a tilde. */
 export function authorOf({ own = [], authors = [] }) {
   const others = authors.filter(({ revision }) => !own.includes(revision));
   const names = new Set(others.map(({ user, userClaimed, sessionNumber }) =>

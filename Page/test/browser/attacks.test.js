@@ -23,7 +23,7 @@ const STRANGE = [
 
 const PAGES = ['/outline', '/explore', '/explore/Item', '/history', '/server', '/wire'];
 
-/** Addresses that nobody gives out. */
+/** Addresses that no link has. */
 const RUBBISH = [
   '/outline/0', '/outline/-1', '/outline/1e9', '/outline/99999999999999999999999', '/outline/2/../../..', '/outline/%3Cscript%3Etrap()%3C%2Fscript%3E',
   '/outline/1/2/3/4/5', '/outline/%E0%A4%A', '/outline?q=%3Cimg%20src%3Dx%20onerror%3Dtrap()%3E#%3Cscript%3E', '/outline/NaN', '/outline/4611686018427387904',
@@ -114,7 +114,7 @@ test('hostile data and addresses', { skip }, async (context) => {
         assert.deepEqual(await page.evaluate(traces), CLEAN, path);
         assert.equal(await page.evaluate(() => Object.prototype.hasOwnProperty.call(Object.prototype, 'where')), false);
       }
-      // The browser reports itself that there is no such page (404), or that a path is none (400).
+      // The browser itself reports 404 (no such page) and 400 (not a path).
       page.faults = page.faults.filter((fault) => !/status of 40[04]/.test(fault));
       await stage.check(assert, [page]);
       await page.close();
