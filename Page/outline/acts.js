@@ -17,11 +17,11 @@ export class Acts {
   }
 
   zoomOut() {
-    const { steps } = this.#page.path;
-    const above = steps.at(-2);
-    if (!above?.id) return undefined;
-    this.#page.app.go(above.id === this.#page.source.home ? '/outline' : `/outline/${above.id}`);
-    return undefined;
+    const { app, path, source, tree } = this.#page;
+    app.attempt(async () => {
+      const above = await path.above(tree.outline.state.under);
+      if (above) app.go(above === source.home ? '/outline' : `/outline/${above}`);
+    });
   }
 
   // MARK: Folds

@@ -10,8 +10,9 @@ export class Path {
   #nest;
   #source;
   #turn = 0;
-  /** From the top: `{ id, title }`. */
+  /** From the top: `{ id, title }`. They may begin further down until the server has answered. */
   steps = [];
+  #isWhole = false;
 
   /** Follows the title of what the rows are below. */
   #followed = null;
@@ -43,9 +44,33 @@ export class Path {
   /** Reads the way to an object. Resolves with its title; throws NOT_FOUND. */
   async show(id) {
     const turn = ++this.#turn;
+    const found = await this.#read(id, STEPS_MAX);
+    if (turn !== this.#turn) return null;
+    if (found.length === STEPS_MAX && this.#source.home && found[0].id !== this.#source.home) {
+      found.splice(0, 1, { id: this.#source.home, title: 'Home' }, { id: null, title: '…' });
+    }
+    this.steps = found;
+    this.#isWhole = true;
+    this.#draw();
+    this.#follow(id);
+    return found.at(-1).title;
+  }
+
+  /** What is above an object that one is at: null at the top. Asks the server if the path has not come. */
+  async above(id) {
+    if (this.steps.length < 2 && !this.#isWhole) {
+      const turn = this.#turn;
+      const found = await this.#read(this.steps.at(-1)?.id ?? id, 2);
+      if (turn === this.#turn) this.steps = found;
+    }
+    return this.steps.at(-2)?.id ?? null;
+  }
+
+  /** The last steps to an object, as many as `max`. Throws NOT_FOUND. */
+  async #read(id, max) {
     const found = [];
     let at = id;
-    while (at && found.length < STEPS_MAX) {
+    while (at && found.length < max) {
       const object = await this.#nest.object(at).catch((error) => {
         // A token may not reach what is above.
         if (found.length === 0) throw error;
@@ -59,14 +84,7 @@ export class Path {
       if (isHome) break;
       at = object.values[this.#source.parent]?.id;
     }
-    if (turn !== this.#turn) return null;
-    if (found.length === STEPS_MAX && this.#source.home && found[0].id !== this.#source.home) {
-      found.splice(0, 1, { id: this.#source.home, title: 'Home' }, { id: null, title: '…' });
-    }
-    this.steps = found;
-    this.#draw();
-    this.#follow(id);
-    return found.at(-1).title;
+    return found;
   }
 
   #follow(id) {

@@ -272,6 +272,31 @@ test('outline', { skip }, async (context) => {
       await shows(page, '- Shopping', '.   Bread', ...START.slice(5));
     });
 
+    await outlined('keys lead out again before a slow server has said what is above', async () => {
+      // Messages that are one OBJECT each come late.
+      const slow = await stage.open('/outline', { name: 'Ann', script: `
+        window.WebSocket = class extends WebSocket {
+          set onmessage(act) {
+            super.onmessage = (event) => {
+              const view = new DataView(event.data);
+              const isObject = view.getUint8(4) === 0x1b && view.getUint32(0) + 4 === view.byteLength;
+              setTimeout(act, isObject ? 3_000 : 0, event);
+            };
+          }
+        };` });
+      await shows(slow, ...START);
+      await edit(slow, 'Dairy');
+      await press(slow, ['ArrowRight', ALT]);
+      await shows(slow, '  Milk', '  Butter');
+      await press(slow, ['ArrowLeft', ALT]);
+      await shows(slow, '- Dairy', '.   Milk', '.   Butter', '  Bread');
+      await press(slow, ['ArrowLeft', ALT]);
+      await shows(slow, ...START);
+      await caretIs(slow, 'Shopping|');
+      await stage.check(assert, [slow]);
+      await slow.close();
+    });
+
     await outlined('rows are dragged by their bullets to a depth, and Escape cancels', async (page, server) => {
       const drag = async (title, [dx, to], end) => {
         const [x, y] = await centre(page, title, '.bullet');
