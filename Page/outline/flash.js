@@ -10,12 +10,12 @@ const LIT_MS = 2_600;
 /** Names in one message. */
 const NAMES_MAX = 3;
 
-/** The names of authors, each once. */
+/** The names of authors, each once, by what decides their colours: their user, or their session. */
 export function namesOf(authors, own) {
   const names = new Map();
   for (const { sessionNumber, user, userClaimed } of authors) {
     if (sessionNumber === own) continue;
-    names.set(sessionNumber, personText({ user, userClaimed, sessionNumber }));
+    names.set(user ?? sessionNumber, personText({ user, userClaimed, sessionNumber }));
   }
   return names;
 }
@@ -46,14 +46,14 @@ export class Flash {
     else if (gone.size > 0) app.announce(`${who} deleted ${gone.size === 1 ? 'a row' : `${gone.size} rows`}`);
   }
 
-  #light(shown, who, name, session) {
+  #light(shown, who, name, first) {
     const { element, people } = shown;
     clearTimeout(shown.lightTimer);
     shown.byline?.remove();
-    shown.byline = make('span', { className: 'byline', data: { colour: colourOf(session) } }, who);
+    shown.byline = make('span', { className: 'byline', data: { colour: colourOf(first) } }, who);
     shown.cell.append(shown.byline);
     element.classList.add('lit');
-    element.dataset.colour = colourOf(session);
+    element.dataset.colour = colourOf(first);
     if (!calm.matches) shown.byline.animate({ opacity: [0, 1] }, 200);
     shown.lightTimer = setTimeout(() => {
       shown.byline.remove();

@@ -29,6 +29,9 @@ function rectangleAt(element, place) {
   return { left: last ? box.right : box.left, top: box.top, height: box.height };
 }
 
+/** What decides the colour of a person, as in /history. */
+const whoOf = ({ name, session, connection }) => name ?? (session || connection);
+
 export class People {
   #page;
   #presence = null;
@@ -93,7 +96,7 @@ export class People {
     this.others = !isLive ? [] : state.filter(({ isSelf }) => !isSelf).map((person) => ({
       connection: person.connection, value: person.value, label: person.name ?? '?',
       name: personText({ user: person.name, userClaimed: person.claimed, sessionNumber: person.session || null }),
-      colour: colourOf(person.session || person.connection), who: person.session || person.connection,
+      colour: colourOf(whoOf(person)), who: whoOf(person),
       key: person.value?.object ? writes.keys.of(person.value.object) : null,
     }));
     this.#showBar();

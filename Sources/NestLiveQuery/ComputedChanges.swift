@@ -52,18 +52,27 @@ package struct ComputedChanges {
     ) throws(Objects.Failure) -> (changes: [RowChange], isLarge: Bool) {
         let source = result.source
         let pairing = try self.takePairing(source, objects)
-        var ids = self.affected.union(self.rows.keys)
-        if let pairing { ids.formUnion(pairing.before.keys) }
-        if let pairing { ids.formUnion(pairing.after.keys) }
+        let ids = self.ids(pairing)
         let isLarge = ids.count > countMax
         var writer = SortKeyWriter()
         var changes: [RowChange] = []
-        for id in ids.sorted() {
+        for id in ids {
             var row = RowState(id: id, known: result.member(id), versions: self.rows[id], pairing: pairing)
             guard let change = try row.change(source, isLarge: isLarge, &writer, objects) else { continue }
             changes.append(change)
         }
         return (changes, isLarge)
+    }
+
+    /// Returns the objects whose rows may have changed, ascending.
+    private func ids(_ pairing: Pairing?) -> [ObjectID] {
+        guard pairing != nil || !self.affected.isEmpty else { return self.rows.keys.sorted() }
+        var ids = self.affected.union(self.rows.keys)
+        if let pairing {
+            ids.formUnion(pairing.before.keys)
+            ids.formUnion(pairing.after.keys)
+        }
+        return ids.sorted()
     }
 
     /// Returns the pairs before and after, by the objects they lead to. A pair may have been renumbered after its last
@@ -139,7 +148,8 @@ package struct ComputedChanges {
                 isPlaced: self.known == nil || key == nil,
                 isDeleted: key == nil && row == nil
             )
-            change.columns = Array(related.prefix(source.columnCount))
+            if related.count > source.columnCount { related.removeLast(related.count - source.columnCount) }
+            change.columns = related
             if !isLarge {
                 change.noteValues(from: self.versions.map(\.before) ?? row, to: row)
                 change.noteColumns(from: self.known?.columns ?? [])

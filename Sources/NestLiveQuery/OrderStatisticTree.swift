@@ -31,7 +31,7 @@ package struct OrderStatisticTree {
         while level.count > 1 {
             let width = TreeNode.childrenMax * 3 / 4
             level = stride(from: 0, to: level.count, by: width).map { start in
-                TreeNode(children: Array(level[start..<min(start + width, level.count)]))
+                TreeNode(children: Array(level[start..<min(start + width, level.count)]), rule: rule)
             }
         }
         self.root = level[0]
@@ -104,7 +104,7 @@ package struct OrderStatisticTree {
     package mutating func insert(_ key: RowKey) -> Bool {
         Self.makeUnique(&self.root)
         let (isNew, split) = self.root.insert(key, self.rule)
-        if let split { self.root = TreeNode(children: [self.root, split]) }
+        if let split { self.root = TreeNode(children: [self.root, split], rule: self.rule) }
         return isNew
     }
 

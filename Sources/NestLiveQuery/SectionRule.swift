@@ -18,7 +18,7 @@ struct SectionSummary: Equatable {
 final class SectionRule: Sendable {
     let sectioning: Sectioning?
     /// Whether the tree keeps digests; otherwise they are all empty.
-    private let hasDigests: Bool
+    let hasDigests: Bool
     /// The hash of the only section.
     private let hash = ResultsDigest.sectionHash(LiveResult.wholeSection)
 

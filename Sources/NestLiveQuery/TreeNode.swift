@@ -28,13 +28,13 @@ final class TreeNode {
         self.summarizeLeaf(rule)
     }
 
-    init(children: [TreeNode]) {
+    init(children: [TreeNode], rule: SectionRule) {
         self.keys = KeyList(children.dropFirst().map(\.leastKey))
         self.children = children
         self.count = 0
         self.tailByteCount = 0
         self.digest = .empty
-        self.summarize()
+        self.summarize(rule)
     }
 
     init(copying other: TreeNode) {
@@ -58,9 +58,17 @@ final class TreeNode {
         (self.digest, self.sections) = rule.summary(of: self.keys)
     }
 
-    private func summarize() {
+    private func summarize(_ rule: SectionRule) {
         var count = 0
         var tailByteCount = 0
+        guard rule.hasDigests else {
+            for child in self.children {
+                count += child.count
+                tailByteCount += child.tailByteCount
+            }
+            (self.count, self.tailByteCount) = (count, tailByteCount)
+            return
+        }
         var digest = ResultsDigest.empty
         var sections: SectionSummary?
         for child in self.children {
@@ -102,14 +110,14 @@ final class TreeNode {
             self.keys.insert(split.leastKey, at: index, capacity: Self.childrenMax)
         }
         guard self.children.count > Self.childrenMax else {
-            self.summarize()
+            self.summarize(rule)
             return (isNew, nil)
         }
         let middle = self.children.count / 2
-        let right = TreeNode(children: Array(self.children[middle...]))
+        let right = TreeNode(children: Array(self.children[middle...]), rule: rule)
         self.children.removeSubrange(middle...)
         _ = self.keys.split(at: middle - 1)
-        self.summarize()
+        self.summarize(rule)
         return (isNew, right)
     }
 
@@ -126,7 +134,7 @@ final class TreeNode {
         OrderStatisticTree.makeUnique(&self.children[index])
         guard self.children[index].remove(key, rule) else { return false }
         self.mergeSmallChild(index, rule)
-        self.summarize()
+        self.summarize(rule)
         return true
     }
 
@@ -151,7 +159,7 @@ final class TreeNode {
         self.children[left] =
             child.isLeaf
             ? TreeNode(leaf: a.keys.joined(with: b.keys), rule: rule)
-            : TreeNode(children: a.children + b.children)
+            : TreeNode(children: a.children + b.children, rule: rule)
         self.children.remove(at: left + 1)
         self.keys.remove(at: left)
     }
@@ -174,7 +182,7 @@ final class TreeNode {
         for (index, separator) in keys.enumerated() {
             precondition(separator <= self.children[index + 1].leastKey, "a separator above its child")
         }
-        precondition(self.hasSummary(of: TreeNode(children: self.children)), "a node's summary")
+        precondition(self.hasSummary(of: TreeNode(children: self.children, rule: rule)), "a node's summary")
         return heights.first! + 1
     }
 

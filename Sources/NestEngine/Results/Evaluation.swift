@@ -142,9 +142,10 @@ struct Evaluation {
     /// Adds to the changes of a computed result.
     private mutating func note(_ entry: ResultRegistry.Entry, _ body: (inout ComputedChanges) -> Void) {
         let id = ObjectIdentifier(entry)
-        if self.pending[id] == nil { self.pending[id] = PendingResult(entry: entry) }
-        body(&self.pending[id]!.computedChanges)
-        if self.pending[id]!.computedChanges.count > max(self.dependencyChangesMax, entry.result.tree.count) {
+        body(&self.pending[id, default: PendingResult(entry: entry)].computedChanges)
+        if let count = self.pending[id]?.computedChanges.count,
+            count > max(self.dependencyChangesMax, entry.result.tree.count)
+        {
             self.shed(entry)
         }
     }

@@ -57,7 +57,8 @@ final class ResultRegistry {
             self.unusedSince = now
             self.cost = key.source.cost
             self.sourceBytes = key.source.byteCount
-            self.watched = Set(key.source.relatedValues.map(\.watched))
+            // The changes of rows themselves reach the result as such.
+            self.watched = Set(key.source.relatedValues.map(\.watched).filter { !$0.isOwn })
         }
     }
 

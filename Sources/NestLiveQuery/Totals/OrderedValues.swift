@@ -37,6 +37,15 @@ package struct OrderedValues {
         if let key = Self.key(id, value, self.term) { self.tree.remove(key) }
     }
 
+    /// Replaces the value of an object; `nil`: it was not there, or is no longer. O(log n).
+    package mutating func replace(_ id: ObjectID, _ old: AttributeValue?, _ new: AttributeValue?) {
+        let before = old.flatMap { Self.key(id, $0, self.term) }
+        let after = new.flatMap { Self.key(id, $0, self.term) }
+        guard before != after else { return }
+        if let before { self.tree.remove(before) }
+        if let after { self.tree.insert(after) }
+    }
+
     /// An object that has the least or the greatest value; `nil` if there are no values.
     package func object(_ function: AggregateFunction) -> ObjectID? {
         guard self.tree.count > 0 else { return nil }

@@ -4,33 +4,28 @@ import NestSchema
 /// The totals of a result and of its sections, kept up to date with the changes of its rows. A changed row costs O(1)
 /// in a sum and O(log n) in a least or greatest value, in the whole and in its section.
 package struct ResultTotals {
-    private enum Accumulator {
-        case sum(ValueSum)
-        case ordered(OrderedValues)
-        /// While it is being changed.
-        case none
-
-        var byteCount: Int {
-            switch self {
-            case .none: 0
-            case .sum(let sum): 16 + sum.byteCount
-            case .ordered(let values): 16 + values.byteCount
-            }
-        }
-    }
-
-    /// The values that an accumulator gathers. Totals that need the same one share it.
+    /// The values that a sum or an order gathers. Totals that need the same ones share them.
     private struct Gathered: Hashable {
         var column: Int
         var type: AttributeType
-        var isOrdered: Bool
     }
 
+    /// Where a total is read.
+    private enum Reading {
+        case count
+        case sum(AggregateFunction, index: Int)
+        case ordered(AggregateFunction, index: Int, column: Int)
+    }
+
+    /// The rows of the result, or of a section.
     private struct Group {
         var rowCount = 0
-        var accumulators: [Accumulator]
+        var sums: [ValueSum]
+        var orders: [OrderedValues]
 
-        var byteCount: Int { self.accumulators.reduce(64) { $0 + $1.byteCount } }
+        var byteCount: Int {
+            self.orders.reduce(self.sums.reduce(64) { $0 + 16 + $1.byteCount }) { $0 + 16 + $1.byteCount }
+        }
     }
 
     /// What the last changes of the result have changed.
@@ -40,9 +35,11 @@ package struct ResultTotals {
         package var sections: Set<SortKey> = []
     }
 
-    private let totals: [ResultTotal]
-    private let gathered: [Gathered]
+    private let readings: [Reading]
+    private let summed: [Gathered]
+    private let ordered: [Gathered]
     private let sectioning: Sectioning?
+    private let emptyGroup: Group
     private var whole: Group
     private var sections: [SortKey: Group] = [:]
     package private(set) var changed = Changed()
@@ -52,32 +49,36 @@ package struct ResultTotals {
     /// Makes the totals of a result without rows; `nil`: none are asked for.
     package init?(_ source: ResultSource) {
         guard !source.totals.isEmpty else { return nil }
-        self.totals = source.totals
-        var gathered: [Gathered] = []
-        for case .function(let function, let column, let type) in source.totals {
-            let values = Gathered(column: column, type: type, isOrdered: function.isOfOrder)
-            if !gathered.contains(values) { gathered.append(values) }
+        var summed: [Gathered] = []
+        var ordered: [Gathered] = []
+        func index(_ values: Gathered, in all: inout [Gathered]) -> Int {
+            if let known = all.firstIndex(of: values) { return known }
+            all.append(values)
+            return all.count - 1
         }
-        self.gathered = gathered
+        self.readings = source.totals.map { total in
+            guard case .function(let function, let column, let type) = total else { return .count }
+            let values = Gathered(column: column, type: type)
+            return function.isOfOrder
+                ? .ordered(function, index: index(values, in: &ordered), column: column)
+                : .sum(function, index: index(values, in: &summed))
+        }
+        self.summed = summed
+        self.ordered = ordered
         self.sectioning = Sectioning(source)
-        self.whole = Group(accumulators: [])
+        self.emptyGroup = Group(
+            sums: summed.map { ValueSum(of: $0.type) },
+            orders: ordered.map { OrderedValues(of: $0.type, []) }
+        )
         self.whole = self.emptyGroup
+        self.byteCount = self.whole.byteCount
     }
 
     /// Makes the totals of rows. O(n log n) for least and greatest values, otherwise O(n).
     init?(_ source: ResultSource, _ members: [ObjectID: LiveResult.Member]) {
         self.init(source)
-        for (id, member) in members { self.add(id, member, 1) }
+        for (id, member) in members { self.apply(id, from: nil, to: member) }
         self.changed = Changed()
-        self.byteCount = self.sections.values.reduce(self.whole.byteCount) { $0 + $1.byteCount }
-    }
-
-    private var emptyGroup: Group {
-        Group(
-            accumulators: self.gathered.map {
-                $0.isOrdered ? .ordered(OrderedValues(of: $0.type, [])) : .sum(ValueSum(of: $0.type))
-            }
-        )
     }
 
     // MARK: Changes
@@ -87,54 +88,72 @@ package struct ResultTotals {
 
     /// Applies the change of a row. `before`, `after`: the row, if it was or is one.
     mutating func apply(_ id: ObjectID, from before: LiveResult.Member?, to after: LiveResult.Member?) {
-        let sections = (before.flatMap(self.start), after.flatMap(self.start))
-        if let before, let after, sections.0 == sections.1,
-            self.gathered.allSatisfy({ before.columns[$0.column] == after.columns[$0.column] })
-        {
-            return
-        }
+        let old = before.flatMap(self.start)
+        let new = after.flatMap(self.start)
+        if let before, let after, old == new, !self.isChanged(before, after) { return }
         self.changed.isAny = true
-        if let start = sections.0 { self.changed.sections.insert(start) }
-        if let start = sections.1 { self.changed.sections.insert(start) }
-        if let before { self.add(id, before, -1) }
-        if let after { self.add(id, after, 1) }
+        if let old { self.changed.sections.insert(old) }
+        if let new { self.changed.sections.insert(new) }
+        self.byteCount -= self.whole.byteCount
+        Self.change(&self.whole, id, before, after, self.summed, self.ordered)
+        self.byteCount += self.whole.byteCount
+        if old == new {
+            if let new { self.change(new, id, before, after) }
+        } else {
+            if let old { self.change(old, id, before, nil) }
+            if let new { self.change(new, id, nil, after) }
+        }
     }
 
     private func start(_ member: LiveResult.Member) -> SortKey? { self.sectioning?.start(of: member.key.sort) }
 
-    /// Adds a row, or removes it (-1).
-    private mutating func add(_ id: ObjectID, _ member: LiveResult.Member, _ sign: Int) {
-        let values = self.gathered.map { member.columns[$0.column] }
-        self.byteCount -= self.whole.byteCount
-        Self.add(id, values, sign, to: &self.whole)
-        self.byteCount += self.whole.byteCount
-        guard let start = self.start(member) else { return }
-        // Taken out, so that it has one owner and changes in place.
-        let known = self.sections.removeValue(forKey: start)
-        if let known { self.byteCount -= known.byteCount }
-        var group = known ?? self.emptyGroup
-        Self.add(id, values, sign, to: &group)
-        guard group.rowCount > 0 else { return }
-        self.byteCount += group.byteCount
-        self.sections[start] = group
+    private func isChanged(_ before: LiveResult.Member, _ after: LiveResult.Member) -> Bool {
+        self.summed.contains { before.columns[$0.column] != after.columns[$0.column] }
+            || self.ordered.contains { before.columns[$0.column] != after.columns[$0.column] }
+    }
+
+    /// Changes the section with a start, which goes with its last row.
+    private mutating func change(
+        _ start: SortKey,
+        _ id: ObjectID,
+        _ before: LiveResult.Member?,
+        _ after: LiveResult.Member?
+    ) {
+        guard let place = self.sections.index(forKey: start) else {
+            var group = self.emptyGroup
+            Self.change(&group, id, before, after, self.summed, self.ordered)
+            self.byteCount += group.byteCount
+            self.sections[start] = group
+            return
+        }
+        self.byteCount -= self.sections.values[place].byteCount
+        Self.change(&self.sections.values[place], id, before, after, self.summed, self.ordered)
+        if self.sections.values[place].rowCount == 0 {
+            self.sections.remove(at: place)
+        } else {
+            self.byteCount += self.sections.values[place].byteCount
+        }
     }
 
     /// Static, so that a group that is part of a value changes in place.
-    private static func add(_ id: ObjectID, _ values: [AttributeValue], _ sign: Int, to group: inout Group) {
-        group.rowCount += sign
-        for (index, value) in values.enumerated() where !value.isNull {
-            let accumulator = group.accumulators[index]
-            // Leaves the accumulator with one owner.
-            group.accumulators[index] = .none
-            switch accumulator {
-            case .none: break
-            case .sum(var sum):
-                if sign > 0 { sum.add(value) } else { sum.remove(value) }
-                group.accumulators[index] = .sum(sum)
-            case .ordered(var ordered):
-                if sign > 0 { ordered.insert(id, value) } else { ordered.remove(id, value) }
-                group.accumulators[index] = .ordered(ordered)
-            }
+    private static func change(
+        _ group: inout Group,
+        _ id: ObjectID,
+        _ before: LiveResult.Member?,
+        _ after: LiveResult.Member?,
+        _ summed: [Gathered],
+        _ ordered: [Gathered]
+    ) {
+        if before == nil { group.rowCount += 1 }
+        if after == nil { group.rowCount -= 1 }
+        for index in summed.indices {
+            let column = summed[index].column
+            if let before { group.sums[index].remove(before.columns[column]) }
+            if let after { group.sums[index].add(after.columns[column]) }
+        }
+        for index in ordered.indices {
+            let column = ordered[index].column
+            group.orders[index].replace(id, before?.columns[column], after?.columns[column])
         }
     }
 
@@ -153,20 +172,16 @@ package struct ResultTotals {
     ) throws(Overflow) -> [AttributeValue] {
         let group = start.map { self.sections[$0] ?? self.emptyGroup } ?? self.whole
         var values: [AttributeValue] = []
-        for (index, total) in self.totals.enumerated() {
-            switch total {
-            case .count: values.append(.integer(Int64(group.rowCount)))
-            case .function(let function, let column, let type):
-                let wanted = Gathered(column: column, type: type, isOrdered: function.isOfOrder)
-                guard let place = self.gathered.firstIndex(of: wanted) else { preconditionFailure("made by init") }
-                switch group.accumulators[place] {
-                case .sum(let sum):
-                    guard let value = sum.value(function) else { throw Overflow(index: index) }
-                    values.append(value)
-                case .none: values.append(.null)
-                case .ordered(let ordered):
-                    values.append(ordered.object(function).flatMap(member)?.columns[column] ?? .null)
-                }
+        values.reserveCapacity(self.readings.count)
+        for (total, reading) in self.readings.enumerated() {
+            switch reading {
+            case .count:
+                values.append(.integer(Int64(group.rowCount)))
+            case .sum(let function, let index):
+                guard let value = group.sums[index].value(function) else { throw Overflow(index: total) }
+                values.append(value)
+            case .ordered(let function, let index, let column):
+                values.append(group.orders[index].object(function).flatMap(member)?.columns[column] ?? .null)
             }
         }
         return values

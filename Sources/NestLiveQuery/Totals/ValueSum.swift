@@ -69,12 +69,28 @@ package struct ValueSum {
         // Below the count times 10^18, which is below 2^123.
         var (fraction, dropped) = (Int128(rest) * one).quotientAndRemainder(dividingBy: Int128(count))
         if 2 * dropped > count || 2 * dropped == count && fraction % 2 == 1 { fraction += 1 }
-        let absolute = Int128(whole) + fraction / one
-        let sign = sum < 0 && fraction + absolute > 0 ? "-" : ""
-        // The one in front keeps the zeros after the point.
-        let digits = String(one + fraction % one).utf8.dropFirst()
-        guard let end = digits.lastIndex(where: { $0 != UInt8(ascii: "0") }) else { return "\(sign)\(absolute)" }
-        return "\(sign)\(absolute).\(Substring(digits[...end]))"
+        let absolute = UInt64(whole) + (fraction == one ? 1 : 0)
+        return Self.text(absolute, fraction: fraction == one ? 0 : UInt64(fraction), isNegative: sum < 0)
+    }
+
+    /// `fraction`: the digits after the point, as a number.
+    private static func text(_ whole: UInt64, fraction: UInt64, isNegative: Bool) -> String {
+        guard fraction > 0 else { return isNegative && whole > 0 ? "-\(whole)" : "\(whole)" }
+        var fraction = fraction
+        var count = AggregateFunction.averageFractionDigitsMax
+        while fraction.isMultiple(of: 10) {
+            fraction /= 10
+            count -= 1
+        }
+        let start = (isNegative ? "-" : "") + String(whole) + "."
+        return String(unsafeUninitializedCapacity: start.utf8.count + count) { digits in
+            for (index, byte) in start.utf8.enumerated() { digits[index] = byte }
+            for index in (start.utf8.count..<start.utf8.count + count).reversed() {
+                digits[index] = UInt8(ascii: "0") + UInt8(fraction % 10)
+                fraction /= 10
+            }
+            return start.utf8.count + count
+        }
     }
 
     /// 10 to the power of the digits after the point of an average.
