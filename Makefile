@@ -10,7 +10,7 @@ LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-d
 # log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux
 
-.PHONY: beside consumer setup tools web-tools build build-release test test-web test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames documentation clean
+.PHONY: beside consumer setup tools web-tools build build-release test test-web test-js test-page test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames documentation clean
 
 build: setup
 	swift build $(CHECKED) $(if $(TARGET),--target $(TARGET))
@@ -43,7 +43,7 @@ suites = \.($(subst $(space),,$(1)))/
 test: build-tests tools test-report
 	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
 	$(RUN) --experimental-maximum-parallelization-width 2 --filter '$(call suites,$(LONG))'
-	$(MAKE) --no-print-directory --jobs 4 test-commands test-apart $(BESIDE)
+	$(MAKE) --no-print-directory --jobs 5 test-commands test-apart $(BESIDE)
 
 # The two halves of APART. `swift test` can run only once at a time in one folder, so the tests' program is started.
 HALF = .build/debug/nestPackageTests.xctest --testing-library swift-testing --no-parallel
@@ -60,11 +60,16 @@ test-unit: build-tests
 # The JavaScript client: its checks in Node; then with nestd, through a proxy that breaks connections and kill -9; then
 # in Chromium. Then the page, in Node and in Chromium. Prints what is skipped. A random run prints its seed:
 # make test-web NEST_SEED=7 NEST_STEPS=2000; more rows: NEST_ROWS=1000000
-WEB_TESTS = Clients/js/test/live Clients/js/test/browser Page/test Page/test/browser
-test-web: build-tests web-tools
+test-web: test-js test-page
+NODE_TESTS = @if command -v node >/dev/null; then echo node --test $(1); \
+    node --test --test-reporter=spec $(foreach each,$(1),$(each)/*.test.js); fi
+
+test-js: build-tests web-tools
 	Clients/js/check
-	@if command -v node >/dev/null; then echo node --test $(WEB_TESTS); \
-	    node --test --test-reporter=spec $(foreach each,$(WEB_TESTS),$(each)/*.test.js); fi
+	$(call NODE_TESTS,Clients/js/test/live Clients/js/test/browser)
+
+test-page: build-tests web-tools
+	$(call NODE_TESTS,Page/test Page/test/browser)
 
 # One test or suite, or all whose names contain this: make test-one NAME=undoAndRedoOfAllIsTheIdentity
 test-one: build-tests
@@ -175,7 +180,7 @@ format:
 
 # Tests with processes wait most of the time. Meanwhile the rest is checked.
 check: lint
-	$(MAKE) --no-print-directory test BESIDE='test-web beside'
+	$(MAKE) --no-print-directory test BESIDE='test-page test-js beside'
 
 # Behind the tests, whose processes get the processors first.
 beside:
