@@ -107,7 +107,8 @@ export class Rows {
   /** Shows the tree's rows. `isElsewhere`: they are others than before. */
   show({ isElsewhere = false, animates = true } = {}) {
     const viewport = this.#viewport;
-    const before = isElsewhere || !animates || calm.matches ? null : this.#tops();
+    const isMoving = performance.now() - this.#movedAt < MOVE_MS;
+    const before = isElsewhere || !animates || isMoving || calm.matches ? null : this.#tops();
     const held = isElsewhere ? null : this.#held();
     viewport.total = this.#tree.total;
     if (isElsewhere) this.#start();
@@ -279,11 +280,11 @@ export class Rows {
   }
 
   #showPlace() {
+    if (this.#isScrolling) return;
     const top = Math.round(this.#viewport.scrollTop(this.#heightAt(this.#viewport.index)));
-    if (Math.abs(this.element.scrollTop - top) >= 1 && !this.#isScrolling) {
-      this.element.scrollTop = top;
-    }
-    if (!this.#isScrolling) this.#scrollTop = this.element.scrollTop;
+    if (Math.abs(this.#scrollTop - top) < 1) return;
+    // Not read again: that would lay out the page once more. The browser may round it.
+    this.element.scrollTop = this.#scrollTop = top;
   }
 
   /** Rows glide to where they are now; those that are new appear. */
@@ -303,10 +304,13 @@ export class Rows {
   // MARK: Scrolling
 
   #isScrolling = false;
+  /** When somebody has scrolled last: what comes into view then appears at once. */
+  #movedAt = -Infinity;
 
   #scrolled() {
     const { scrollTop } = this.element;
-    if (scrollTop === this.#scrollTop) return;
+    if (Math.abs(scrollTop - this.#scrollTop) < 1) return;
+    this.#movedAt = performance.now();
     const from = this.#scrollTop;
     this.#scrollTop = scrollTop;
     const viewport = this.#viewport;
@@ -335,6 +339,7 @@ export class Rows {
   }
 
   scrollBy(pixels) {
+    this.#movedAt = performance.now();
     this.#viewport.moveBy(pixels);
     this.draw();
   }

@@ -5,7 +5,7 @@ import { indexOf, laid } from './overlay.js';
 /** From one request for other rows to the next, in milliseconds; the newest counts. */
 const SCROLL_MS = 50;
 /** Rows that are asked for at once, at least and at most. */
-const ROWS_MIN = 60;
+const ROWS_MIN = 150;
 const ROWS_MAX = 450;
 
 /**
