@@ -135,6 +135,8 @@ package final class WriteGroup {
                 try graph.validate()
                 return (description, try recorder.finish())
             }
+            // Without a savepoint its inserts may wait for those of the group's other requests.
+            if useSavepoint { try self.store.connection.pendingInserts.write() }
             try self.refuseBrokenReferences()
             guard var finished else {
                 if useSavepoint {
@@ -265,7 +267,7 @@ package final class WriteGroup {
             return result
         } catch {
             guard self.store.connection.isInTransaction else { throw error.retryingIndividually }
-            try self.run("ROLLBACK TO entry")
+            try self.store.connection.rollBack(to: "entry")
             try self.run("RELEASE entry")
             for table in self.store.tables { table.forgetFound() }
             self.results.removeSubrange(before.0...)
@@ -317,6 +319,12 @@ package final class WriteGroup {
             if let membership = self.store.membership { return try self.append(nil, membership) }
             return try self.run("COMMIT")
         }
+        do throws(StoreError) {
+            try self.store.connection.pendingInserts.write()
+            try self.refuseBrokenReferences()
+        } catch {
+            throw error.retryingIndividually
+        }
         let row = try self.store.journal.append(
             self.results,
             changes: self.changes,
@@ -362,13 +370,13 @@ package final class WriteGroup {
     }
 
     private func rollBackRequest() throws(StoreError) {
-        try self.run("ROLLBACK TO request")
+        try self.store.connection.rollBack(to: "request")
         for table in self.store.tables { table.forgetFound() }
     }
 
     package func rollback() throws(StoreError) {
         for table in self.store.tables { table.forgetFound() }
-        if self.store.connection.isInTransaction { try self.run("ROLLBACK") }
+        try self.store.connection.rollBack()
     }
 }
 

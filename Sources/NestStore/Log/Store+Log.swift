@@ -181,6 +181,6 @@ extension Store {
 
     func rollBackRecord() throws(StoreError) {
         for table in self.tables { table.forgetFound() }
-        if self.connection.isInTransaction { try self.connection.statement("ROLLBACK").run() }
+        try self.connection.rollBack()
     }
 }

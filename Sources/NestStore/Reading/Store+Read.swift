@@ -161,7 +161,7 @@ extension Store {
                 try self.connection.statement("COMMIT").run()
             }
         } catch {
-            if self.connection.isInTransaction { try self.connection.statement("ROLLBACK").run() }
+            try self.connection.rollBack()
             self.journalBytes = try self.journal.size().bytes
             throw error
         }

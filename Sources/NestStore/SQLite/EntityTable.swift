@@ -13,7 +13,7 @@ final class EntityTable {
     let sql: EntitySQL
 
     private lazy var selectRow = LazyStatement(self.connection, self.sql.select)
-    private lazy var insertRow = LazyStatement(self.connection, self.sql.insert)
+    private lazy var inserts = InsertBatch(self.connection, self.sql)
     private lazy var deleteRow = LazyStatement(self.connection, self.sql.delete)
     private lazy var selectRows = LazyStatement(self.connection, self.sql.rows)
     /// The number of columns of a row without its id.
@@ -198,23 +198,25 @@ final class EntityTable {
         return found
     }
 
+    /// Inserts an object. The row may wait until the connection's next other statement; see `PendingInserts`.
     func insert(_ id: ObjectID, _ row: ObjectRow) throws(StoreError) {
-        let statement = try self.insertRow.get()
-        statement.bind(1, id.rawValue)
-        statement.bind(2, Int64(row.revision.rawValue))
-        var index: Int32 = 3
-        if self.layout.hasKinds {
-            statement.bind(3, Int64(row.entity.rawValue))
-            index = 4
-        }
-        for value in row.values {
-            statement.bind(index, value)
-            index += 1
-        }
+        let inserts = self.inserts
+        try self.connection.meter.step()
+        try self.connection.pendingInserts.begin(inserts)
+        inserts.append(id.rawValue)
+        inserts.append(Int64(row.revision.rawValue))
+        if self.layout.hasKinds { inserts.append(Int64(row.entity.rawValue)) }
+        for value in row.values { inserts.append(value) }
         for (place, slot) in self.layout.placedSlots.enumerated() {
-            Self.bind(statement, &index, row.places[place], isPlaced: !row.values[slot].isNull)
+            if row.values[slot].isNull {
+                inserts.appendNull()
+                inserts.appendNull()
+            } else {
+                inserts.append(row.places[place].position)
+                inserts.append(Int64(row.places[place].stamp))
+            }
         }
-        try statement.run()
+        try self.connection.pendingInserts.end(inserts)
         self.lastEnd?.note(id, row, self.layout)
     }
 
