@@ -13,8 +13,8 @@ package final class WriteResult: Sendable {
     }
 }
 
-/// The journal's record of a request, without its changes.
-package struct WriteDescription {
+/// The journal's record of a request, without its changes. A class, because it is large and passed on often.
+package final class WriteDescription {
     package var kind: HistoryEntry.Kind
     package var reverted: Revision?
     package var name: String
@@ -91,7 +91,7 @@ package final class WriteGroup {
         self.revision = store.head
         self.nextObjectID = store.nextObjectID
         guard !store.isStopping else { throw .stopping }
-        try store.connection.statement("BEGIN IMMEDIATE").run()
+        try store.connection.beginWriting()
     }
 
     /// Writes a full block of the request that will become the next revision.
@@ -317,7 +317,7 @@ package final class WriteGroup {
         guard let last = self.results.last?.header.revision else {
             guard self.hasNotes else { return try self.rollback() }
             if let membership = self.store.membership { return try self.append(nil, membership) }
-            return try self.run("COMMIT")
+            return try self.store.connection.commit()
         }
         do throws(StoreError) {
             try self.store.connection.pendingInserts.write()
@@ -335,7 +335,7 @@ package final class WriteGroup {
         if let membership = self.store.membership {
             try self.append(row, membership)
         } else {
-            try self.run("COMMIT")
+            try self.store.connection.commit()
         }
         Failpoint.commitDurable.pass()
         self.store.head = last

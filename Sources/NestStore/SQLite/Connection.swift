@@ -119,6 +119,21 @@ final class Connection {
         return statement
     }
 
+    /// The statements that begin and end each commit.
+    private var beginStatement: Statement?
+    private var commitStatement: Statement?
+
+    /// Begins a transaction that writes.
+    func beginWriting() throws(StoreError) {
+        if self.beginStatement == nil { self.beginStatement = try self.prepare("BEGIN IMMEDIATE") }
+        try self.beginStatement?.run()
+    }
+
+    func commit() throws(StoreError) {
+        if self.commitStatement == nil { self.commitStatement = try self.prepare("COMMIT") }
+        try self.commitStatement?.run()
+    }
+
     /// The number of cached statements.
     var statementCount: Int { self.statements.count }
 
@@ -203,6 +218,7 @@ final class Connection {
     func close() throws(StoreError) {
         self.stopSignal?.detach()
         self.statements.removeAll()
+        (self.beginStatement, self.commitStatement) = (nil, nil)
         for statement in self.prepared { statement.finalize() }
         self.prepared.removeAll()
         do {

@@ -93,14 +93,35 @@ final class EntityTable {
         return self.row(statement)
     }
 
+    /// Writes an object as OBJECT has it, up to its values, and returns its kind. Returns `nil` and writes nothing if
+    /// there is no such object in this table.
+    func write(object id: ObjectID, into writer: inout ByteWriter) throws(StoreError) -> EntityLayout.Kind? {
+        let statement = try self.selectRow.get()
+        defer { statement.reset() }
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return nil }
+        let kind = self.layout.kind(self.entity(statement))
+        writer.write(count: Int(kind.number.rawValue))
+        writer.write(objectID: id)
+        writer.write(revision: Revision(UInt64(clamping: statement.integer(0))))
+        writer.write(count: self.layout.columns.indices.count { kind.slots.contains($0) })
+        let first: Int32 = self.layout.hasKinds ? 2 : 1
+        for (slot, column) in self.layout.columns.enumerated() where kind.slots.contains(slot) {
+            writer.write(count: Int(self.layout.properties[slot].rawValue))
+            statement.write(first + Int32(slot), column, into: &writer)
+        }
+        return kind
+    }
+
+    /// Returns the entity of the current row of a statement.
+    private func entity(_ statement: Statement) -> EntityNumber {
+        self.layout.hasKinds ? EntityNumber(UInt16(truncatingIfNeeded: statement.integer(1))) : self.layout.number
+    }
+
     /// Returns the current row of a statement.
     private func row(_ statement: Statement) -> ObjectRow {
-        var entity = self.layout.number
-        var column: Int32 = 1
-        if self.layout.hasKinds {
-            entity = EntityNumber(UInt16(truncatingIfNeeded: statement.integer(1)))
-            column = 2
-        }
+        let entity = self.entity(statement)
+        var column: Int32 = self.layout.hasKinds ? 2 : 1
         var values: [AttributeValue] = []
         values.reserveCapacity(self.layout.columns.count)
         for kind in self.layout.columns {
