@@ -90,7 +90,7 @@ extension Engine {
             return nil
         case .object(let object):
             let confinement = try connection.scope.confinement(self.store, self.scopes)
-            return .object(try self.store.detail(of: object, within: confinement))
+            return .object(try self.store.body(of: object, within: confinement))
         case .query(let query):
             return try query.reply(self, connection, now: now)
         case .statistics:

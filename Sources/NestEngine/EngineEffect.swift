@@ -5,10 +5,10 @@ import NestSchema
 
 /// An output of the engine. Each connection must receive its effects in their order.
 package enum EngineEffect: Sendable {
-    case welcome(ConnectionID, EngineWelcome)
+    indirect case welcome(ConnectionID, EngineWelcome)
     case reply(ConnectionID, requestID: UInt32, EngineReply)
     /// A frame for all these connections, encoded once. The id of the frame is the view.
-    case push(EnginePush, to: [ConnectionID])
+    indirect case push(EnginePush, to: [ConnectionID])
     /// A read to run on a thread that may block. Its outcome comes back as the input `read`.
     case read(BackgroundRead)
     /// All synced subscriptions of these connections are at this revision.
@@ -18,21 +18,21 @@ package enum EngineEffect: Sendable {
     /// The body of AUTHORS, encoded once. Sent before the diffs of these revisions.
     case authors([UInt8], to: [ConnectionID])
     /// The undo state of these connections' session has changed.
-    case undoState(UndoState, to: [ConnectionID])
+    indirect case undoState(UndoState, to: [ConnectionID])
     /// The body of PRESENCE, encoded once. Sent after the diffs that it may refer to.
     case presence([UInt8], to: [ConnectionID])
     /// The body of PEER_PRESENCE, for the connection of another node.
     case peerPresence([UInt8], to: ConnectionID)
     /// Ends the connection with this error, after everything that it was sent before.
-    case end(ConnectionID, NestError)
+    indirect case end(ConnectionID, NestError)
     /// A token was created or revoked; `by`: the token of the connection that did it.
-    case tokensChanged(TokenChange, by: UInt64?)
+    indirect case tokensChanged(TokenChange, by: UInt64?)
     /// The engine has more for the connection. It continues when `drained` reports that everything before was written.
     case whenDrained(ConnectionID)
     /// For the driver of the node's `ReplicaMachine`.
-    case replica(ReplicaEvent)
+    indirect case replica(ReplicaEvent)
     /// For the node's link to the leader. The link keeps the order.
-    case forward(ForwardEffect)
+    indirect case forward(ForwardEffect)
 }
 
 extension EngineEffect {
@@ -78,17 +78,17 @@ extension EngineWelcome {
 }
 
 package enum EngineReply: Sendable {
-    case failure(NestError)
-    case receipt(Receipt)
-    case subscribed(view: UInt32, first: FirstState, reason: String, projection: [PropertyNumber])
+    indirect case failure(NestError)
+    indirect case receipt(Receipt)
+    indirect case subscribed(view: UInt32, first: FirstState, reason: String, projection: [PropertyNumber])
     case done
     /// The answer to a fetch: the body of its totals if it asks for them, the header, then the bodies of rows frames
     /// (none when there are no rows).
-    case snapshot(SnapshotHeader, rows: [SharedBytes], totals: [UInt8]? = nil)
-    case object(ObjectDetail)
+    indirect case snapshot(SnapshotHeader, rows: [SharedBytes], totals: [UInt8]? = nil)
+    case object(ObjectBody)
     case statistics([Statistic])
     case group(UInt64)
-    case undoState(UndoState)
+    indirect case undoState(UndoState)
     case tokenCreated(UInt64)
     /// The number by which others see the client; 0: none.
     case present(UInt64)
@@ -101,9 +101,9 @@ package struct EnginePush: Sendable {
         /// The body of a DIFF frame.
         case diff([UInt8])
         /// A SNAPSHOT frame's header, then the bodies of its SNAPSHOT_ROWS frames.
-        case snapshot(SnapshotHeader, rows: [SharedBytes])
+        indirect case snapshot(SnapshotHeader, rows: [SharedBytes])
         /// The new position of a window that shows the same rows as before.
-        case position(WindowPosition, Revision)
+        indirect case position(WindowPosition, Revision)
         /// The body of a RESULT_TOTALS frame for the rows that were sent before.
         case totals([UInt8])
         /// The body of a CHANGE_SET frame.

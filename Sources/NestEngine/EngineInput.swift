@@ -23,7 +23,7 @@ package enum EngineInput: Sendable {
     /// engine refuses it if it has been revoked meanwhile. `subscriptionsMax`: the connection's limit. `user`: the
     /// label that its writes get. `followsAuthors`: the client wants to know who wrote what diffs contain.
     /// `isWelcomed`: a standby has answered, and holds the session's number for the connection.
-    case connected(
+    indirect case connected(
         ConnectionID,
         session: Identifier128,
         scope: AuthorisationScope,
@@ -43,9 +43,9 @@ package enum EngineInput: Sendable {
     /// connection's subscriptions to the head with one net difference each, and sends the next pages.
     case drained(ConnectionID)
     /// The outcome of the effect `read`.
-    case read(UInt64, Result<BackgroundRead.Rows, NestError>)
+    indirect case read(UInt64, Result<BackgroundRead.Rows, NestError>)
     /// The state of the store's file and the free disk space, about once a second.
-    case healthSample(StoreHealth.Sample)
+    indirect case healthSample(StoreHealth.Sample)
     /// Time has passed; sent about once a second.
     case tick
     /// Time has passed; sent ten times a second. The engine sends the new positions of windows.
@@ -53,7 +53,7 @@ package enum EngineInput: Sendable {
     /// Another node, which has this connection, says who is present at it.
     case peerPresence(ConnectionID, PeerPresence)
     /// From the cluster's log, and from the driver of the node's `ReplicaMachine`.
-    case log(LogInput)
+    indirect case log(LogInput)
 
     /// Whether the input requests one object. Such requests often arrive in series, and are read together.
     var isObjectRead: Bool {

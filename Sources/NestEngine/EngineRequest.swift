@@ -7,12 +7,14 @@ import NestStore
 /// A request that may carry an idempotency key also carries the hash that distinguishes a retry from another request
 /// with the same key. `transaction(_:)`, `undo(key:)` and the other functions of these names compute it, so the thread
 /// that decodes a request hashes it too. See `RequestHash`.
+///
+/// Large cases are indirect, here and in inputs, replies and effects: these are moved often, and most are small.
 package enum EngineRequest: Sendable {
-    case transaction(WriteTransaction, requestHash: UInt64)
+    indirect case transaction(WriteTransaction, requestHash: UInt64)
     /// `expected`: the revision of the entry that the client expects to undo.
-    case undo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
-    case redo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
-    case revert(key: Identifier128?, UndoOptions, Revision, ofAnyone: Bool, requestHash: UInt64)
+    indirect case undo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
+    indirect case redo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
+    indirect case revert(key: Identifier128?, UndoOptions, Revision, ofAnyone: Bool, requestHash: UInt64)
     /// `joined`: the group of another connection of the session to join.
     case beginGroup(name: String?, joined: UInt64?)
     case endGroup
@@ -20,18 +22,18 @@ package enum EngineRequest: Sendable {
     /// `bytes`: `nil` to leave the scope.
     case setPresence(scope: ObjectID, bytes: [UInt8]?)
     case followPresence(scope: ObjectID, follows: Bool)
-    case importSubtree(StagedSubtree, requestHash: UInt64)
-    case subscribe(ObjectFetchRequest, resume: ResumePoint?, atLeast: Revision)
-    case resubscribe(view: UInt32, ObjectFetchRequest)
+    indirect case importSubtree(StagedSubtree, requestHash: UInt64)
+    indirect case subscribe(ObjectFetchRequest, resume: ResumePoint?, atLeast: Revision)
+    indirect case resubscribe(view: UInt32, ObjectFetchRequest)
     case setExpanded(view: UInt32, [ExpandedState])
     /// `place`: the number of parts of the change set after `since` that the client has.
     case subscribeChanges(since: ResumePoint?, place: Int, entities: [EntityNumber])
     case unsubscribe(view: UInt32)
-    case fetch(ObjectFetchRequest, atLeast: Revision)
+    indirect case fetch(ObjectFetchRequest, atLeast: Revision)
     case object(ObjectID)
     case statistics
     /// `secretHash`: the SHA-256 of the secret. The secret itself stays with the client that creates it.
-    case createToken(TokenGrant, secretHash: TokenSecret)
+    indirect case createToken(TokenGrant, secretHash: TokenSecret)
     case revokeToken(UInt64)
     /// A request of a client of another node, which has forwarded it. `group`: the undo group that the client is in; 0:
     /// none. `isAgain`: it may have been sent before, to this leader or to an earlier one.

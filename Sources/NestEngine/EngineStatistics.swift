@@ -35,6 +35,7 @@ extension Engine {
             ("token_scope_objects", self.scopes.memberCount),
             ("token_scope_bytes", self.scopes.byteCount),
             ("row_log_bytes", live.rowLogBytes),
+            ("object_body_bytes", store.objectBodyBytes),
             ("presences", self.presence.count),
             ("presence_followers", self.presence.followerCount),
             ("presence_bytes", self.presence.byteCount),

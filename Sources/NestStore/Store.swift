@@ -76,6 +76,7 @@ package final class Store {
     package let objects: ObjectReader
     var journalBytes: Int64
     var ownedCounts: OwnedCounts
+    var objectBodies = ObjectBodies()
     var visibleRevisions = VisibleRevisions()
     /// Held until `close`.
     private var lock: StoreLock?

@@ -68,8 +68,8 @@ import NestSchema
         while fixture.engine.hasBacklog { try fixture.perform([]) }
         let receipts = heavy.replies.values.compactMap(\.receipt?.revision).sorted()
         #expect(receipts == [Revision(1), Revision(3)])
-        guard case .object(let detail)? = heavy.replies[read] else { return #expect(Bool(false), "no object") }
-        #expect(detail.counts.first?.count == 6_001)
+        guard case .object(let body)? = heavy.replies[read] else { return #expect(Bool(false), "no object") }
+        #expect(try body.decoded().counts.first?.count == 6_001)
     }
 
     /// A write is not committed together with an expensive undo behind it. The write is answered first, and the undo

@@ -2,6 +2,7 @@ import NIOCore
 import NestEngine
 import NestModel
 import NestServer
+import NestStore
 import NestProtocol
 import NestFraming
 
@@ -41,7 +42,7 @@ enum MeaningWire {
         case .snapshot(let header, _, _):
             try self.check(SnapshotMessage(header))
             for body in header.bodies { try MeaningFailure.unless(body.count <= Limits.frameBytesMax, "a large frame") }
-        case .object(let object): try self.check(ObjectMessage(object))
+        case .object(let object): try self.check(ObjectMessage(object.decoded()))
         case .tokenCreated(let number): try self.check(TokenCreated(number: number))
         case .present(let number): try self.check(Present(number: number))
         case .group(let number): try self.check(Group(number: number))

@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 import NestTestSupport
 import Testing
 import NestSchema
@@ -245,6 +246,7 @@ final class ModelHistory {
         }
         let next = (self.log.last?.revision ?? Revision(0)).next
         guard changes.revision == next else { throw self.fail("revision \(changes.revision), not \(next)") }
+        self.noteCommitted(changes)
         let (applied, faults) = try self.state.applying(changes, of: self.fixture.store)
         guard faults.isEmpty else { throw self.fail("the change set: \(faults.joined(separator: "; "))") }
         guard applied == state else {
@@ -332,6 +334,7 @@ final class ModelHistory {
             guard faults.isEmpty else {
                 throw self.fail("the change set of an undo: \(faults.joined(separator: "; "))")
             }
+            self.noteCommitted(changes)
             guard applied == state else {
                 throw self.fail("the change set of an undo lacks: \(applied.differences(from: state))")
             }
@@ -349,6 +352,11 @@ final class ModelHistory {
     }
 
     // MARK: The store's own reading
+
+    /// Bodies of objects are kept from one check to the next, as the engine keeps them.
+    private func noteCommitted(_ changes: ChangeSet) {
+        self.fixture.store.access { self.fixture.store.noteCommitted([changes]) }
+    }
 
     func checkInvariants() throws {
         let broken = try self.invariants.broken(in: self.fixture.store, head: self.fixture.store.head)
@@ -372,6 +380,7 @@ final class ModelHistory {
                     && detail.counts.map(\.property) == entity.relationships.filter(\.isToMany).map(\.number)
                     && detail.counts.allSatisfy { self.graph.related(id, $0.property).count == $0.count }
                 guard isSame else { throw self.fail("the detail of \(id): \(detail)") }
+                guard try store.body(id) == ObjectBody(detail) else { throw self.fail("the body of \(id)") }
                 for toMany in found.layout.toMany where entity.relationship(toMany.relationship.number) != nil {
                     var ids: [ObjectID] = []
                     try store.forEach(toMany, of: id) { other, _ in ids.append(other) }

@@ -139,7 +139,7 @@ import Glibc
                 for key in ["k", nil] {
                     _ = try group.request(inSavepoint: true) { graph in
                         _ = try graph.perform(WriteTransaction(mutations: [Fixture.insert("a")]))
-                        var description = Fixture.description
+                        let description = Fixture.description
                         description.user = user
                         description.coalescingKey = key
                         return description

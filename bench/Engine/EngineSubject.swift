@@ -53,9 +53,15 @@ package final class EngineSubject {
     private func perform(_ inputs: [EngineInput]) -> [EngineEffect] {
         self.now += 1_000
         var effects = self.engine.perform(inputs, now: self.now)
-        // Does the work of the server's reader threads.
-        for case .read(let read) in effects {
-            effects += self.engine.perform([.read(read.id, read.run(self.reader))], now: self.now)
+        for effect in effects {
+            switch effect {
+            // Does the work of the server's reader threads.
+            case .read(let read):
+                effects += self.engine.perform([.read(read.id, read.run(self.reader))], now: self.now)
+            // The connection has read everything at once.
+            case .whenDrained(let id): effects += self.engine.perform([.drained(id)], now: self.now)
+            default: break
+            }
         }
         self.engine.checkpointIfDue()
         return effects

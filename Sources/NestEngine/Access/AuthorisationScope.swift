@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 import NestStore
 
 /// The objects that a client may read and change. It is part of the key of a result, so clients with different scopes
@@ -24,11 +25,14 @@ package enum AuthorisationScope: Hashable, Sendable {
 
 extension Store {
     /// Returns the part of an object that the confinement allows the client to see.
-    func detail(of object: ObjectID, within confinement: Confinement?) throws(StoreError) -> ObjectDetail {
+    func body(of object: ObjectID, within confinement: Confinement?) throws(StoreError) -> ObjectBody {
+        guard let confinement else {
+            guard let body = try self.body(object) else { throw StoreError.noObject(object) }
+            return body
+        }
         var detail = try confinement.detail(of: object) { () throws(StoreError) in try self.detail(object) }
-        guard let confinement else { return detail }
         let revision = try self.visibleRevision(of: object, from: detail.revision, confinement)
         detail.revision = revision ?? self.head
-        return detail
+        return ObjectBody(detail)
     }
 }

@@ -97,7 +97,7 @@ extension Commit {
         let runner = self.runner
         let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: stepsMax) {
             (graph) throws(StoreError) in
-            var description = try runner.run(request, graph, entry: entry, groupName: groupName) {
+            let description = try runner.run(request, graph, entry: entry, groupName: groupName) {
                 isBulk || owners.contains($0)
             }
             description.coalescingKey = coalescingKey

@@ -267,8 +267,8 @@ struct Commit {
 
     private mutating func accept(_ pending: PendingGroup, _ requests: [WriteRequest]) {
         self.owners.formUnion(pending.owners)
+        self.sessions.record(pending.results.lazy.map { $0.result.header })
         for (_, result) in pending.results {
-            self.sessions.record(result.header)
             self.changes.append(result.changes)
             if result.changes.blockCount > 0 { self.isBulk = true }
         }

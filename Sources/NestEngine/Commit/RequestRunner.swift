@@ -18,7 +18,7 @@ struct RequestRunner {
         groupName: String?,
         isChanged: (ObjectID) -> Bool
     ) throws(StoreError) -> WriteDescription {
-        var description = WriteDescription(
+        let description = WriteDescription(
             name: groupName ?? "",
             key: request.key,
             requestHash: request.requestHash,

@@ -170,7 +170,7 @@ extension EngineReply {
     var byteCount: Int {
         switch self {
         case .snapshot(_, let rows, let totals): rows.reduce(64 + (totals?.count ?? 0)) { $0 + $1.bytes.count }
-        case .object(let detail): detail.values.reduce(64) { $0 + 16 + $1.value.byteCount }
+        case .object(let body): body.bytes.count
         case .answer(_, let byteCount): byteCount
         case .failure, .receipt, .subscribed, .done, .statistics, .group, .undoState, .tokenCreated, .present: 0
         }

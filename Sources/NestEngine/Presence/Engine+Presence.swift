@@ -48,7 +48,7 @@ extension Engine {
             return try confinement.require(scope)
         }
         guard !self.presence.knows(scope, connection.id) else { return }
-        _ = try self.store.detail(of: scope, within: nil)
+        _ = try self.store.body(of: scope, within: nil)
     }
 
     /// Sends what followers and other nodes must hear now. Called at the end of a turn, behind the diffs of its writes:

@@ -60,15 +60,18 @@ extension SnapshotHeader {
     }
 }
 
-extension Confinement? {
+extension Confinement {
     /// Returns the visible part of an object. An object outside the confinement is refused like one that does not
     /// exist, and `read` is not called for it.
     func detail(of object: ObjectID, _ read: () throws(StoreError) -> ObjectDetail?) throws(StoreError) -> ObjectDetail
     {
-        let isInReach = if let self { try self.contains(object) } else { true }
-        guard isInReach, let detail = try read() else {
-            throw StoreError.refused(.notFound, "there is no object with id \(object)", object: object)
-        }
-        return self?.visible(detail) ?? detail
+        guard try self.contains(object), let detail = try read() else { throw StoreError.noObject(object) }
+        return self.visible(detail)
+    }
+}
+
+extension StoreError {
+    static func noObject(_ id: ObjectID) -> StoreError {
+        .refused(.notFound, "there is no object with id \(id)", object: id)
     }
 }

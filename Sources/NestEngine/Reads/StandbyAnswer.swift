@@ -24,13 +24,19 @@ package enum StandbyAnswer: Sendable {
         do {
             switch request {
             case .object(let object):
-                let detail = try reader.read { (objects) throws(StoreError) -> ObjectDetail? in
-                    let confinement = try client.scope.confinement(objects)
+                let body = try reader.read { (objects) throws(StoreError) -> ObjectBody? in
+                    guard let confinement = try client.scope.confinement(objects) else {
+                        guard let body = try reader.body(object) else { throw StoreError.noObject(object) }
+                        return body
+                    }
                     // The engine finds the revision that such a client sees in the journal.
-                    if let confinement, confinement.hidesChanges(of: object) { return nil }
-                    return try confinement.detail(of: object) { () throws(StoreError) in try reader.detail(object) }
+                    guard !confinement.hidesChanges(of: object) else { return nil }
+                    let detail = try confinement.detail(of: object) { () throws(StoreError) in
+                        try reader.detail(object)
+                    }
+                    return ObjectBody(detail)
                 }
-                self = detail.map { .reply(.object($0)) } ?? .none
+                self = body.map { .reply(.object($0)) } ?? .none
             case .fetch(let fetch, let atLeast) where atLeast <= revision && fetch.outline == nil:
                 self = try reader.read { (objects) throws(StoreError) in
                     try Self.fetch(fetch, client, objects, revision, backgroundReadRowsMin)
@@ -99,18 +105,8 @@ extension EngineReply {
     package var largeByteCount: Int {
         switch self {
         case .snapshot(_, let rows, let totals): rows.reduce(totals?.count ?? 0) { $0 + $1.bytes.count }
-        case .object(let detail): detail.values.reduce(0) { $0 + $1.value.largeByteCount }
+        case .object(let body): body.bytes.count
         default: 0
-        }
-    }
-}
-
-extension AttributeValue {
-    fileprivate var largeByteCount: Int {
-        switch self {
-        case .string(let text): text.utf8.count
-        case .data(let bytes): bytes.count
-        default: 8
         }
     }
 }

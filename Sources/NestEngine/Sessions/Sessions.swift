@@ -50,14 +50,33 @@ package final class Sessions {
     subscript(number: UInt64) -> SessionStacks { self.stacks[number] ?? SessionStacks() }
 
     /// Records a committed transaction.
-    func record(_ header: JournalHeader) {
+    func record(_ header: JournalHeader) { self.record(CollectionOfOne(header)) }
+
+    /// Records committed transactions. Consecutive ones are often of one session, which is looked up once.
+    func record<Headers: Collection<JournalHeader>>(_ headers: Headers) {
+        var start = headers.startIndex
+        while start < headers.endIndex {
+            let first = headers[start]
+            let run = headers[start...].prefix { $0.sessionNumber == first.sessionNumber }
+            self.noteWriting(first)
+            self.record(run, in: &self.stacks[first.sessionNumber, default: SessionStacks()])
+            start = run.endIndex
+        }
+    }
+
+    private func noteWriting(_ header: JournalHeader) {
         if self.saved[header.sessionNumber] == nil {
             self.saved[header.sessionNumber] = header.time
             self.numbers.noteGiven(header.sessionNumber)
         }
-        self.stacks[header.sessionNumber, default: SessionStacks()].record(header)
-        self.keys.record(header)
         self.changed.insert(header.sessionNumber)
+    }
+
+    private func record(_ headers: some Collection<JournalHeader>, in stacks: inout SessionStacks) {
+        for header in headers {
+            stacks.record(header)
+            self.keys.record(header)
+        }
     }
 
     /// Skips an undo entry from now on. `answer`: the answer to the request, if it had a key.

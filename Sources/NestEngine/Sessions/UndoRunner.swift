@@ -132,7 +132,6 @@ struct UndoRunner {
                 for transaction in part {
                     try self.namingEntry(work) { () throws(StoreError) in try graph.revert(transaction, context) }
                 }
-                var description = description
                 description.kind = work.kind
                 description.reverted = part[0].revision
                 description.name = work.name

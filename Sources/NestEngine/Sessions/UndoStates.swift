@@ -29,9 +29,9 @@ package final class UndoStates {
     /// Notifies the followers of sessions that have changed.
     package func push(_ effects: inout [EngineEffect]) {
         guard !self.sessions.changed.isEmpty else { return }
+        guard !self.followers.isEmpty else { return self.sessions.changed.removeAll(keepingCapacity: true) }
         let changed = self.sessions.changed
-        self.sessions.changed.removeAll(keepingCapacity: true)
-        guard !self.followers.isEmpty else { return }
+        self.sessions.changed = []
         for id in self.followers.sorted() {
             guard let connection = self.connections[id], changed.contains(connection.session) else { continue }
             self.push(to: connection, &effects)

@@ -72,6 +72,7 @@ package enum MetricHelp {
         "nest_token_scope_objects": "Members of all those sub-trees.",
         "nest_token_scope_bytes": "Bytes of memory that the members take.",
         "nest_row_log_bytes": "Bytes of the row logs that diffs are made from.",
+        "nest_object_body_bytes": "Bytes of requested objects that are kept as they were sent.",
         "nest_idempotency_keys": "Idempotency keys that are remembered.",
         "nest_writes_total": "Writes performed.",
         "nest_commits_total": "Commits; each has the writes of one batch.",

@@ -2,6 +2,7 @@ import NestProtocol
 import NestEngine
 import NestModel
 import NestFraming
+import NestStore
 
 /// One frame of an effect, before it is written to a buffer.
 struct EffectFrame {
@@ -62,7 +63,7 @@ extension EngineReply {
         case .snapshot(let header, let rows, let totals):
             if let totals { write(EffectFrame(type: .resultTotals, flags: .more, body: totals), false) }
             forEachSnapshotFrame(header, rows: rows, write)
-        case .object(let object): write(EffectFrame(ObjectMessage(object)), true)
+        case .object(let object): write(EffectFrame(type: .object, body: object.bytes), true)
         case .tokenCreated(let number): write(EffectFrame(TokenCreated(number: number)), true)
         case .present(let number): write(EffectFrame(Present(number: number)), true)
         case .group(let number): write(EffectFrame(Group(number: number)), true)

@@ -7,10 +7,18 @@ struct Journal {
     let connection: Connection
     let layout: ModelLayout
     private let compressor = Zstandard.Compressor()
+    private let insertRow: LazyStatement
 
     init(connection: Connection, layout: ModelLayout) {
         self.connection = connection
         self.layout = layout
+        self.insertRow = LazyStatement(
+            connection,
+            """
+            INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """
+        )
     }
 
     /// Writes the row of a group, and returns it. `changes` are the inline change sets of its requests, one after the
@@ -39,12 +47,7 @@ struct Journal {
     }
 
     func append(_ row: LogRecord.Row) throws(StoreError) {
-        let statement = try self.connection.statement(
-            """
-            INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            """
-        )
+        let statement = try self.insertRow.get()
         statement.bind(1, Int64(row.last.rawValue))
         statement.bind(2, Int64(row.first.rawValue))
         statement.bind(3, row.nextObjectID)

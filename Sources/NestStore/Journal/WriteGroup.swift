@@ -13,8 +13,8 @@ package final class WriteResult: Sendable {
     }
 }
 
-/// The journal's record of a request, without its changes.
-package struct WriteDescription {
+/// The journal's record of a request, without its changes. A class, because it is large and passed on often.
+package final class WriteDescription {
     package var kind: HistoryEntry.Kind
     package var reverted: Revision?
     package var name: String
@@ -91,7 +91,7 @@ package final class WriteGroup {
         self.revision = store.head
         self.nextObjectID = store.nextObjectID
         guard !store.isStopping else { throw .stopping }
-        try store.connection.statement("BEGIN IMMEDIATE").run()
+        try store.connection.beginWriting()
     }
 
     /// Writes a full block of the request that will become the next revision.
@@ -135,6 +135,8 @@ package final class WriteGroup {
                 try graph.validate()
                 return (description, try recorder.finish())
             }
+            // Without a savepoint its inserts may wait for those of the group's other requests.
+            if useSavepoint { try self.store.connection.pendingInserts.write() }
             try self.refuseBrokenReferences()
             guard var finished else {
                 if useSavepoint {
@@ -265,7 +267,7 @@ package final class WriteGroup {
             return result
         } catch {
             guard self.store.connection.isInTransaction else { throw error.retryingIndividually }
-            try self.run("ROLLBACK TO entry")
+            try self.store.connection.rollBack(to: "entry")
             try self.run("RELEASE entry")
             for table in self.store.tables { table.forgetFound() }
             self.results.removeSubrange(before.0...)
@@ -315,7 +317,13 @@ package final class WriteGroup {
         guard let last = self.results.last?.header.revision else {
             guard self.hasNotes else { return try self.rollback() }
             if let membership = self.store.membership { return try self.append(nil, membership) }
-            return try self.run("COMMIT")
+            return try self.store.connection.commit()
+        }
+        do throws(StoreError) {
+            try self.store.connection.pendingInserts.write()
+            try self.refuseBrokenReferences()
+        } catch {
+            throw error.retryingIndividually
         }
         let row = try self.store.journal.append(
             self.results,
@@ -327,7 +335,7 @@ package final class WriteGroup {
         if let membership = self.store.membership {
             try self.append(row, membership)
         } else {
-            try self.run("COMMIT")
+            try self.store.connection.commit()
         }
         Failpoint.commitDurable.pass()
         self.store.head = last
@@ -362,13 +370,13 @@ package final class WriteGroup {
     }
 
     private func rollBackRequest() throws(StoreError) {
-        try self.run("ROLLBACK TO request")
+        try self.store.connection.rollBack(to: "request")
         for table in self.store.tables { table.forgetFound() }
     }
 
     package func rollback() throws(StoreError) {
         for table in self.store.tables { table.forgetFound() }
-        if self.store.connection.isInTransaction { try self.run("ROLLBACK") }
+        try self.store.connection.rollBack()
     }
 }
 

@@ -96,6 +96,7 @@ struct RecordApplication {
         guard next == row.last.next, blockCount == self.record.blockCount else {
             throw .logDamaged("a revision or a block of it is missing")
         }
+        try self.store.connection.pendingInserts.write()
         guard self.store.connection.deferredForeignKeyViolations() == 0 else {
             throw .diverged("it leaves references to missing objects")
         }

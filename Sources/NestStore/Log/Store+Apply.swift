@@ -57,13 +57,13 @@ extension Store {
     ) throws(StoreError) -> AppliedRecord {
         guard !self.isStopping else { throw .stopping }
         do throws(StoreError) {
-            try self.connection.statement("BEGIN IMMEDIATE").run()
+            try self.connection.beginWriting()
             var application = RecordApplication(self, record, isConcerned: isConcerned)
             try application.run()
             let state = membership.state.behind(record, at: position)
             try LogTable.write(state, self.connection)
             Failpoint.recordApplied.pass()
-            try self.connection.statement("COMMIT").run()
+            try self.connection.commit()
             membership.state = state
             return application.finish(at: position)
         } catch {

@@ -56,7 +56,7 @@ extension Store {
         )
         return try self.access { () throws(StoreError) in
             do throws(StoreError) {
-                try self.connection.statement("BEGIN IMMEDIATE").run()
+                try self.connection.beginWriting()
                 var application = RecordApplication(self, record, isConcerned: { _ in false })
                 try application.run()
                 try self.append(record, membership)
@@ -112,7 +112,7 @@ extension Store {
     func commitNotes(time: Int64? = nil, _ body: () throws(StoreError) -> [LogNote]) throws(StoreError) {
         guard let membership else { preconditionFailure("a store of a cluster") }
         _ = try membership.writerOrRefusal()
-        try self.connection.statement("BEGIN IMMEDIATE").run()
+        try self.connection.beginWriting()
         do throws(StoreError) {
             try self.append(try self.record(try body(), time: time, membership), membership)
         } catch {
@@ -161,7 +161,7 @@ extension Store {
         var attempts = 3
         while true {
             do throws(StoreError) {
-                return try self.connection.statement("COMMIT").run()
+                return try self.connection.commit()
             } catch {
                 attempts -= 1
                 // The stop signal interrupts a statement, and not the transaction.
@@ -181,6 +181,6 @@ extension Store {
 
     func rollBackRecord() throws(StoreError) {
         for table in self.tables { table.forgetFound() }
-        if self.connection.isInTransaction { try self.connection.statement("ROLLBACK").run() }
+        try self.connection.rollBack()
     }
 }

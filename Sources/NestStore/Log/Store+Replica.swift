@@ -75,7 +75,7 @@ extension Store {
                     try self.setHistoryID(connection, newHistoryID)
                     try connection.execute("COMMIT")
                 } catch {
-                    if connection.isInTransaction { try connection.execute("ROLLBACK") }
+                    try connection.rollBack()
                     throw error
                 }
                 try connection.checkpointAll()
@@ -117,7 +117,7 @@ extension Store {
                 try body()
                 try self.connection.execute("COMMIT")
             } catch {
-                if self.connection.isInTransaction { try self.connection.execute("ROLLBACK") }
+                try self.connection.rollBack()
                 throw error
             }
         }

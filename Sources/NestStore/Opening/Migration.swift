@@ -43,7 +43,7 @@ struct Migration {
             try self.connection.execute("COMMIT")
             Failpoint.migrationDurable.pass()
         } catch {
-            if self.connection.isInTransaction { try self.connection.execute("ROLLBACK") }
+            try self.connection.rollBack()
             // After a disk failure it is unknown whether the store is migrated: keep the copy.
             if !error.isFatal { unlink(copy) }
             throw error

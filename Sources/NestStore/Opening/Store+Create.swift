@@ -115,7 +115,7 @@ extension Store {
             for sql in statements { try connection.execute(sql) }
             try connection.execute("COMMIT")
         } catch {
-            if connection.isInTransaction { try connection.execute("ROLLBACK") }
+            try connection.rollBack()
             throw error
         }
     }
@@ -185,7 +185,7 @@ extension Store {
                 try connection.execute("DELETE FROM nest_meta WHERE key = '\(self.copyMark)'")
                 try connection.execute("COMMIT")
             } catch {
-                if connection.isInTransaction { try connection.execute("ROLLBACK") }
+                try connection.rollBack()
                 throw error
             }
             return former

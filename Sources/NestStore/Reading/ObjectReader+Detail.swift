@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 import NestSchema
 
 /// Reads one object from whichever table has it.
@@ -24,6 +25,35 @@ extension ObjectReader {
         for slot in row.values.indices where kind.slots.contains(slot) {
             values.append((layout.properties[slot], row.values[slot]))
         }
+        let counts = try self.counts(of: id, kind, layout, known: known)
+        return ObjectDetail(entity: row.entity, id: id, revision: row.revision, values: values, counts: counts)
+    }
+
+    /// Returns the same as the body of OBJECT, without decoding a value.
+    func body(
+        _ id: ObjectID,
+        known: (OwnedCounts.Key, _ read: () throws(StoreError) -> Int) throws(StoreError) -> Int
+    ) throws(StoreError) -> ObjectBody? {
+        var writer = ByteWriter(capacity: 128)
+        for table in self.tables where !table.layout.isJoin {
+            guard let kind = try table.write(object: id, into: &writer) else { continue }
+            let counts = try self.counts(of: id, kind, table.layout, known: known)
+            writer.write(count: counts.count)
+            for (property, count) in counts {
+                writer.write(count: Int(property.rawValue))
+                writer.write(count: count)
+            }
+            return ObjectBody(bytes: writer.bytes)
+        }
+        return nil
+    }
+
+    private func counts(
+        of id: ObjectID,
+        _ kind: EntityLayout.Kind,
+        _ layout: EntityLayout,
+        known: (OwnedCounts.Key, _ read: () throws(StoreError) -> Int) throws(StoreError) -> Int
+    ) throws(StoreError) -> [(property: PropertyNumber, count: Int)] {
         var counts: [(property: PropertyNumber, count: Int)] = []
         counts.reserveCapacity(kind.entity.relationships.count)
         func append(_ property: PropertyNumber, _ table: EntityTable, slot: Int) throws(StoreError) {
@@ -39,6 +69,6 @@ extension ObjectReader {
                 try append(relationship.number, self.table(pairs.join), slot: pairs.ownerSlot)
             }
         }
-        return ObjectDetail(entity: row.entity, id: id, revision: row.revision, values: values, counts: counts)
+        return counts
     }
 }

@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 import NestSchema
 
 /// One read-only connection for read transactions one after the other. Not Sendable: used on the thread that creates
@@ -59,6 +60,16 @@ package final class StandingReader {
         guard let revision else { preconditionFailure("a transaction is open") }
         return try self.connection.access { () throws(StoreError) in
             try self.objects.detail(id) { (key, read) throws(StoreError) in
+                try self.counts.count(key, head: revision, read)
+            }
+        }
+    }
+
+    /// Returns the same as the body of OBJECT. Precondition: a transaction is open.
+    package func body(_ id: ObjectID) throws(StoreError) -> ObjectBody? {
+        guard let revision else { preconditionFailure("a transaction is open") }
+        return try self.connection.access { () throws(StoreError) in
+            try self.objects.body(id) { (key, read) throws(StoreError) in
                 try self.counts.count(key, head: revision, read)
             }
         }

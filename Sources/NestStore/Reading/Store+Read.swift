@@ -15,7 +15,7 @@ extension Store {
             return try body()
         }
         defer {
-            if (try? self.connection.statement("COMMIT").run()) == nil { try? self.connection.execute("ROLLBACK") }
+            if (try? self.connection.commit()) == nil { try? self.connection.execute("ROLLBACK") }
         }
         return try body()
     }
@@ -29,10 +29,23 @@ extension Store {
         try self.table(entity).row(id)
     }
 
-    /// Applies committed changes to the cached counts, so that they need not be counted again.
+    /// Applies committed changes to what is cached: relationship counts and bodies of objects.
     package func noteCommitted(_ changes: [ChangeSet]) {
-        guard self.ownedCounts.entryCount > 0 else { return }
-        for changes in changes { self.ownedCounts.take(changes, self.layout) }
+        if self.ownedCounts.entryCount > 0 { for changes in changes { self.ownedCounts.take(changes, self.layout) } }
+        if !self.objectBodies.isEmpty { for changes in changes { self.objectBodies.take(changes) } }
+    }
+
+    /// The memory of the bodies of objects that are kept.
+    package var objectBodyBytes: Int { self.objectBodies.byteCount }
+
+    /// Returns `detail` as the body of OBJECT. The body of an object that has not changed is not made again.
+    package func body(_ id: ObjectID) throws(StoreError) -> ObjectBody? {
+        if let known = self.objectBodies.body(id, head: self.head) { return known }
+        let body = try self.objects.body(id) { (key, read) throws(StoreError) in
+            try self.ownedCounts.count(key, head: self.head, read)
+        }
+        if let body { self.objectBodies.keep(body, of: id, head: self.head) }
+        return body
     }
 
     /// Returns all values of one object, with the sizes of its to-many relationships. Counting a relationship is O(n).
@@ -142,7 +155,7 @@ extension Store {
             self.head.rawValue - self.oldestBase.rawValue > UInt64(revisionsMax) || self.journalBytes > Int64(bytesMax)
             || isOld(oldestTime)
         guard isOver, self.membership?.mayAppend ?? true else { return nil }
-        try self.connection.statement("BEGIN IMMEDIATE").run()
+        try self.connection.beginWriting()
         do {
             for _ in 0..<rowsMax where isOver {
                 guard let row = try self.journal.dropOldest() else { break }
@@ -158,10 +171,10 @@ extension Store {
             if let membership = self.membership, let dropped {
                 try self.append(try self.record([.trim(through: dropped)], time: now, membership), membership)
             } else {
-                try self.connection.statement("COMMIT").run()
+                try self.connection.commit()
             }
         } catch {
-            if self.connection.isInTransaction { try self.connection.statement("ROLLBACK").run() }
+            try self.connection.rollBack()
             self.journalBytes = try self.journal.size().bytes
             throw error
         }

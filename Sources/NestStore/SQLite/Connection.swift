@@ -37,6 +37,7 @@ final class Connection {
     private let logPages = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     /// Measures the requests that run on this connection.
     let meter: WorkMeter
+    let pendingInserts = PendingInserts()
     private let stopSignal: StopSignal?
 
     init(path: String, role: Role, stopSignal: StopSignal? = nil) throws(StoreError) {
@@ -104,7 +105,7 @@ final class Connection {
 
     /// Returns a new statement that the caller owns. It is valid until the connection closes.
     func prepare(_ sql: String) throws(StoreError) -> Statement {
-        let statement = try Statement(self.database, sql, self.meter)
+        let statement = try Statement(self.handle, sql, self.meter, self.pendingInserts)
         self.prepared.append(statement)
         return statement
     }
@@ -118,11 +119,27 @@ final class Connection {
         return statement
     }
 
+    /// The statements that begin and end each commit.
+    private var beginStatement: Statement?
+    private var commitStatement: Statement?
+
+    /// Begins a transaction that writes.
+    func beginWriting() throws(StoreError) {
+        if self.beginStatement == nil { self.beginStatement = try self.prepare("BEGIN IMMEDIATE") }
+        try self.beginStatement?.run()
+    }
+
+    func commit() throws(StoreError) {
+        if self.commitStatement == nil { self.commitStatement = try self.prepare("COMMIT") }
+        try self.commitStatement?.run()
+    }
+
     /// The number of cached statements.
     var statementCount: Int { self.statements.count }
 
     /// Runs SQL. Not for statements that run for every row.
     func execute(_ sql: String) throws(StoreError) {
+        try self.pendingInserts.write()
         do {
             try self.database.execute(sql: sql)
         } catch {
@@ -178,6 +195,18 @@ final class Connection {
 
     var isInTransaction: Bool { self.database.isInsideTransaction }
 
+    /// Rolls back the open transaction, if there is one: SQLite ends it itself after some errors.
+    func rollBack() throws(StoreError) {
+        self.pendingInserts.discard()
+        if self.isInTransaction { try self.statement("ROLLBACK").run() }
+    }
+
+    /// Rolls back to a savepoint, which stays.
+    func rollBack(to savepoint: String) throws(StoreError) {
+        self.pendingInserts.discard()
+        try self.statement("ROLLBACK TO \(savepoint)").run()
+    }
+
     /// Returns the number of foreign keys that the open transaction would break.
     func deferredForeignKeyViolations() -> Int {
         var current: Int32 = 0
@@ -189,6 +218,7 @@ final class Connection {
     func close() throws(StoreError) {
         self.stopSignal?.detach()
         self.statements.removeAll()
+        (self.beginStatement, self.commitStatement) = (nil, nil)
         for statement in self.prepared { statement.finalize() }
         self.prepared.removeAll()
         do {
@@ -196,5 +226,16 @@ final class Connection {
         } catch {
             throw StoreError(grdb: error)
         }
+    }
+}
+
+extension StoreError {
+    /// GRDB declares no error type; the errors that it throws here are always `DatabaseError`s.
+    fileprivate init(grdb error: any Error) {
+        guard let error = error as? DatabaseError else {
+            self = .sqlite(code: SQLITE_ERROR, message: "\(error)")
+            return
+        }
+        self = .sqlite(code: error.extendedResultCode.rawValue, message: error.message ?? "unknown error")
     }
 }

@@ -52,9 +52,15 @@ struct EntitySQL {
             + "ORDER BY id"
     }
 
-    var insert: String {
-        let marks = (0...self.allColumns.count).map { "?\($0 + 1)" }.joined(separator: ", ")
-        return "INSERT INTO \(self.table) (id, \(self.allColumns.joined(separator: ", "))) VALUES (\(marks))"
+    /// Inserts a number of rows. `FAIL` does not undo the rows before one that fails, for which SQLite would have to
+    /// keep a journal: the caller rolls back anyway.
+    func insert(_ rowCount: Int) -> String {
+        let columns = ["id"] + self.allColumns
+        let rows = (0..<rowCount).map { row in
+            "(" + columns.indices.map { "?\(row * columns.count + $0 + 1)" }.joined(separator: ", ") + ")"
+        }
+        return "INSERT OR FAIL INTO \(self.table) (\(columns.joined(separator: ", "))) VALUES "
+            + rows.joined(separator: ", ")
     }
 
     var delete: String { "DELETE FROM \(self.table) WHERE id = ?1" }

@@ -13,7 +13,7 @@ final class EntityTable {
     let sql: EntitySQL
 
     private lazy var selectRow = LazyStatement(self.connection, self.sql.select)
-    private lazy var insertRow = LazyStatement(self.connection, self.sql.insert)
+    private lazy var inserts = InsertBatch(self.connection, self.sql)
     private lazy var deleteRow = LazyStatement(self.connection, self.sql.delete)
     private lazy var selectRows = LazyStatement(self.connection, self.sql.rows)
     /// The number of columns of a row without its id.
@@ -93,14 +93,35 @@ final class EntityTable {
         return self.row(statement)
     }
 
+    /// Writes an object as OBJECT has it, up to its values, and returns its kind. Returns `nil` and writes nothing if
+    /// there is no such object in this table.
+    func write(object id: ObjectID, into writer: inout ByteWriter) throws(StoreError) -> EntityLayout.Kind? {
+        let statement = try self.selectRow.get()
+        defer { statement.reset() }
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return nil }
+        let kind = self.layout.kind(self.entity(statement))
+        writer.write(count: Int(kind.number.rawValue))
+        writer.write(objectID: id)
+        writer.write(revision: Revision(UInt64(clamping: statement.integer(0))))
+        writer.write(count: self.layout.columns.indices.count { kind.slots.contains($0) })
+        let first: Int32 = self.layout.hasKinds ? 2 : 1
+        for (slot, column) in self.layout.columns.enumerated() where kind.slots.contains(slot) {
+            writer.write(count: Int(self.layout.properties[slot].rawValue))
+            statement.write(first + Int32(slot), column, into: &writer)
+        }
+        return kind
+    }
+
+    /// Returns the entity of the current row of a statement.
+    private func entity(_ statement: Statement) -> EntityNumber {
+        self.layout.hasKinds ? EntityNumber(UInt16(truncatingIfNeeded: statement.integer(1))) : self.layout.number
+    }
+
     /// Returns the current row of a statement.
     private func row(_ statement: Statement) -> ObjectRow {
-        var entity = self.layout.number
-        var column: Int32 = 1
-        if self.layout.hasKinds {
-            entity = EntityNumber(UInt16(truncatingIfNeeded: statement.integer(1)))
-            column = 2
-        }
+        let entity = self.entity(statement)
+        var column: Int32 = self.layout.hasKinds ? 2 : 1
         var values: [AttributeValue] = []
         values.reserveCapacity(self.layout.columns.count)
         for kind in self.layout.columns {
@@ -198,23 +219,25 @@ final class EntityTable {
         return found
     }
 
+    /// Inserts an object. The row may wait until the connection's next other statement; see `PendingInserts`.
     func insert(_ id: ObjectID, _ row: ObjectRow) throws(StoreError) {
-        let statement = try self.insertRow.get()
-        statement.bind(1, id.rawValue)
-        statement.bind(2, Int64(row.revision.rawValue))
-        var index: Int32 = 3
-        if self.layout.hasKinds {
-            statement.bind(3, Int64(row.entity.rawValue))
-            index = 4
-        }
-        for value in row.values {
-            statement.bind(index, value)
-            index += 1
-        }
+        let inserts = self.inserts
+        try self.connection.meter.step()
+        try self.connection.pendingInserts.begin(inserts)
+        inserts.append(id.rawValue)
+        inserts.append(Int64(row.revision.rawValue))
+        if self.layout.hasKinds { inserts.append(Int64(row.entity.rawValue)) }
+        for value in row.values { inserts.append(value) }
         for (place, slot) in self.layout.placedSlots.enumerated() {
-            Self.bind(statement, &index, row.places[place], isPlaced: !row.values[slot].isNull)
+            if row.values[slot].isNull {
+                inserts.appendNull()
+                inserts.appendNull()
+            } else {
+                inserts.append(row.places[place].position)
+                inserts.append(Int64(row.places[place].stamp))
+            }
         }
-        try statement.run()
+        try self.connection.pendingInserts.end(inserts)
         self.lastEnd?.note(id, row, self.layout)
     }
 

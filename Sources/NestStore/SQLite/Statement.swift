@@ -1,34 +1,36 @@
-import GRDB
 import GRDBSQLite
 import NestModel
 import NestSchema
 
-/// A prepared statement on the row path: GRDB prepares and owns it, its columns are read with plain `sqlite3_*` calls.
+/// A prepared statement, used with plain `sqlite3_*` calls.
 ///
 /// Bind by number from 1, step, read columns by number from 0, reset. Not Sendable: it stays with its connection.
 final class Statement {
-    /// `nil` once the connection is closed.
-    private var owner: GRDB.Statement?
     let handle: OpaquePointer
     private let meter: WorkMeter
+    private let pendingInserts: PendingInserts
     /// SQLite has refused a value, and the parameter is NULL instead: the next step throws `failedBind`.
     private var hasFailedBind = false
     private var failedBind: StoreError?
 
-    init(_ database: Database, _ sql: String, _ meter: WorkMeter) throws(StoreError) {
+    init(
+        _ database: OpaquePointer?,
+        _ sql: String,
+        _ meter: WorkMeter,
+        _ pendingInserts: PendingInserts
+    ) throws(StoreError) {
         self.meter = meter
-        do {
-            let owner = try database.makeStatement(sql: sql)
-            self.owner = owner
-            self.handle = owner.sqliteStatement
-        } catch {
-            throw StoreError(grdb: error)
-        }
+        self.pendingInserts = pendingInserts
+        var handle: OpaquePointer?
+        // SQLite's small pool of memory is for what lives shortly, such as cursors: a kept statement must not take it.
+        let code = sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+        guard code == SQLITE_OK, let handle else { throw StoreError(database: database, code: code) }
+        self.handle = handle
     }
 
     /// Finalizes the statement; it must not be used any more.
     func finalize() {
-        self.owner = nil
+        sqlite3_finalize(self.handle)
     }
 
     func bind(_ index: Int32, _ value: Int64) {
@@ -37,6 +39,10 @@ final class Statement {
 
     func bind(_ index: Int32, _ id: ObjectID?) {
         if let id { self.bind(index, id.rawValue) } else { self.bindNull(index) }
+    }
+
+    func bind(_ index: Int32, double value: Double) {
+        self.check(sqlite3_bind_double(self.handle, index, value))
     }
 
     func bindNull(_ index: Int32) {
@@ -57,6 +63,31 @@ final class Statement {
                 )
             )
         }
+    }
+
+    /// Does not copy the bytes, which must stay until `forgetBindings`.
+    func bind(_ index: Int32, uncopiedData bytes: UnsafeRawBufferPointer) {
+        let base = bytes.baseAddress ?? UnsafeRawPointer(self.handle)
+        self.check(sqlite3_bind_blob64(self.handle, index, base, UInt64(bytes.count), nil))
+    }
+
+    func bind(_ index: Int32, uncopiedText utf8: UnsafeRawBufferPointer) {
+        let base = utf8.baseAddress ?? UnsafeRawPointer(self.handle)
+        self.check(
+            sqlite3_bind_text64(
+                self.handle,
+                index,
+                base.assumingMemoryBound(to: CChar.self),
+                UInt64(utf8.count),
+                nil,
+                UInt8(SQLITE_UTF8)
+            )
+        )
+    }
+
+    /// Makes all parameters NULL.
+    func forgetBindings() {
+        sqlite3_clear_bindings(self.handle)
     }
 
     func bind(_ index: Int32, text: String) {
@@ -81,7 +112,7 @@ final class Statement {
         case .null: self.bindNull(index)
         case .boolean(let value): self.bind(index, value ? 1 : 0)
         case .integer(let value), .date(let value): self.bind(index, value)
-        case .double(let value): self.check(sqlite3_bind_double(self.handle, index, value))
+        case .double(let value): self.bind(index, double: value)
         case .string(let value): self.bind(index, text: value)
         case .data(let value): self.bind(index, blob: value)
         case .uuid(let value):
@@ -122,7 +153,12 @@ final class Statement {
     func step() throws(StoreError) -> Bool {
         // Checked first: the error must not wait for the statement's next use.
         if self.hasFailedBind { throw self.takeFailedBind() }
+        if !self.pendingInserts.isEmpty { try self.pendingInserts.write() }
         try self.meter.step()
+        return try self.advance()
+    }
+
+    private func advance() throws(StoreError) -> Bool {
         let code = sqlite3_step(self.handle)
         if code == SQLITE_ROW { return true }
         if code == SQLITE_DONE { return false }
@@ -140,6 +176,13 @@ final class Statement {
     func run() throws(StoreError) {
         defer { self.reset() }
         while try self.step() {}
+    }
+
+    /// Writes inserts that have waited: their steps were counted before.
+    func runPending() throws(StoreError) {
+        defer { self.reset() }
+        if self.hasFailedBind { throw self.takeFailedBind() }
+        _ = try self.advance()
     }
 
     func isNull(_ column: Int32) -> Bool {
@@ -206,15 +249,6 @@ final class Statement {
 }
 
 extension StoreError {
-    /// GRDB declares no error type; the errors that it throws here are always `DatabaseError`s.
-    init(grdb error: any Error) {
-        guard let error = error as? DatabaseError else {
-            self = .sqlite(code: SQLITE_ERROR, message: "\(error)")
-            return
-        }
-        self = .sqlite(code: error.extendedResultCode.rawValue, message: error.message ?? "unknown error")
-    }
-
     init(database: OpaquePointer?, code: Int32) {
         let message = sqlite3_errmsg(database).map { String(cString: $0) } ?? "unknown error"
         let extended = sqlite3_extended_errcode(database)

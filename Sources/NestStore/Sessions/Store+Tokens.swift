@@ -167,7 +167,7 @@ extension Store {
             }
             try self.connection.execute("COMMIT")
         } catch {
-            if self.connection.isInTransaction { try self.connection.execute("ROLLBACK") }
+            try self.connection.rollBack()
             throw error
         }
     }

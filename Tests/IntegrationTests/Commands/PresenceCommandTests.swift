@@ -2,7 +2,7 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// Who is here, as `nestc` shows it in lines, in JSON and on a screen. Only screens show where their users are.
+    /// Clients that are here, in lines, in JSON and on screens of `nestc`. Only screens show where their users are.
     @Suite(.enabled(if: Screen.isAvailable, "tmux is missing")) struct PresenceCommand {
         private let server: ServerProcess
         private let user: CommandLineUser
@@ -71,7 +71,7 @@ extension ProcessTests {
                 $0.contains { $0.contains("Bread") && $0.contains("◂ ~Bo") }
             }
             try await bo.press(["q"])
-            try await self.wait(ann, for: "nobody") { !$0.contains { $0.contains("Bo") } }
+            try await self.wait(ann, for: "no others") { !$0.contains { $0.contains("Bo") } }
             try await ann.press(["q"])
         }
     }

@@ -81,7 +81,7 @@ final class ScopeWorld {
             for run in receipt.results { self.lastID = max(self.lastID, run.first.rawValue + Int64(run.count) - 1) }
             return "\(receipt)"
         case .failure(let error): return "\(error.code): \(error.message)"
-        case .object(let detail): return "\(detail)"
+        case .object(let body): return (try? body.decoded()).map { "\($0)" } ?? "\(body)"
         default: return "\(reply)"
         }
     }

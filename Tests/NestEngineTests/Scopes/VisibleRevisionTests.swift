@@ -69,10 +69,10 @@ import NestProtocol
     }
 
     private func revision(_ id: ObjectID) throws -> Revision {
-        guard case .object(let detail) = try self.guest.ask(.object(id)) else {
+        guard case .object(let body) = try self.guest.ask(.object(id)) else {
             throw NestError(.internalError, "no object")
         }
-        return detail.revision
+        return try body.decoded().revision
     }
 
     private func transaction(_ id: ObjectID, since revision: Revision) -> EngineRequest {
@@ -164,7 +164,9 @@ import NestProtocol
         var found: [Int] = []
         for _ in 0..<3 {
             let replies = self.guest.take(try self.fixture.perform(ids.map { self.guest.input(.object($0)) }))
-            let revisions = replies.compactMap { if case .object(let detail) = $0 { detail.revision } else { nil } }
+            let revisions = try replies.compactMap {
+                if case .object(let body) = $0 { try body.decoded().revision } else { nil }
+            }
             #expect(revisions.allSatisfy { $0 == inserted || $0 == head } && revisions.count == ids.count)
             found.append(revisions.count { $0 == inserted })
         }

@@ -1,6 +1,7 @@
 import Foundation
 import NestEngine
 import NestModel
+import NestProtocol
 import NestStore
 import NestTestSupport
 import Testing
@@ -328,9 +329,12 @@ final class UndoSimulation {
         let ids = graph.objects.keys.sorted()
         for _ in 0..<min(4, ids.count) {
             let id = ids[self.random.below(ids.count)]
-            guard case .object(let detail) = try self.ask(client, .object(id)) else {
+            guard case .object(let body) = try self.ask(client, .object(id)) else {
                 throw self.fail("no answer for \(id)")
             }
+            let detail = try body.decoded()
+            let stored = try self.store.access { try self.store.detail(id) }
+            try self.expect(detail == stored, "\(id) is \(detail), not \(String(describing: stored))")
             for (property, count) in detail.counts {
                 let expected = graph.related(id, property).count
                 try self.expect(count == expected, "\(id) has \(count) objects in \(property), not \(expected)")

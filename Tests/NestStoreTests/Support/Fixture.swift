@@ -74,7 +74,9 @@ final class Fixture {
         }
     }
 
-    static let description = WriteDescription(name: "test", key: nil, requestHash: 0, sessionNumber: 1)
+    static var description: WriteDescription {
+        WriteDescription(name: "test", key: nil, requestHash: 0, sessionNumber: 1)
+    }
 
     /// Runs one request in a group of its own; again with a savepoint when it fails after writing without one, as the
     /// engine does.
