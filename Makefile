@@ -10,7 +10,7 @@ LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-d
 # log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux
 
-.PHONY: beside consumer setup tools web-tools build build-release test test-web test-js test-page test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames documentation clean
+.PHONY: beside consumer setup tools web-tools build build-release test test-web test-js test-page test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames page-heap documentation clean
 
 build: setup
 	swift build $(CHECKED) $(if $(TARGET),--target $(TARGET))
@@ -243,6 +243,10 @@ page-pictures: build-tests web-tools
 # How long frames take while one scrolls through an outline, 4 times slowed down: make page-frames ROWS=100000
 page-frames: build-release web-tools
 	NEST_BUILD=.build/release Page/bench/scroll.js $(or $(ROWS),1000000)
+
+# What the page keeps in memory while one scrolls and types and others write: make page-heap MINUTES=2
+page-heap: build-release web-tools
+	NEST_BUILD=.build/release Page/bench/heap.js $(or $(ROWS),100000) $(or $(MINUTES),10)
 
 clean:
 	rm -rf .build
