@@ -10,12 +10,12 @@ const LIT_MS = 2_600;
 /** Names in one message. */
 const NAMES_MAX = 3;
 
-/** The names of authors, each once, by what decides their colours: their user, or their session. */
+/** The names of authors, each once, with what decides its colour: a user, or a session. */
 export function namesOf(authors, own) {
   const names = new Map();
   for (const { sessionNumber, user, userClaimed } of authors) {
     if (sessionNumber === own) continue;
-    names.set(user ?? sessionNumber, personText({ user, userClaimed, sessionNumber }));
+    names.set(personText({ user, userClaimed, sessionNumber }), user ?? sessionNumber);
   }
   return names;
 }
@@ -36,17 +36,17 @@ export class Flash {
   show({ authors = [], changed, gone }) {
     const names = namesOf(authors, this.#page.nest.server.sessionNumber);
     if (names.size === 0) return;
-    const who = listOf(names.values());
-    const [first] = names.keys();
+    const who = listOf(names.keys());
+    const [first] = names.values();
     const { tree, rows, app } = this.#page;
     const lit = [...changed].filter((key) => rows.elementOf(key));
-    for (const key of lit) this.#light(rows.elementOf(key), who, names.get(first), first);
+    for (const key of lit) this.#light(rows.elementOf(key), who, first);
     if (lit.length === 1) app.announce(`${who} changed “${short(tree.row(lit[0])?.title ?? '')}”`);
     else if (lit.length > 1) app.announce(`${who} changed ${lit.length} rows`);
     else if (gone.size > 0) app.announce(`${who} deleted ${gone.size === 1 ? 'a row' : `${gone.size} rows`}`);
   }
 
-  #light(shown, who, name, first) {
+  #light(shown, who, first) {
     const { element, people } = shown;
     clearTimeout(shown.lightTimer);
     shown.byline?.remove();

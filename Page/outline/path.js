@@ -30,6 +30,8 @@ export class Path {
   /** Shows where one will be, until the server has answered: below rows that are here, `{ id, title }`. */
   expect(rows) {
     this.#turn += 1;
+    // One that is not below what is shown: nothing is known about its way.
+    if (rows.length === 0) this.#forget();
     this.steps = [...this.steps, ...rows.map(({ id, title }) => ({ id, title: title || 'Untitled' }))];
     this.#draw();
   }
@@ -39,6 +41,11 @@ export class Path {
     this.#turn += 1;
     this.steps = this.steps.slice(0, this.steps.findIndex((step) => step.id === id) + 1);
     this.#draw();
+  }
+
+  #forget() {
+    this.steps = [];
+    this.#isWhole = false;
   }
 
   /** Reads the way to an object. Resolves with its title; throws NOT_FOUND. */
@@ -61,7 +68,7 @@ export class Path {
     if (this.steps.length < 2 && !this.#isWhole) {
       const turn = this.#turn;
       const found = await this.#read(this.steps.at(-1)?.id ?? id, 2);
-      if (turn === this.#turn) this.steps = found;
+      if (turn === this.#turn && !this.#isWhole) this.steps = found;
     }
     return this.steps.at(-2)?.id ?? null;
   }

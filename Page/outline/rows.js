@@ -309,7 +309,8 @@ export class Rows {
 
   #scrolled() {
     const { scrollTop } = this.element;
-    if (Math.abs(scrollTop - this.#scrollTop) < 1) return;
+    // Its own move comes back rounded to pixels of the screen, which are larger when the page is zoomed out.
+    if (Math.abs(scrollTop - this.#scrollTop) < Math.max(1, 1.5 / devicePixelRatio)) return;
     this.#movedAt = performance.now();
     const from = this.#scrollTop;
     this.#scrollTop = scrollTop;

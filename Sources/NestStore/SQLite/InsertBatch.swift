@@ -122,7 +122,7 @@ final class InsertBatch {
 /// Every other statement of the connection writes them first, so that no statement runs without them: a read finds
 /// them, a savepoint begins after them, and a commit contains them. Only a rollback discards them instead. An error of
 /// a waiting insert is an error of the statement that writes it, and of every statement until the rollback: requests
-/// whose rows are lost must not be committed.
+/// whose rows are lost must not be committed. It is `retryIndividually`, as the statement may be of another request.
 final class PendingInserts {
     private var batch: InsertBatch?
     private var failure: StoreError?
@@ -154,8 +154,9 @@ final class PendingInserts {
             try batch.write()
             self.isEmpty = true
         } catch {
-            self.failure = error
-            throw error
+            let failure = error.retryingIndividually
+            self.failure = failure
+            throw failure
         }
     }
 

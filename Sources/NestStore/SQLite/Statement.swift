@@ -28,8 +28,16 @@ final class Statement {
         self.handle = handle
     }
 
+    private var isFinalized = false
+
+    /// A connection that is dropped without being closed, because opening its store has failed, ends with its
+    /// statements.
+    deinit { self.finalize() }
+
     /// Finalizes the statement; it must not be used any more.
     func finalize() {
+        guard !self.isFinalized else { return }
+        self.isFinalized = true
         sqlite3_finalize(self.handle)
     }
 

@@ -122,7 +122,7 @@ import Testing
                         _ = try graph.table(Fixture.item).exists(ObjectID(12_345))
                         return Fixture.description
                     }
-                } catch is StoreError {
+                } catch StoreError.retryIndividually {
                     failures += 1
                 }
             }
