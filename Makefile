@@ -43,7 +43,7 @@ suites = \.($(subst $(space),,$(1)))/
 test: build-tests tools test-report
 	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
 	$(RUN) --experimental-maximum-parallelization-width 2 --filter '$(call suites,$(LONG))'
-	$(MAKE) --no-print-directory --jobs 5 test-commands test-apart $(BESIDE)
+	$(MAKE) --no-print-directory --jobs 4 test-commands test-apart $(BESIDE)
 
 # The two halves of APART. `swift test` can run only once at a time in one folder, so the tests' program is started.
 HALF = .build/debug/nestPackageTests.xctest --testing-library swift-testing --no-parallel
@@ -178,14 +178,14 @@ lint:
 format:
 	swift format --in-place --recursive --parallel Package.swift Plugins Sources Tests bench Examples Fuzz
 
-# Tests with processes wait most of the time. Meanwhile the rest is checked.
+# Tests with processes and browsers wait much of the time. Meanwhile the rest is checked.
 check: lint
-	$(MAKE) --no-print-directory test BESIDE='test-page test-js beside'
+	$(MAKE) --no-print-directory test BESIDE='test-page beside'
 
-# Behind the tests, whose processes get the processors first.
 beside:
-	nice $(MAKE) --no-print-directory consumer
-	nice $(MAKE) --no-print-directory documentation
+	$(MAKE) --no-print-directory consumer
+	$(MAKE) --no-print-directory documentation
+	$(MAKE) --no-print-directory test-js
 
 # The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.
 # Symbols are read from the modules that are built: `swift package dump-symbol-graph` would compile them again.
