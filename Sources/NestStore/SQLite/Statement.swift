@@ -80,16 +80,14 @@ final class Statement {
     }
 
     func bind(_ index: Int32, uncopiedText utf8: UnsafeRawBufferPointer) {
+        self.bind(index, utf8, nil)
+    }
+
+    private func bind(_ index: Int32, _ utf8: UnsafeRawBufferPointer, _ destructor: sqlite3_destructor_type?) {
         let base = utf8.baseAddress ?? UnsafeRawPointer(self.handle)
+        let text = base.assumingMemoryBound(to: CChar.self)
         self.check(
-            sqlite3_bind_text64(
-                self.handle,
-                index,
-                base.assumingMemoryBound(to: CChar.self),
-                UInt64(utf8.count),
-                nil,
-                UInt8(SQLITE_UTF8)
-            )
+            sqlite3_bind_text64(self.handle, index, text, UInt64(utf8.count), destructor, UInt8(SQLITE_UTF8))
         )
     }
 
@@ -100,19 +98,7 @@ final class Statement {
 
     func bind(_ index: Int32, text: String) {
         var text = text
-        text.withUTF8 { utf8 in
-            let base = utf8.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(self.handle)
-            self.check(
-                sqlite3_bind_text64(
-                    self.handle,
-                    index,
-                    base.assumingMemoryBound(to: CChar.self),
-                    UInt64(utf8.count),
-                    Self.transient,
-                    UInt8(SQLITE_UTF8)
-                )
-            )
-        }
+        text.withUTF8 { self.bind(index, UnsafeRawBufferPointer($0), Self.transient) }
     }
 
     func bind(_ index: Int32, _ value: AttributeValue) {
