@@ -24,7 +24,10 @@ export class Field {
   #value = null;
   /** Whether something was typed that the server does not have. */
   #isDirty = false;
-  #isSaving = false;
+  /** The write that the server has not answered yet: a promise of whether it took the value. */
+  #saving = null;
+  /** What the field had as that write began. */
+  #sent = '';
 
   constructor(property, { canWrite, save, label = property.name, type = property.type }) {
     this.#property = property;
@@ -101,7 +104,7 @@ export class Field {
     const isNew = !isSame(value, this.#value);
     this.#value = value;
     if (this.#isDirty) {
-      if (isNew && !this.#isSaving) this.#offerTheirs(value, who);
+      if (isNew && !this.#saving) this.#offerTheirs(value, who);
       return;
     }
     this.#fill();
@@ -168,9 +171,13 @@ export class Field {
     return readValue(this.#property, this.control.value);
   }
 
-  /** Writes what was typed, if something was. Resolves with whether the server has it. */
+  /** Writes what was typed, if something was, after what is being written. Resolves with whether the server has it. */
   async commit() {
-    if (!this.#isDirty || this.#isSaving) return !this.#isDirty;
+    while (this.#saving) {
+      const isTaken = await this.#saving;
+      if (!isTaken && this.control.value === this.#sent) return false;
+    }
+    if (!this.#isDirty) return true;
     let value;
     try {
       value = this.read();
@@ -187,15 +194,20 @@ export class Field {
     return this.#write(value);
   }
 
-  async #write(value) {
-    const typed = this.control.value;
+  #write(value) {
+    const write = this.#send(value).finally(() => { if (this.#saving === write) this.#saving = null; });
+    this.#saving = write;
+    return write;
+  }
+
+  async #send(value) {
+    this.#sent = this.control.value;
     this.#isDirty = true;
-    this.#isSaving = true;
     this.element.classList.add('saving');
     try {
       await this.#save(value);
       // More may have been typed meanwhile.
-      this.#isDirty = this.control.value !== typed;
+      this.#isDirty = this.control.value !== this.#sent;
       this.#value = value;
       this.showFault(null);
       if (!this.#isDirty) this.#fill();
@@ -205,7 +217,6 @@ export class Field {
       if (this.#property.type === 'data') this.#isDirty = false;
       return false;
     } finally {
-      this.#isSaving = false;
       this.element.classList.remove('saving');
     }
   }
