@@ -38,11 +38,10 @@ export class Results {
   /** @type {Promise<void>} */
   #begun;
   /**
-   * Resolves when the list has ended.
-   * @type {Promise<any[]>}
+   * Ends what calls wait for, when the list ends. One promise for all would keep each call until then.
+   * @type {Set<(found?: any) => void>}
    */
-  #end;
-  #ended = (/** @type {any[]} */ _none) => {};
+  #stops = new Set();
   #changeNumber = 0;
 
   /**
@@ -73,9 +72,6 @@ export class Results {
     this.subscribe = this.subscribe.bind(this);
     /** Bound, as React's useSyncExternalStore needs it. */
     this.getSnapshot = this.getSnapshot.bind(this);
-    this.#end = new Promise((resolve) => {
-      this.#ended = resolve;
-    });
     this.#begun = this.#begin(request);
   }
 
@@ -149,11 +145,19 @@ export class Results {
   async ask(made, begin) {
     // Of a paused list, when it continues.
     const isHeld = () => this.#list.pauses.size > 0;
+    /** @type {any} */
+    let stop;
     try {
-      const [found] = await Promise.race([Promise.all([made, this.#begun]), this.#end]);
+      const found = await new Promise((resolve, reject) => {
+        this.#stops.add(stop = resolve);
+        if (this.status === 'ended') stop();
+        made.then((found) => this.#begun.then(() => resolve(found)), reject);
+      });
       if (found) return await this.#nest.call((m, call) => begin(m, found, call), { isHeld });
     } catch (error) {
       if (this.status !== 'ended') throw error;
+    } finally {
+      this.#stops.delete(stop);
     }
     // Nobody waits for a list that the program has closed.
     if (this.error) throw this.error;
@@ -218,7 +222,7 @@ export class Results {
     if (this.status === 'ended') return;
     this.status = 'ended';
     this.error = error;
-    this.#ended([]);
+    for (const stop of this.#stops) stop();
     this.#nest.forget(this);
     for (const queue of this.#queues) {
       // Nobody takes what waits for a list that its program has closed.

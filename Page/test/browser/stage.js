@@ -34,7 +34,7 @@ const asPerson = (name, token) => `
 const CLOSED_PORT = 1;
 
 /** Faults that a bad network explains: a browser reports each attempt to reach a server that does not answer. */
-const ofTheNetwork = /^WebSocket connection to |net::ERR_(CONNECTION|EMPTY|INTERNET|NETWORK|SOCKET|INCOMPLETE)/;
+const ofTheNetwork = /^WebSocket connection to |net::ERR_(CONNECTION|CONTENT_LENGTH|EMPTY|INTERNET|NETWORK|SOCKET|INCOMPLETE)/;
 
 export class Stage {
   /** `options`: arguments of nestd beside those of its ports. `random`: for a proxy; without it there is none. */

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import test, { afterEach } from 'node:test';
 import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { digest } from '../../wire/results.js';
 import { sectionKey } from '../../wire/rows.js';
 import '../../client/inspect.js';
@@ -197,6 +199,29 @@ test('a fold does not overtake the changes before it, whose predicate is being p
   page.reply('done', {}, last.id);
   assert.deepEqual(await Promise.all(calls), [true, true, true, true]);
   assert.deepEqual(outline.folds.except, [3]);
+});
+
+test('a call that has ended is not kept by its outline', async () => {
+  const { page, nest, items } = await world();
+  const outline = await nest.outline(titled(items));
+  await begin(page);
+  const asked = [];
+  for (let number = 0; number < 3; number += 1) {
+    const change = { number };
+    asked.push(new WeakRef(change));
+    const call = outline.ask(Promise.resolve(change), (_, { number: given }, waiting) => waiting.resolve(given === number));
+    assert.equal(await call, true);
+  }
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  await turn();
+  collect();
+  // The newest may still be on the stack.
+  assert.deepEqual(asked.slice(0, -1).map((each) => each.deref()), [undefined, undefined]);
+  // One that waits ends with the outline.
+  const waiting = outline.ask(new Promise(() => {}), () => assert.fail('it never begins'));
+  outline.close();
+  assert.equal(await waiting, false);
 });
 
 test('everything unfolds and folds in one step, with exceptions', async () => {
