@@ -49,12 +49,16 @@ export class RowElement {
     this.title = make('div', { className: 'title', dir: 'auto' });
     this.note = make('div', { className: 'note', dir: 'auto' });
     this.chips = make('div', { className: 'chips' });
-    this.people = make('div', { className: 'here' });
+    this.people = make('div', { className: 'here', data: { who: '' } });
     this.cell = make('div', { role: 'gridcell', className: 'cell' }, this.people, mayEdit ? this.more : null, this.fold,
       this.bullet, make('div', { className: 'body' }, this.title, this.note, this.chips));
     this.element = make('div', { role: 'row', className: 'row' }, this.cell);
     this.row = null;
     this.texts = {};
+    /** What is shown. */
+    this.state = [];
+    /** Whether its height was read since. */
+    this.isMeasured = false;
   }
 
   /**
@@ -62,6 +66,13 @@ export class RowElement {
    * how many it is, or null.
    */
   fill(row, { place, editing, siblings, isSelected }) {
+    this.row = row;
+    const state = [row.key, row.id, row.depth, row.children, row.isExpanded, row.done, row.isNew, row.title, row.note,
+      place, editing, siblings?.place, siblings?.count, isSelected];
+    const isSame = this.state.length > 0 && state.every((each, at) => each === this.state[at]);
+    if (isSame) return;
+    this.state = state;
+    this.isMeasured = false;
     const { element } = this;
     element.dataset.key = row.key;
     if (row.id) element.dataset.id = row.id;
@@ -78,7 +89,7 @@ export class RowElement {
     element.classList.toggle('done', Boolean(row.done));
     element.classList.toggle('new', Boolean(row.isNew));
     element.classList.toggle('parent', row.children > 0);
-    element.classList.remove('grey');
+    element.classList.remove('grey', 'wide');
     this.fold.setAttribute('aria-label', row.isExpanded ? 'Fold' : 'Unfold');
     this.fold.hidden = row.children === 0;
     this.bullet.classList.toggle('full', row.children > 0 && !row.isExpanded);
@@ -91,7 +102,6 @@ export class RowElement {
     this.#show('title', row.title, editing === 'title');
     this.note.hidden = !row.note && editing !== 'note';
     this.#show('note', row.note ?? '', editing === 'note');
-    this.row = row;
   }
 
   #show(field, text, isEdited) {
@@ -111,9 +121,10 @@ export class RowElement {
   grey(place) {
     const { element } = this;
     this.row = null;
+    this.state = [];
     this.texts = {};
     this.address = null;
-    element.className = 'row grey';
+    element.className = place % 3 === 0 ? 'row grey wide' : 'row grey';
     element.id = `grey${place}`;
     delete element.dataset.key;
     delete element.dataset.id;

@@ -149,7 +149,8 @@ export class Rows {
 
   #shift = 0;
 
-  draw() {
+  /** `isMoving`: because one scrolls. */
+  draw({ isMoving = false } = {}) {
     const viewport = this.#viewport;
     if (viewport.height === 0) return;
     viewport.total = this.#tree.total;
@@ -159,7 +160,7 @@ export class Rows {
       const { from, to } = this.#range();
       this.#place(from, to);
       const { index, offset } = viewport;
-      this.#measure();
+      this.#measure(isMoving);
       viewport.settle((at) => this.#heightAt(at));
       if (viewport.index === index && viewport.offset === offset) break;
       const next = this.#range();
@@ -187,9 +188,12 @@ export class Rows {
     return this.#heights.get(key) ?? this.#viewport.rowHeight;
   }
 
-  #measure() {
-    for (const [key, { element }] of this.#elements) {
-      if (!element.classList.contains('away')) this.#heights.set(key, element.offsetHeight);
+  /** `isMoving`: only rows that have come or changed. Each look at a height costs, also if it is the same. */
+  #measure(isMoving) {
+    for (const [key, shown] of this.#elements) {
+      if ((isMoving && shown.isMeasured) || shown.element.classList.contains('away')) continue;
+      this.#heights.set(key, shown.element.offsetHeight);
+      shown.isMeasured = true;
     }
     if (this.#heights.size > 4 * DRAWN_MAX) {
       for (const key of this.#heights.keys()) if (!this.#elements.has(key)) this.#heights.delete(key);
@@ -325,7 +329,7 @@ export class Rows {
       this.#frame = null;
       // The bar stays where the hand has put it, until it rests.
       this.#isScrolling = true;
-      this.draw();
+      this.draw({ isMoving: true });
       this.#isScrolling = false;
     });
   }
@@ -342,7 +346,7 @@ export class Rows {
   scrollBy(pixels) {
     this.#movedAt = performance.now();
     this.#viewport.moveBy(pixels);
-    this.draw();
+    this.draw({ isMoving: true });
   }
 
   /** Brings a row into view that is here. Returns false if it is not here. */

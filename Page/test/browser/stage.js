@@ -33,8 +33,15 @@ const asPerson = (name, token) => `
 /** A port of this machine on which nothing listens. */
 const CLOSED_PORT = 1;
 
-/** Faults that a bad network explains: a browser reports each attempt to reach a server that does not answer. */
-const ofTheNetwork = /^WebSocket connection to |net::ERR_(CONNECTION|CONTENT_LENGTH|EMPTY|INTERNET|NETWORK|SOCKET|INCOMPLETE)/;
+/**
+ * Faults that a bad network explains: a browser reports each attempt to reach a server that does not answer, and a
+ * module whose response ends within its headers.
+ */
+const OF_THE_NETWORK = [
+  /^WebSocket connection to /,
+  /net::ERR_(CONNECTION|CONTENT_LENGTH|EMPTY|INTERNET|NETWORK|SOCKET|INCOMPLETE)/,
+  /^Failed to load module script: .* a MIME type of ""\./,
+];
 
 export class Stage {
   /** `options`: arguments of nestd beside those of its ports. `random`: for a proxy; without it there is none. */
@@ -105,7 +112,7 @@ export class Stage {
 
   /** What a page reported as wrong, without what a bad network explains. */
   faults(page) {
-    return page.faults.filter((fault) => !ofTheNetwork.test(fault));
+    return page.faults.filter((fault) => !OF_THE_NETWORK.some((each) => each.test(fault)));
   }
 
   /** What every test of the page ends with: no error, no script of data, nothing from elsewhere. */
