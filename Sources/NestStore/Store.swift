@@ -244,7 +244,7 @@ package final class Store {
     /// The version of the SQLite library in use, such as "3.40.1".
     package static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
 
-    /// Runs a batch of work on the writer's connection.
+    /// Runs work on the writer's connection. Calls inside of `body` cost nothing.
     package func access<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try self.connection.access(body)
     }
@@ -252,8 +252,8 @@ package final class Store {
     /// Moves committed pages from the write-ahead log into the file if the log is long enough. Call it regularly,
     /// outside a group, when no request is waiting. After a failure do not write to the store any more.
     package func checkpointIfDue() throws(StoreError) {
-        let pages = self.checkpointPages
-        try self.access { () throws(StoreError) in try self.connection.checkpoint(from: pages) }
+        guard self.isCheckpointDue else { return }
+        try self.access { () throws(StoreError) in try self.connection.checkpoint() }
     }
 
     /// Whether the stop signal is raised: no new transaction may begin.

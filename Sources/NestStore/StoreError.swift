@@ -6,12 +6,12 @@ import NestModel
 ///
 /// Almost every function of the object graph can both refuse a request and fail, so one type covers both. Swift
 /// converts no error type into another when it rethrows: with two types each call would need its own `do`.
-package enum StoreError: Error, Sendable, CustomStringConvertible {
+package indirect enum StoreError: Error, Sendable, CustomStringConvertible {
     /// The request is wrong, or the state of the store forbids it. The store itself is sound.
     case refused(NestError)
     /// A request failed after it had written without a savepoint, or SQLite rolled back the whole group. Roll the group
     /// back and run each of its requests in a group of its own.
-    indirect case retryIndividually(cause: StoreError)
+    case retryIndividually(cause: StoreError)
     /// Another process has the store open.
     case locked(path: String, pid: Int32?)
     /// The file is not a store of nest.

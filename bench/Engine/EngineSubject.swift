@@ -85,11 +85,14 @@ package final class EngineSubject {
         effects.reserveCapacity(inputs.count)
         let start = clock()
         var run = Run()
-        for input in inputs {
-            effects.append(self.perform(input))
-            while self.engine.hasBacklog {
-                effects.append(self.perform([]))
-                run.turnCount += 1
+        // As the server's thread, which keeps the connection.
+        self.store.access {
+            for input in inputs {
+                effects.append(self.perform(input))
+                while self.engine.hasBacklog {
+                    effects.append(self.perform([]))
+                    run.turnCount += 1
+                }
             }
         }
         run.time = clock() - start
@@ -136,9 +139,11 @@ package final class EngineSubject {
 
     /// Requests all objects in one batch, `times` times.
     package func get(_ objects: [ObjectID], times: Int) throws {
-        for _ in 0..<times {
-            for effect in self.perform(objects.map { self.request(.object($0)) }) {
-                if case .reply(_, _, .failure(let error)) = effect { throw Failure(description: "\(error)") }
+        try self.store.access {
+            for _ in 0..<times {
+                for effect in self.perform(objects.map { self.request(.object($0)) }) {
+                    if case .reply(_, _, .failure(let error)) = effect { throw Failure(description: "\(error)") }
+                }
             }
         }
     }

@@ -8,8 +8,8 @@ struct Commit {
     enum Outcome {
         /// The request has not run yet.
         case open
-        case committed(Receipt)
-        case refused(NestError)
+        indirect case committed(Receipt)
+        indirect case refused(NestError)
         /// A group was begun or joined.
         case group(UInt64)
         /// A group was ended or left.

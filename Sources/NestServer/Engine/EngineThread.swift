@@ -173,7 +173,10 @@ package final class EngineThread: Sendable {
                     )
                 )
             )
-            self.serve(engine, store.reader, readTransaction: readTransaction, deliver: deliver, failed: failed)
+            // The thread keeps the writer's connection: nobody else uses it.
+            store.access {
+                self.serve(engine, store.reader, readTransaction: readTransaction, deliver: deliver, failed: failed)
+            }
             do throws(StoreError) {
                 try engine.close()
             } catch {

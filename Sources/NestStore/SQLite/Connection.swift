@@ -4,8 +4,8 @@ import NestModel
 
 /// One SQLite connection with nest's settings. Not Sendable: it is used on the thread that created it.
 ///
-/// GRDB opens, configures and closes it. Work runs inside `access`, which enters GRDB's queue once for a whole batch;
-/// nested calls cost nothing.
+/// GRDB opens, configures and closes it. Work runs inside `access`, which enters GRDB's queue. That takes as long as a
+/// tenth of a small commit, so the engine's thread enters it once; nested calls cost nothing.
 final class Connection {
     enum Role {
         /// The only connection that writes, and the only one that checkpoints: SQLite before 3.51.3 can corrupt a
@@ -29,6 +29,8 @@ final class Connection {
     let path: String
     private let queue: DatabaseQueue
     private let database: Database
+    /// Whether this thread is inside of `access`.
+    private var isEntered = false
     private var statements: [String: Statement] = [:]
     /// All prepared statements, so that `close` can finalize them.
     private var prepared: [Statement] = []
@@ -96,6 +98,9 @@ final class Connection {
     var handle: OpaquePointer? { self.database.sqliteConnection }
 
     func access<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        if self.isEntered { return try body() }
+        self.isEntered = true
+        defer { self.isEntered = false }
         // GRDB rethrows untyped errors: the `Result` keeps the type.
         let result = self.queue.unsafeReentrantWrite { _ in
             Swift.Result { () throws(Failure) in try body() }
@@ -164,10 +169,9 @@ final class Connection {
     /// Whether the write-ahead log has at least `pages` pages.
     func hasLogPages(_ pages: Int) -> Bool { self.logPages.pointee >= pages }
 
-    /// Moves as much as possible from the write-ahead log into the file if the log has at least `pages` pages. SQLite's
-    /// automatic checkpoint within a commit hides failures.
-    func checkpoint(from pages: Int) throws(StoreError) {
-        guard self.hasLogPages(pages) else { return }
+    /// Moves as much as possible from the write-ahead log into the file. SQLite's automatic checkpoint within a commit
+    /// hides failures.
+    func checkpoint() throws(StoreError) {
         Failpoint.checkpointBegun.pass()
         let code = sqlite3_wal_checkpoint_v2(
             self.database.sqliteConnection,
