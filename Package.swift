@@ -76,6 +76,7 @@ let package = Package(
 
         // Level 1: one external dependency each.
         .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         // The codec of protocol.md, for client, server and engine. It works on bytes, without NIO.
         .target(
@@ -92,7 +93,7 @@ let package = Package(
         .target(
             name: "NestStore",
             dependencies: [
-                "NestModel", "NestProtocol", "NestSchema", grdb, sqlite, concurrencyHelpers,
+                "NestModel", "NestProtocol", "NestSchema", "CSQLite", grdb, sqlite, concurrencyHelpers,
                 .target(name: "CCrypto", condition: .when(platforms: [.linux])),
             ],
             swiftSettings: serverSettings
@@ -205,7 +206,7 @@ let package = Package(
             name: "nestbench",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestClient", "BenchEngine", "ChaosProxy", argumentParser,
-                concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
+                "CSQLite", concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
             exclude: ["Count", "Engine", "Peers", "Proxy", "report"],

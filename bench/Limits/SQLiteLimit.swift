@@ -1,3 +1,4 @@
+import CSQLite
 import GRDBSQLite
 import Glibc
 import NestModel
@@ -21,6 +22,8 @@ struct SQLiteLimit {
     init(directory: String) throws {
         self.path = "\(directory)/nestbench-limit-\(UInt64.random(in: 0..<UInt64.max)).sqlite"
         var handle: OpaquePointer?
+        // As nestd.
+        _ = nest_sqlite_without_memory_counts()
         guard sqlite3_open(self.path, &handle) == SQLITE_OK, let handle else {
             throw Failure(description: "SQLite cannot open \(self.path)")
         }

@@ -139,6 +139,15 @@ public struct AttributeDescription: Hashable, Sendable {
         return nil
     }
 
+    /// Whether every value of the attribute's type may be stored as it is, if it is not too large.
+    package var isPlain: Bool {
+        guard self.minimum.isNull, self.maximum.isNull else { return false }
+        return switch self.type {
+        case .string, .integer, .boolean, .date, .data, .uuid: true
+        case .double, .float, .decimal, .integer16, .integer32, .uri: false
+        }
+    }
+
     func isBelow(_ a: AttributeValue, _ b: AttributeValue) -> Bool {
         switch (a, b) {
         case (.integer(let a), .integer(let b)): a < b

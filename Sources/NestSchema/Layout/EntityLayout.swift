@@ -48,6 +48,8 @@ package final class EntityLayout: Sendable {
         package let entity: EntityDescription
         /// The name for the middle of a sentence.
         package let noun: String
+        /// The name of a transaction that inserts an object without a label.
+        package let nameOfInsert: String
         /// The slots of its objects.
         package let slots: SlotSet
         /// The slots that may not be null.
@@ -72,7 +74,9 @@ package final class EntityLayout: Sendable {
         ) {
             self.number = entity.number
             self.entity = entity
-            self.noun = entity.name.lowercased()
+            let noun = entity.name.lowercased()
+            self.noun = noun
+            self.nameOfInsert = "add \(noun)"
             self.slots = slots
             self.requiredSlots = requiredSlots
             self.labelSlot = labelSlot
@@ -107,6 +111,11 @@ package final class EntityLayout: Sendable {
     private let kindIndexes: [EntityNumber: Int]
     package let slots: [Slot]
     package let columns: [Column]
+    /// By slot: whether every value of the column's type may be stored as it is, if it is not too large. Otherwise the
+    /// attribute's description decides.
+    package let isPlain: [Bool]
+    /// By slot: the entity that a to-one relationship refers to.
+    package let destinations: [EntityNumber?]
     /// The name of each slot's column. Names are distinct, ignoring case.
     package let columnNames: [String]
     /// By slot: the index in `ObjectRow.places`, or -1.
@@ -172,6 +181,12 @@ package final class EntityLayout: Sendable {
         self.root = parts.entity.root
         self.slots = parts.slots
         self.columns = parts.slots.map(Self.column)
+        self.isPlain = parts.slots.map { slot in
+            if case .attribute(let attribute) = slot { attribute.isPlain } else { false }
+        }
+        self.destinations = parts.slots.map { slot in
+            if case .toOne(let relationship, _) = slot { relationship.destination } else { nil }
+        }
         self.columnNames = parts.columnNames
         self.properties = parts.properties
         self.placedSlots = parts.placedSlots

@@ -173,7 +173,7 @@ package final class EngineThread: Sendable {
                     )
                 )
             )
-            // The thread keeps the writer's connection: nobody else uses it.
+            // The thread keeps the connection that writes: no other one uses it.
             store.access {
                 self.serve(engine, store.reader, readTransaction: readTransaction, deliver: deliver, failed: failed)
             }

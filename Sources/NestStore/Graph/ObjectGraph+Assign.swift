@@ -53,6 +53,10 @@ extension ObjectGraph {
         var result = Assignments()
         for assignment in values {
             guard let slot = context.slot(assignment.property, &result) else { continue }
+            if case .value(let value) = assignment.value, layout.isPlain[slot], layout.columns[slot].holds(value) {
+                result.values.append((slot, value))
+                continue
+            }
             switch layout.slots[slot] {
             case .attribute(let attribute):
                 if let value = context.value(attribute, assignment.value, &result) {
@@ -71,15 +75,16 @@ extension ObjectGraph {
         }
         for placement in placements {
             guard let slot = context.slot(placement.relationship, &result) else { continue }
-            guard case .toOne(let relationship, let place?) = layout.slots[slot] else {
+            let place = layout.placeOfSlot[slot]
+            guard place >= 0, let destination = layout.destinations[slot] else {
                 context.fault(&result, placement.relationship, .unknownProperty, "has no order: set it as a value")
                 continue
             }
             let owner = try self.resolve(placement.owner)
-            if try self.isObject(owner, of: relationship.destination) {
+            if try self.isObject(owner, of: destination) {
                 result.placements.append((place, owner, placement.place))
             } else {
-                try self.refuseTarget(owner, relationship, context, &result)
+                try self.refuseTarget(owner, placement.relationship, destination, context, &result)
             }
         }
         try self.refuseFaults(context, purpose, &result)
@@ -130,7 +135,7 @@ extension ObjectGraph {
             return nil
         }
         guard try self.isObject(target, of: relationship.destination) else {
-            try self.refuseTarget(target, relationship, context, &result)
+            try self.refuseTarget(target, relationship.number, relationship.destination, context, &result)
             return nil
         }
         return .reference(target)
@@ -138,7 +143,8 @@ extension ObjectGraph {
 
     private func refuseTarget(
         _ id: ObjectID,
-        _ relationship: RelationshipDescription,
+        _ property: PropertyNumber,
+        _ destination: EntityNumber,
         _ context: AssignmentContext,
         _ result: inout Assignments
     ) throws(StoreError) {
@@ -146,16 +152,16 @@ extension ObjectGraph {
             result.absent.append(id)
             return context.fault(
                 &result,
-                relationship.number,
+                property,
                 .destination,
                 "refers to the object \(id), which does not exist"
             )
         }
         let entity = found.table.layout.kind(found.row.entity).entity.name
-        let wanted = self.layout.model.entity(relationship.destination)?.name ?? ""
+        let wanted = self.layout.model.entity(destination)?.name ?? ""
         context.fault(
             &result,
-            relationship.number,
+            property,
             .destination,
             "must refer to an object of \(wanted), but the object \(id) is of entity \(entity)"
         )
@@ -167,6 +173,19 @@ extension ObjectGraph {
         if entity == table.layout.number { return try table.exists(id) }
         guard let own = try table.entity(of: id) else { return false }
         return self.layout.model.isKind(own, of: entity)
+    }
+}
+
+extension EntityLayout.Column {
+    /// Whether a value is of the column's type, and not too large.
+    fileprivate func holds(_ value: AttributeValue) -> Bool {
+        switch (self, value) {
+        case (.integer, .integer), (.boolean, .boolean), (.date, .date), (.uuid, .uuid): true
+        case (.string, .string(var text)):
+            text.utf8.count <= Limits.valueBytesMax && text.withUTF8 { !$0.contains(0) }
+        case (.data, .data(let bytes)): bytes.count <= Limits.valueBytesMax
+        default: false
+        }
     }
 }
 

@@ -12,7 +12,7 @@ extension ObjectGraph {
         switch first {
         case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _):
             guard let id = self.results.last else { return "add" }
-            return Self.nameOfInsert(noun: self.noun(entity), label: self.label(id))
+            return Self.nameOfInsert(self.layout[entity]?.kind(entity).nameOfInsert ?? "add object", self.label(id))
         case .update(let object, _):
             return "edit \(self.quoted(try self.resolve(object)))"
         case .move(let object, let placement):
@@ -44,23 +44,30 @@ extension ObjectGraph {
         }
     }
 
-    private static func nameOfInsert(noun: String, label: String?) -> String {
-        guard let label else { return "add \(noun)" }
-        // Every insert gets such a name, so it is built in one buffer.
-        let short = Self.shortened(label)
-        var name = "add "
-        name.reserveCapacity(noun.utf8.count + short.utf8.count + 7)
-        name += noun
-        name += " \""
-        name += short
-        name += "\""
-        return name
+    /// `begin`: `add item`.
+    private static func nameOfInsert(_ begin: String, _ label: String?) -> String {
+        guard let label else { return begin }
+        // Every insert gets such a name, so its bytes are copied once.
+        var begin = begin
+        var short = Self.shortened(label)
+        return begin.withUTF8 { begin in
+            short.withUTF8 { short in
+                String(unsafeUninitializedCapacity: begin.count + short.count + 3) { name in
+                    _ = name.initialize(fromContentsOf: begin)
+                    name[begin.count] = UInt8(ascii: " ")
+                    name[begin.count + 1] = UInt8(ascii: "\"")
+                    let end = name[(begin.count + 2)...].initialize(fromContentsOf: short)
+                    name[end] = UInt8(ascii: "\"")
+                    return end + 1
+                }
+            }
+        }
     }
 
     /// Returns the name of an import, such as `add item "usr" and 41 more items`.
     package static func nameOfImport(_ kind: EntityLayout.Kind, label: String?, count: Int) -> String {
         let noun = kind.noun
-        let name = Self.nameOfInsert(noun: noun, label: label)
+        let name = Self.nameOfInsert(kind.nameOfInsert, label)
         return count > 1 ? "\(name) and \(count - 1) more \(Self.plural(noun, count - 1))" : name
     }
 
@@ -88,7 +95,7 @@ extension ObjectGraph {
         let verb = verbs.count == 1 ? verbs.first! : "change"
         if subjects.ids.count == 1, let id = subjects.ids.first {
             guard verb == "add", subjects.inserted.contains(id) else { return "\(verb) \(self.quoted(id))" }
-            return Self.nameOfInsert(noun: self.noun(of: subjects), label: self.label(id))
+            return Self.nameOfInsert("add \(self.noun(of: subjects))", self.label(id))
         }
         return "\(verb) \(subjects.ids.count) \(Self.plural(self.noun(of: subjects), subjects.ids.count))"
     }

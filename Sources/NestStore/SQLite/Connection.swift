@@ -1,3 +1,4 @@
+import CSQLite
 import GRDB
 import GRDBSQLite
 import NestModel
@@ -42,7 +43,11 @@ final class Connection {
     let pendingInserts = PendingInserts()
     private let stopSignal: StopSignal?
 
+    /// A process that has used SQLite before goes on counting.
+    private static let isWithoutMemoryCounts = nest_sqlite_without_memory_counts() == SQLITE_OK
+
     init(path: String, role: Role, stopSignal: StopSignal? = nil) throws(StoreError) {
+        _ = Self.isWithoutMemoryCounts
         self.path = path
         self.meter = WorkMeter(stopSignal)
         self.stopSignal = stopSignal
