@@ -143,7 +143,7 @@ tsan: setup
 # dependencies is shared: the same versions, the same flags.
 consumer: build-tests
 	cp Package.resolved Tests/Consumer/
-	swift build --package-path Tests/Consumer --scratch-path .build $(CHECKED)
+	swift build --package-path Tests/Consumer --scratch-path .build --force-resolved-versions $(CHECKED)
 
 bench: build-release
 	$(RELEASE) --product nestbench

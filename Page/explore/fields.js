@@ -26,7 +26,7 @@ export class Field {
   #isDirty = false;
   /** The write that the server has not answered yet: a promise of whether it took the value. */
   #saving = null;
-  /** What the field had as that write began. */
+  /** What the field had as the last write began. */
   #sent = '';
 
   constructor(property, { canWrite, save, label = property.name, type = property.type }) {
@@ -201,13 +201,14 @@ export class Field {
   }
 
   async #send(value) {
-    this.#sent = this.control.value;
+    const typed = this.control.value;
+    this.#sent = typed;
     this.#isDirty = true;
     this.element.classList.add('saving');
     try {
       await this.#save(value);
       // More may have been typed meanwhile.
-      this.#isDirty = this.control.value !== this.#sent;
+      this.#isDirty = this.control.value !== typed;
       this.#value = value;
       this.showFault(null);
       if (!this.#isDirty) this.#fill();

@@ -191,7 +191,8 @@ export class Rows {
   /** `isMoving`: only rows that have come or changed. Each look at a height costs, also if it is the same. */
   #measure(isMoving) {
     for (const [key, shown] of this.#elements) {
-      if ((isMoving && shown.isMeasured) || shown.element.classList.contains('away')) continue;
+      const isKnown = shown.isMeasured && this.#heights.has(key);
+      if ((isMoving && isKnown) || shown.element.classList.contains('away')) continue;
       this.#heights.set(key, shown.element.offsetHeight);
       shown.isMeasured = true;
     }
