@@ -75,6 +75,7 @@ enum LimitCoverage {
         "objectHistoryPartsMax": ["aPageOfAnObjectEndsAfterManyParts"],
         "commitTimesSeconds": ["timesAreForgottenSliceBySlice"],
         "commitTimesSlices": ["timesAreForgottenSliceBySlice"],
+        "objectBodyBytesMax": ["keptBodiesAreLimited"],
         "requestsPerCommitMax": ["batchesKeepTheOrderAndTheLimit"],
         "unusedResultSeconds": ["aReadKeepsAnUnusedResult"],
         "liveResultBytesMax": ["liveResultMemoryIsLimited"],

@@ -10,7 +10,7 @@ extension Commit {
         _ pending: inout PendingGroup
     ) throws(StoreError) {
         let request = turn.request
-        pending.indexes.append(turn.index)
+        pending.last = turn.index
         let steps = turn.group.steps
         let stepsMax = self.stepsMax(request, pending)
         do throws(StoreError) {

@@ -92,7 +92,8 @@ struct Commit {
 
     /// The state of one group until it is durable.
     struct PendingGroup {
-        var indexes: [Int] = []
+        /// The index of its last request.
+        var last: Int?
         var results: [(index: Int, result: WriteResult)] = []
         /// Undo entries that are skipped from now on.
         var blocked: [(revision: Revision, session: UInt64, answer: JournalHeader?)] = []
@@ -175,7 +176,7 @@ struct Commit {
                         let turn = Turn(request: requests[index], index: index, group: group)
                         try self.perform(turn, &pending)
                     } catch StoreError.postponed(.nextTurn) {
-                        pending.indexes.removeLast()
+                        pending.last = index > start ? index - 1 : nil
                         requests[index].noteHeavy()
                         // Only completed writes count against a connection in the next turn.
                         self.costs.removeLast()
@@ -209,7 +210,7 @@ struct Commit {
 
     /// Returns the end of a failed group, which reached at least the request after the last one with an outcome.
     private func end(_ requests: [WriteRequest], from start: Int, _ pending: PendingGroup) -> Int {
-        min(max((pending.indexes.last ?? start) + 1, start + 1), requests.count)
+        min(max((pending.last ?? start) + 1, start + 1), requests.count)
     }
 
     /// Whether a request must wait until the open group is durable. An undo needs the writes of its session in the

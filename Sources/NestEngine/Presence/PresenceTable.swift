@@ -346,7 +346,7 @@ package struct PresenceTable {
     // MARK: Time and revisions
 
     /// Whether `flush` has nothing to do, whatever the time is.
-    package var isQuiet: Bool {
+    @inline(__always) package var isQuiet: Bool {
         self.dirty.isEmpty && self.losses.isEmpty && self.held.isEmpty && self.relayed.isEmpty
             && !self.peers.values.contains(true)
     }

@@ -17,6 +17,9 @@ public struct EngineDefaults: Sendable {
     @Bound(.cut, "Bytes of the row logs and trees of results without subscribers")
     public var unusedResultBytesMax = 64 << 20
 
+    @Bound(.cut, "Bytes of the bodies of objects that were asked for, kept until the objects change")
+    public var objectBodyBytesMax = 16 << 20
+
     @Bound(
         .refused,
         "Bytes of all live results of a store, with and without subscribers; above it a subscription that needs another is refused with BUSY"

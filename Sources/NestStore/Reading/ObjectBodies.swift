@@ -8,19 +8,17 @@ import NestSchema
 /// Each commit removes the bodies that it may change, revision by revision: those of its objects, and those of the
 /// objects that their to-one relationships leave or reach, which count them.
 struct ObjectBodies {
-    /// When it would be passed, all bodies are discarded.
-    static let bytesMax = 16 << 20
     /// The estimated size of an entry without the bytes of its body.
     private static let entryBytes = 96
 
-    /// A body that takes more than a sixteenth of it is not kept.
+    /// When it would be passed, all bodies are discarded. A body that takes more than a sixteenth of it is not kept.
     private let bytesMax: Int
     private var bodies: [ObjectID: ObjectBody] = [:]
     private(set) var byteCount = 0
     /// The revision of the bodies.
     private var revision = Revision(0)
 
-    init(bytesMax: Int = Self.bytesMax) {
+    init(bytesMax: Int = Limits.objectBodyBytesMax) {
         self.bytesMax = bytesMax
     }
 

@@ -69,6 +69,9 @@ final class Connection {
             self.logPages.deallocate()
             throw StoreError(grdb: error)
         }
+        // GRDB would hear of each commit for observers, of which there are none.
+        sqlite3_commit_hook(self.database.sqliteConnection, nil, nil)
+        sqlite3_rollback_hook(self.database.sqliteConnection, nil, nil)
         if case .writer = role { self.countLogPages() }
         stopSignal?.attach(self.database.sqliteConnection)
     }
