@@ -2,10 +2,11 @@
 # make test-one NAME=...: one test or suite. make check: the checks that every change must pass.
 # Without colours a build for a file or a pipe is the same as one for a terminal: nothing is built twice.
 # Without debug information, which costs a seventh of the time; names of functions stay in the programs. For a debugger:
-# make build DEBUG_INFO=dwarf, which builds everything again, as a plain `swift build` does. Without an index, which costs
-# another fifth: editors make their own.
+# make build DEBUG_INFO=dwarf, which builds everything again, as a plain `swift build` does. The index, in which SwiftPM
+# looks for tests of XCTest, leaves out what the toolchain brings: another seventh.
 DEBUG_INFO = none
-CHECKED = --disable-index-store -debug-info-format $(DEBUG_INFO) --explicit-target-dependency-import-check error --no-color-diagnostics
+CHECKED = -debug-info-format $(DEBUG_INFO) --explicit-target-dependency-import-check error --no-color-diagnostics
+DEBUG = $(CHECKED) -Xswiftc -index-ignore-system-modules
 LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-dev pkg-config
 # For tests only: strace makes the disk of a running server fail, tmux runs full-screen programs, PostgreSQL has the
 # log of a cluster. Without them those tests are skipped and report that.
@@ -14,7 +15,7 @@ TOOLS = strace tmux
 .PHONY: beside consumer setup tools web-tools build build-release test test-web test-js test-page test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames page-heap documentation clean
 
 build: setup
-	swift build $(CHECKED) $(if $(TARGET),--target $(TARGET))
+	swift build $(DEBUG) $(if $(TARGET),--target $(TARGET))
 
 RELEASE = swift build -c release $(CHECKED)
 
@@ -24,9 +25,9 @@ build-release: setup
 	$(RELEASE) --product nestc
 
 build-tests: setup
-	swift build --build-tests $(CHECKED)
+	swift build --build-tests $(DEBUG)
 
-RUN = swift test $(CHECKED) --skip-build --disable-xctest
+RUN = swift test $(DEBUG) --skip-build --disable-xctest
 # Suites with sockets or processes, whose tests run one after the other: those of commands beside all others, since both
 # wait for processes most of the time.
 APART = SocketTests|ProcessTests
@@ -75,30 +76,30 @@ test-page: build-tests web-tools
 # One test or suite, or all whose names contain this: make test-one NAME=undoAndRedoOfAllIsTheIdentity
 test-one: build-tests
 	@if [ -z "$(NAME)" ]; then echo "which test? make test-one NAME=undoAndRedoOfAllIsTheIdentity" >&2; exit 2; fi
-	@swift test list $(CHECKED) --skip-build | grep -E '$(NAME)' \
+	@swift test list $(DEBUG) --skip-build | grep -E '$(NAME)' \
 	    || { echo "no test is named $(NAME)" >&2; exit 1; }
 	$(RUN) --no-parallel --filter '$(NAME)'
 
 # One seeded run of the whole core with slow, disconnecting and returning clients: make simulate SEED=7 STEPS=2000
 simulate: setup
-	NEST_SEED=$(or $(SEED),1) NEST_STEPS=$(or $(STEPS),1000) swift test $(CHECKED) --filter SimulationTests
+	NEST_SEED=$(or $(SEED),1) NEST_STEPS=$(or $(STEPS),1000) swift test $(DEBUG) --filter SimulationTests
 
 # Checks every promise of a real server under kill -9 and bad networks: make chaos SEED=7 SECONDS=60. Of a cluster, which
 # needs PostgreSQL: make chaos NODES=3 MINUTES=10
 chaos: setup
 	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_NODES=$(or $(NODES),1) \
 	    NEST_CHAOS_SECONDS=$(if $(MINUTES),$$(( $(MINUTES) * 60 )),$(or $(SECONDS),60)) \
-	    swift test $(CHECKED) --no-parallel --filter everyPromiseIsKept
+	    swift test $(DEBUG) --no-parallel --filter everyPromiseIsKept
 
 # A long chaos run, and then a run of the same length that watches memory and descriptors: make soak MINUTES=60.
 # The history is checked in pieces of half a minute, which takes about as long again.
 soak: setup
-	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_NODES=1 NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),10) * 60 )) NEST_SOAK=1 swift test $(CHECKED) --no-parallel \
+	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_NODES=1 NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),10) * 60 )) NEST_SOAK=1 swift test $(DEBUG) --no-parallel \
 	    --filter 'everyPromiseIsKept|memoryAndDescriptorsDoNotGrow'
 
 # Kills the leader of a cluster under load, again and again; needs PostgreSQL: make cluster-kills KILLS=100
 cluster-kills: setup
-	NEST_CLUSTER_KILLS=$(or $(KILLS),20) swift test $(CHECKED) --no-parallel --filter killsOfTheLeaderLoseNoAcknowledgedWrite
+	NEST_CLUSTER_KILLS=$(or $(KILLS),20) swift test $(DEBUG) --no-parallel --filter killsOfTheLeaderLoseNoAcknowledgedWrite
 
 # libFuzzer with AddressSanitizer; findings go to .build/fuzz/findings: make fuzz TARGET=bodies SECONDS=300
 # Without TARGET, fuzzes all targets in turn. Merge inputs that are worth keeping into Tests/Fixtures/Corpus.
@@ -143,7 +144,7 @@ tsan: setup
 # dependencies is shared: the same versions, the same flags.
 consumer: build-tests
 	cp Package.resolved Tests/Consumer/
-	swift build --package-path Tests/Consumer --scratch-path .build --force-resolved-versions $(CHECKED)
+	swift build --package-path Tests/Consumer --scratch-path .build --force-resolved-versions $(DEBUG)
 
 bench: build-release
 	$(RELEASE) --product nestbench
