@@ -75,9 +75,11 @@ export class RowElement {
     this.isMeasured = false;
     const { element } = this;
     element.dataset.key = row.key;
-    if (row.id) element.dataset.id = row.id;
+    // A receipt may come before the rows of its revision: until then the page does not say that the object is in them.
+    const isThere = Boolean(row.id) && !row.isNew;
+    if (isThere) element.dataset.id = row.id;
     else delete element.dataset.id;
-    element.toggleAttribute('data-pending', !row.id);
+    element.toggleAttribute('data-pending', !isThere);
     element.id = `row${row.key}`;
     element.style.setProperty('--depth', Math.min(row.depth, INDENTS_MAX));
     element.setAttribute('aria-level', row.depth + 1);
