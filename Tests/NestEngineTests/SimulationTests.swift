@@ -12,7 +12,7 @@ import Testing
             let steps = environment["NEST_STEPS"].flatMap { Int($0) } ?? 150
             return try Simulation(seed: seed, clients: 4).run(steps: steps)
         }
-        for seed in 0..<25 as Range<UInt64> {
+        for seed in 0..<40 as Range<UInt64> {
             let simulation = try Simulation(seed: seed, clients: 4)
             try simulation.run(steps: 150)
             undone += simulation.undone
@@ -20,6 +20,6 @@ import Testing
             restarts += simulation.restarts
         }
         // Makes sure that the histories cover these cases.
-        #expect(undone > 60 && refused > 6 && restarts > 3)
+        #expect(undone > 100 && refused > 10 && restarts > 5)
     }
 }

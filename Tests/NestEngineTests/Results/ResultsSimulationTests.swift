@@ -11,7 +11,7 @@ import Testing
             return try ResultsSimulation(seed: seed).run(steps: steps)
         }
         let first = environment["NEST_RESULTS_FIRST"].flatMap { UInt64($0) } ?? 0
-        let count = environment["NEST_RESULTS_COUNT"].flatMap { UInt64($0) } ?? 50
+        let count = environment["NEST_RESULTS_COUNT"].flatMap { UInt64($0) } ?? 80
         var (done, compared, diffs, moves, sectionChanges) = (0, 0, 0, 0, 0)
         var counts: [String: Int] = [:]
         var changeParts = 0
@@ -30,8 +30,8 @@ import Testing
         }
         // Makes sure that the histories cover these cases.
         let reached = "\(done) writes, \(compared) states, \(diffs) diffs, \(moves) moves, \(sectionChanges) sections"
-        #expect(done > 1_100 && diffs > 900 && moves > 90 && sectionChanges > 60, "\(reached)")
-        #expect(changeParts > 1_800 && resumedInside > 2, "\(changeParts) parts, \(resumedInside) resumed inside")
+        #expect(done > 1_800 && diffs > 1_500 && moves > 150 && sectionChanges > 100, "\(reached)")
+        #expect(changeParts > 3_000 && resumedInside > 2, "\(changeParts) parts, \(resumedInside) resumed inside")
         let features = [
             "everything", "owned", "paired", "owned in order", "paired in order", "of a kind", "paired filtered",
             "order of a list",
