@@ -88,8 +88,9 @@ package struct ResultTotals {
 
     /// Applies the change of a row. `before`, `after`: the row, if it was or is one.
     mutating func apply(_ id: ObjectID, from before: LiveResult.Member?, to after: LiveResult.Member?) {
-        let old = before.flatMap(self.start)
-        let new = after.flatMap(self.start)
+        // Without sections a row is not looked at: that would copy it.
+        let old = self.sectioning == nil ? nil : before.flatMap(self.start)
+        let new = self.sectioning == nil ? nil : after.flatMap(self.start)
         if let before, let after, old == new, !self.isChanged(before, after) { return }
         self.changed.isAny = true
         if let old { self.changed.sections.insert(old) }

@@ -76,21 +76,35 @@ package struct ValueSum {
     /// `fraction`: the digits after the point, as a number.
     private static func text(_ whole: UInt64, fraction: UInt64, isNegative: Bool) -> String {
         guard fraction > 0 else { return isNegative && whole > 0 ? "-\(whole)" : "\(whole)" }
-        var fraction = fraction
+        var (whole, fraction) = (whole, fraction)
         var count = AggregateFunction.averageFractionDigitsMax
         while fraction.isMultiple(of: 10) {
             fraction /= 10
             count -= 1
         }
-        let start = (isNegative ? "-" : "") + String(whole) + "."
-        return String(unsafeUninitializedCapacity: start.utf8.count + count) { digits in
-            for (index, byte) in start.utf8.enumerated() { digits[index] = byte }
-            for index in (start.utf8.count..<start.utf8.count + count).reversed() {
-                digits[index] = UInt8(ascii: "0") + UInt8(fraction % 10)
-                fraction /= 10
-            }
-            return start.utf8.count + count
+        var point = isNegative ? 2 : 1
+        var larger = whole / 10
+        while larger > 0 {
+            larger /= 10
+            point += 1
         }
+        // From the last digit to the first.
+        return String(unsafeUninitializedCapacity: point + 1 + count) { text in
+            for index in stride(from: point + count, to: point, by: -1) { text[index] = Self.lastDigit(&fraction) }
+            text[point] = UInt8(ascii: ".")
+            for index in stride(from: point - 1, through: isNegative ? 1 : 0, by: -1) {
+                text[index] = Self.lastDigit(&whole)
+            }
+            if isNegative { text[0] = UInt8(ascii: "-") }
+            return point + 1 + count
+        }
+    }
+
+    /// Takes the last digit off a number.
+    private static func lastDigit(_ number: inout UInt64) -> UInt8 {
+        let (rest, digit) = number.quotientAndRemainder(dividingBy: 10)
+        number = rest
+        return UInt8(ascii: "0") + UInt8(digit)
     }
 
     /// 10 to the power of the digits after the point of an average.
