@@ -202,14 +202,16 @@ let package = Package(
         ),
         // Simulates network faults, for tests and by hand. It knows TCP and nothing of nest.
         .target(name: "ChaosProxy", dependencies: [nioCore, nioPosix], path: "bench/Proxy", swiftSettings: settings),
+        // The servers that nestbench compares nest with: the least work, in C.
+        .target(name: "CLimits", path: "bench/CLimits"),
         .executableTarget(
             name: "nestbench",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestClient", "BenchEngine", "ChaosProxy", argumentParser,
-                "CSQLite", concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
+                "CLimits", "CSQLite", concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
-            exclude: ["Count", "Engine", "Peers", "Proxy", "report"],
+            exclude: ["CLimits", "Count", "Engine", "Peers", "Proxy", "report"],
             swiftSettings: settings
         ),
         // Compares nest with other servers. The protocols of these servers are a separate target, which the tests use.
@@ -377,7 +379,8 @@ let package = Package(
         .testTarget(
             name: "NestBenchTests",
             dependencies: [
-                "NestModel", "NestProtocol", "BenchEngine", "nestbench", "NestTestSupport", argumentParser, nioCore,
+                "NestModel", "NestProtocol", "BenchEngine", "CLimits", "nestbench", "NestTestSupport", argumentParser,
+                concurrencyHelpers, nioCore,
             ],
             swiftSettings: settings
         ),
