@@ -54,7 +54,8 @@ final class Child {
         self.directory = directory
         let output = Pipe()
         self.process.standardOutput = output
-        self.process.standardError = FileHandle.nullDevice
+        // A limit's server prints only why it ended.
+        if name != "nestbench" { self.process.standardError = FileHandle.nullDevice }
         do {
             try self.process.run()
         } catch {

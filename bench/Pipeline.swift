@@ -61,6 +61,7 @@ final class Pipeline {
                 makeFrame: makeFrame
             )
             handler.onFrame = { pipeline.take($0) }
+            handler.onEnd = { finished.fail(BenchError.ended) }
             pipeline.start()
         }
         return try await finished.futureResult.get()

@@ -11,6 +11,9 @@ struct Measurement {
     var limitName: String
     /// Empty if there is no limit.
     var limit: [Double]
+    /// What each side used of the hardware, in each round or in some of them; empty if that is not measured.
+    var nestUse: [HardwareUse] = []
+    var limitUse: [HardwareUse] = []
     /// In microseconds.
     var latency: Histogram<UInt64>?
     /// Whether a smaller figure is better (a time, not a rate).
@@ -19,6 +22,13 @@ struct Measurement {
     var wanted: String?
 
     var ratio: Double { Self.median(zip(self.nest, self.limit).map { $1 == 0 ? 0 : $0 / $1 }) }
+
+    /// The medians of both sides, with their names.
+    var uses: [(side: String, use: HardwareUse)] {
+        [("nest", self.nestUse), ("limit", self.limitUse)].compactMap { side, rounds in
+            HardwareUse(medianOf: rounds).map { (side, $0) }
+        }
+    }
 
     static func median(_ values: [Double]) -> Double {
         let sorted = values.sorted()
@@ -56,6 +66,9 @@ struct Report {
             isCompared ? Self.fixed(measurement.ratio) : "", latency ?? "",
         ])
         if isCompared { self.note("limit: \(measurement.limitName)") }
+        if !measurement.uses.isEmpty {
+            self.note("hardware: \(measurement.uses.map { "\($0.side) \($0.use.text)" }.joined(separator: "; "))")
+        }
         if let wanted = measurement.wanted { self.note("wanted: \(wanted)") }
     }
 
@@ -68,6 +81,7 @@ struct Report {
             "\"limitName\":\"\(measurement.limitName)\"", "\"limit\":\(Self.json(measurement.limit))",
             "\"ratio\":\(measurement.limit.isEmpty ? "null" : "\(measurement.ratio)")",
         ]
+        fields += measurement.uses.map { "\"\($0.side)Use\":\($0.use.json)" }
         if let latency = measurement.latency {
             let figures = [("p50", 50.0), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100)]
             let text = figures.map { "\"\($0)\":\(latency.valueAtPercentile($1))" }.joined(separator: ",")

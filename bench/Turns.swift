@@ -21,6 +21,9 @@ enum Turns {
     /// Returns the processor time of this thread in seconds. Other load on the machine does not change it.
     static func threadTime() -> Double { Self.time(CLOCK_THREAD_CPUTIME_ID) }
 
+    /// Returns the processor time of all threads of this process in seconds.
+    static func processTime() -> Double { Self.time(CLOCK_PROCESS_CPUTIME_ID) }
+
     /// Returns the time of a monotonic clock in seconds.
     static func wallTime() -> Double { Self.time(CLOCK_MONOTONIC) }
 

@@ -63,6 +63,7 @@ struct CommitCommand: AsyncParsableCommand {
             let parent = try await target.makeParent(connections[0], 1)
             let each = requests / count
             var histograms: [Histogram<UInt64>] = []
+            let nestMeter = target.child.map { HardwareMeter($0) }
             let time = try await seconds {
                 histograms = try await withThrowingTaskGroup(of: Histogram<UInt64>.self) { group in
                     for connection in connections {
@@ -79,10 +80,14 @@ struct CommitCommand: AsyncParsableCommand {
                     return try await group.reduce(into: []) { $0.append($1) }
                 }
             }
+            if let use = nestMeter?.stop() { measurement.nestUse.append(use) }
             for histogram in histograms { latency.add(histogram) }
             for connection in connections { try await connection.close() }
             measurement.nest.append(Double(each * count) / time)
+            let disk = try Disk.syncsPerSecond(in: self.options.directory)
+            let meter = HardwareMeter()
             measurement.limit.append(try sqlite.insert(rows: requests, perTransaction: perTransaction))
+            measurement.limitUse.append(meter.stop(syncs: requests / perTransaction, disk: disk))
         }
         measurement.latency = latency
         report.add(measurement)

@@ -5,11 +5,11 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Pipelined pings, against a bare NIO server that echoes the same bytes.
+/// Pipelined pings, against a C server that echoes the same bytes.
 struct EchoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "echo",
-        abstract: "Measure pings per second, against a bare NIO echo server.",
+        abstract: "Measure pings per second, against a C echo server.",
         discussion: "Example: nestbench echo --connections 16 --in-flight 16"
     )
     @OptionGroup var options: BenchOptions
@@ -25,74 +25,69 @@ struct EchoCommand: AsyncParsableCommand {
             parameters: "\(self.connections) x \(self.inFlight) in flight",
             unit: "/s",
             nest: [],
-            limitName: "bare NIO echo of the same bytes",
+            limitName: "C, epoll, an echo of the same bytes",
             limit: []
         )
         var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
         for _ in 0..<self.options.rounds {
-            measurement.nest.append(try await self.round(&latency) { try await target.connect() })
-            var ignored = Histogram<UInt64>(highestTrackableValue: 60_000_000)
-            measurement.limit.append(
-                try await self.round(&ignored) {
-                    let connection = try await BenchConnection.connectRaw(
-                        host: "127.0.0.1",
-                        port: limit.port,
-                        on: target.group,
-                        decodes: true
-                    )
-                    // The decoder skips the echoed preface.
-                    connection.send(ByteBuffer(bytes: Preface.client.bytes))
-                    return connection
-                }
-            )
+            let pings = try await self.round(target.child, Ping(payload: 7).frame(id: 0)) { try await target.connect() }
+            // A client answers a ping, so it gets back a pong, as it does from nest.
+            let pongs = try await self.round(limit, Pong(payload: 7).frame(id: 0)) {
+                try await .connectRaw(
+                    host: "127.0.0.1",
+                    port: limit.port,
+                    on: target.group,
+                    decodes: true,
+                    hasPreface: false
+                )
+            }
+            measurement.nest.append(pings.perSecond)
+            measurement.limit.append(pongs.perSecond)
+            if let use = pings.use { measurement.nestUse.append(use) }
+            if let use = pongs.use { measurement.limitUse.append(use) }
+            latency.add(pings.latency)
         }
         measurement.latency = latency
         Report(isJSON: self.options.json).add(measurement)
         try await target.shutdown()
     }
 
+    private struct Round {
+        var perSecond: Double
+        var latency: Histogram<UInt64>
+        var use: HardwareUse?
+    }
+
+    /// Sends the frame on all connections, each time a pong has come.
     private func round(
-        _ latency: inout Histogram<UInt64>,
+        _ server: Child?,
+        _ frame: ByteBuffer,
         _ connect: () async throws -> BenchConnection
-    ) async throws -> Double {
+    ) async throws -> Round {
         var connections: [BenchConnection] = []
         for _ in 0..<self.connections { connections.append(try await connect()) }
         let each = self.requests / self.connections
         let depth = self.inFlight
-        let frame = Ping(payload: 7).frame(id: 0)
-        var histograms: [Histogram<UInt64>] = []
+        var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
+        let meter = server.map { HardwareMeter($0) }
         let time = try await seconds {
-            histograms = try await withThrowingTaskGroup(of: Histogram<UInt64>.self) { group in
+            try await withThrowingTaskGroup(of: Histogram<UInt64>.self) { group in
                 for connection in connections {
-                    // The echo server returns a ping; nest answers with a pong.
                     group.addTask {
-                        try await Pipeline.runAny(connection, depth: depth, total: each) { _ in frame }
+                        try await Pipeline.run(
+                            connection,
+                            depth: depth,
+                            total: each,
+                            firstID: 1,
+                            answers: [.pong]
+                        ) { _ in frame }
                     }
                 }
-                return try await group.reduce(into: []) { $0.append($1) }
+                for try await histogram in group { latency.add(histogram) }
             }
         }
-        for histogram in histograms { latency.add(histogram) }
+        let use = meter?.stop()
         for connection in connections { try await connection.close() }
-        return Double(each * self.connections) / time
-    }
-}
-
-extension Pipeline {
-    /// Runs a pipeline that accepts a ping or a pong as the reply.
-    static func runAny(
-        _ connection: BenchConnection,
-        depth: Int,
-        total: Int,
-        makeFrame: @escaping @Sendable (UInt32) -> ByteBuffer
-    ) async throws -> Histogram<UInt64> {
-        try await self.run(
-            connection,
-            depth: depth,
-            total: total,
-            firstID: 1,
-            answers: [.ping, .pong],
-            makeFrame: makeFrame
-        )
+        return Round(perSecond: Double(each * self.connections) / time, latency: latency, use: use)
     }
 }

@@ -58,7 +58,9 @@ struct FirstCommand: AsyncParsableCommand {
                     during.add(try await self.commit(writer, under: other, &requestID, count: 50))
                 } while !isLoaded.withLockedValue { $0 }
                 let seconds = try await time
-                ways[index].add(seconds, try limit.readInOrder(), during, alone: alone)
+                let meter = HardwareMeter()
+                let limitSeconds = try limit.readInOrder()
+                ways[index].add(seconds, limitSeconds, meter.stop(), during, alone: alone)
                 ways[index].byteCount = try await subscriber.bytesRead()
                 try await subscriber.close()
             }
@@ -100,9 +102,16 @@ struct FirstCommand: AsyncParsableCommand {
             )
         }
 
-        mutating func add(_ seconds: Double, _ limit: Double, _ during: Histogram<UInt64>, alone: Histogram<UInt64>) {
+        mutating func add(
+            _ seconds: Double,
+            _ limit: Double,
+            _ limitUse: HardwareUse,
+            _ during: Histogram<UInt64>,
+            alone: Histogram<UInt64>
+        ) {
             self.first.nest.append(seconds)
             self.first.limit.append(limit)
+            self.first.limitUse.append(limitUse)
             self.commits.nest.append(Double(during.valueAtPercentile(99)))
             self.commits.limit.append(Double(alone.valueAtPercentile(99)))
             self.latency.add(during)

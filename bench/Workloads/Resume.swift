@@ -14,8 +14,8 @@ struct ResumeCommand: AsyncParsableCommand {
         abstract: "Kill a nestd, restart it on the same store, and let all its subscribers resume at once.",
         discussion: """
             Before the subscribers resume, rows are added, so that each subscriber receives a diff. While they resume,
-            another connection commits to another list. The limit is a bare NIO server with the same number of
-            connections, each of which sends and receives the same number of bytes.
+            another connection commits to another list. The limit is a C server with the same number of connections,
+            each of which sends and receives the same number of bytes.
 
             Examples:
               nestbench resume --subscribers 2000
@@ -68,8 +68,9 @@ struct ResumeCommand: AsyncParsableCommand {
                 parameters: "\(count) resume" + (self.lists > 1 ? " to \(self.lists) lists" : ", to the last"),
                 unit: "s",
                 nest: rounds.map(\.resumed),
-                limitName: "bare NIO, the same number of connections, \(bytes); seconds",
+                limitName: "C, epoll, the same number of connections, \(bytes); seconds",
                 limit: rounds.map(\.limit),
+                limitUse: rounds.compactMap(\.limitUse),
                 isTime: true
             )
         )
@@ -94,6 +95,7 @@ struct ResumeCommand: AsyncParsableCommand {
         var first = 0.0
         var resumed = 0.0
         var limit = 0.0
+        var limitUse: HardwareUse?
         var requestBytes = 0
         var answerBytes = 0
         var alone = Histogram<UInt64>(highestTrackableValue: 60_000_000)
@@ -150,7 +152,9 @@ struct ResumeCommand: AsyncParsableCommand {
             ["serve-answers", "--request-bytes", "\(round.requestBytes)", "--answer-bytes", "\(round.answerBytes)"]
         )
         let visits = Storm(count, port: limit.port, on: group, .answered(round.requestBytes, round.answerBytes))
+        let meter = HardwareMeter(limit)
         round.limit = try await visits.run()
+        round.limitUse = meter.stop()
         try await visits.close()
         return round
     }

@@ -73,6 +73,7 @@ final class Storm: Sendable {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let handler = FrameHandler(decodes: self.visit.decodes)
+                    handler.onEnd = { self.finished.fail(BenchError.ended) }
                     self.visit.prepare(number, handler, channel) { self.noteDone() }
                     self.state.value.handlers.append(handler)
                     try channel.pipeline.syncOperations.addHandler(handler)

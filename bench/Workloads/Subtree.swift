@@ -36,8 +36,8 @@ struct SubtreeCommand: AsyncParsableCommand {
 
     /// The measurements of all rounds.
     private struct Figures {
-        var imports: (nest: [Double], limit: [Double]) = ([], [])
-        var exports: (nest: [Double], limit: [Double]) = ([], [])
+        var imports: (nest: [Double], limit: [Double], use: [HardwareUse]) = ([], [], [])
+        var exports: (nest: [Double], limit: [Double], use: [HardwareUse]) = ([], [], [])
         var wireBytes = 0
         var rawBytes = 0
     }
@@ -59,8 +59,13 @@ struct SubtreeCommand: AsyncParsableCommand {
             let limit = try SQLiteLimit(directory: self.options.directory)
             defer { limit.close() }
             let count = Double(self.items)
+            let disk = try Disk.syncsPerSecond(in: self.options.directory)
+            let importing = HardwareMeter()
             figures.imports.limit.append(count / (try limit.insertTree(self.items, shape)))
+            figures.imports.use.append(importing.stop(syncs: 1, disk: disk))
+            let exporting = HardwareMeter()
             figures.exports.limit.append(count / (try limit.readInPreorder()))
+            figures.exports.use.append(exporting.stop())
         }
         Progress.clear()
         let what = "\(Report.short(Double(self.items))), \(shape.rawValue)"
@@ -102,7 +107,7 @@ struct SubtreeCommand: AsyncParsableCommand {
 
     private func add(
         _ parameters: String,
-        _ figures: (nest: [Double], limit: [Double]),
+        _ figures: (nest: [Double], limit: [Double], use: [HardwareUse]),
         _ limitName: String,
         _ goal: String,
         _ report: Report
@@ -115,6 +120,7 @@ struct SubtreeCommand: AsyncParsableCommand {
                 nest: figures.nest,
                 limitName: limitName,
                 limit: figures.limit,
+                limitUse: figures.use,
                 wanted: "floor 0.4, goal \(goal)"
             )
         )

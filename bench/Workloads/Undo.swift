@@ -55,6 +55,7 @@ struct UndoCommand: AsyncParsableCommand {
         try limit.fill(size, isChain: shape == .chain)
         var times: [[Double]] = [[], [], []]
         var limits: [[Double]] = [[], []]
+        var uses: [[HardwareUse]] = [[], []]
         var growths = [0, 0, 0]
         for round in 0..<self.options.rounds {
             Progress.show("undo: \(size) items, \(shape.rawValue), round \(round + 1)")
@@ -72,8 +73,12 @@ struct UndoCommand: AsyncParsableCommand {
                 times[index].append(time * 1e6)
                 growths[index] = max(growths[index], growth)
             }
-            limits[0].append(try limit.deleteTree() * 1e6)
-            limits[1].append(try limit.insertTree() * 1e6)
+            let disk = try Disk.syncsPerSecond(in: self.options.directory)
+            for (index, change) in [limit.deleteTree, limit.insertTree].enumerated() {
+                let meter = HardwareMeter()
+                limits[index].append(try change() * 1e6)
+                uses[index].append(meter.stop(syncs: 1, disk: disk))
+            }
         }
         Progress.clear()
         let names = ["delete", "undo", "redo"]
@@ -88,6 +93,7 @@ struct UndoCommand: AsyncParsableCommand {
                         ? "SQLite alone inserting the rows, FULL"
                         : "SQLite alone deleting the rows by a recursive query, FULL",
                     limit: limits[index % 2],
+                    limitUse: uses[index % 2],
                     isTime: true,
                     wanted: size >= 1_000_000 && index == 0 ? "floor 2.5, goal 1.8" : nil
                 )

@@ -61,18 +61,13 @@ struct WebCommand: AsyncParsableCommand {
     private func round(_ target: BenchTarget, _ connect: () async throws -> BenchConnection) async throws -> Round {
         let writes = max(self.deliveries / self.subscribers, 200)
         let before = target.child?.processorTime ?? 0
-        let (perSecond, latency) = try await FanoutCommand.deliveries(
-            target,
-            self.subscribers,
-            self.inFlight,
-            writes,
-            connect: connect
-        )
+        let size = FanoutRound.Size(subscribers: self.subscribers, inFlight: self.inFlight, writes: writes)
+        let round = try await FanoutRound(target, size, connect: connect)
         let seconds = (target.child?.processorTime ?? 0) - before
         return Round(
-            perSecond: perSecond,
+            perSecond: round.perSecond,
             nanosecondsEach: seconds * 1e9 / Double(writes * self.subscribers),
-            latency: latency
+            latency: round.latency
         )
     }
 }

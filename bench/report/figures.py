@@ -81,7 +81,7 @@ def _row(fields: dict, header: dict) -> Row:
         unit=unit,
         nest=_figure(fields.get("nest")),
         other=_figure(fields.get("limit")),
-        other_name=fields.get("limitName", ""),
+        other_name="; ".join(text for text in [fields.get("limitName", ""), _hardware(fields)] if text),
         ratio=fields.get("ratio"),
         peer="",
         latency=fields.get("latencyMicroseconds") or {},
@@ -99,6 +99,13 @@ def _row(fields: dict, header: dict) -> Row:
     if row.ratio is None and row.nest and row.other:
         row.ratio = row.nest / row.other
     return row
+
+
+def _hardware(fields: dict) -> str:
+    """Returns what nest and the limit used of the hardware, as shares of 1."""
+    sides = [(side, fields.get(f"{side}Use")) for side in ("nest", "limit")]
+    texts = [f"{side} {', '.join(f'{name} {share:.2f}' for name, share in use.items())}" for side, use in sides if use]
+    return f"hardware: {'; '.join(texts)}" if texts else ""
 
 
 def _figure(value) -> float | None:

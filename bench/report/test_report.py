@@ -65,6 +65,17 @@ class ReportTests(unittest.TestCase):
         for label in ["1 x 1 in flight (rows/s)", "nest: 2 k", "limit: 4 k   ×0.50", "Redis 7.0: 60.4 k   ×1.37", "an invented machine; 2031"]:
             self.assertIn(label, script)
 
+    def test_descriptions_have_the_hardware_of_both_sides(self):
+        row = next(row for row in self.figures.of("fanout") if not row.peer)
+        self.assertEqual(
+            row.other_name,
+            "a server in C; deliveries a second; "
+            "hardware: nest processor 0.91, clients 0.83; limit processor 0.62, clients 0.95, disk 0.12",
+        )
+        self.assertIn(row.other_name, self.page)
+        echo = self.figures.of("echo")[0]
+        self.assertEqual(echo.other_name, "an echo in C")
+
     def test_figures_have_three_digits(self):
         self.assertEqual([short(value) for value in [0.4567, 12.345, 999.96, 1234567]], ["0.46", "12.3", "1.00 k", "1.23 M"])
         self.assertEqual([time(value) for value in [0.5, 999.96, 12345, 6.3e6]], ["0.50 µs", "1.00 ms", "12.3 ms", "6.30 s"])

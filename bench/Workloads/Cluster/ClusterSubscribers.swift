@@ -84,7 +84,7 @@ struct ClusterSubscribers {
             try await connection.configure { handler in
                 handler.onFrame = { frame in
                     guard frame.type == MessageType.diff.rawValue else { return }
-                    race.received(subscriber: number, total: FanoutCommand.total(frame))
+                    race.received(subscriber: number, total: Race.total(frame))
                 }
             }
         }
@@ -95,9 +95,7 @@ struct ClusterSubscribers {
             }
         }
         let (writer, parent) = (self.writer, self.parent)
-        return try await race.run { number in
-            writer.channel.writeAndFlush(Load.insertFrame(under: parent, id: UInt32(number + 2)), promise: nil)
-        }.0
+        return try await race.run(on: writer.channel) { Load.insertFrame(under: parent, id: UInt32($0 + 2)) }.0
     }
 
     func close() async throws {

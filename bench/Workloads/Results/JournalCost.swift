@@ -37,10 +37,14 @@ struct JournalCost {
         )
         for round in 0..<self.rounds {
             Progress.show("journal, \(perCommit) a commit: round \(round + 1)")
+            let disk = try Disk.syncsPerSecond(in: directory)
             let medians = try Turns.medians(Self.blocks) {
                 [try Self.commit(rows, perCommit, subject) * Double(perCommit) / Double(rows) * 1e6]
             } _: {
-                [1e6 * Double(perCommit) / (try sqlite.insert(rows: rows, perTransaction: perCommit, log: log))]
+                let meter = HardwareMeter()
+                let rate = try sqlite.insert(rows: rows, perTransaction: perCommit, log: log)
+                measurement.limitUse.append(meter.stop(syncs: rows / perCommit, disk: disk))
+                return [1e6 * Double(perCommit) / rate]
             }
             measurement.nest.append(medians[0].nest)
             measurement.limit.append(medians[0].limit)
