@@ -19,6 +19,7 @@ struct NestBench: AsyncParsableCommand {
               nestbench order --json
               nestbench undo --sizes 1000 1000000 --shapes chain
               nestbench subtree --items 100000
+              nestbench bulk --items 1000000
               nestbench results size memory
               nestbench outline depth --sizes 1000 100000
               nestbench web --subscribers 1000
@@ -31,7 +32,8 @@ struct NestBench: AsyncParsableCommand {
             """,
         subcommands: [
             CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self,
-            SubtreeCommand.self, FirstCommand.self, ResultsCommand.self, OutlineCommand.self, ResumeCommand.self,
+            SubtreeCommand.self, BulkCommand.self, FirstCommand.self, ResultsCommand.self, OutlineCommand.self,
+            ResumeCommand.self,
             ScalingCommand.self, WebCommand.self, AttackCommand.self, ClusterCommand.self,
             AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self, ServeAnswers.self,
         ]
@@ -64,7 +66,9 @@ struct AllCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
 
     func run() async throws {
-        for name in ["echo", "commit", "fanout", "order", "undo", "subtree", "first", "results", "outline", "resume"] {
+        for name in [
+            "echo", "commit", "fanout", "order", "undo", "subtree", "bulk", "first", "results", "outline", "resume",
+        ] {
             var arguments = [name, "--rounds", "\(self.options.rounds)", "--directory", self.options.directory]
             if let server = self.options.server, !["results", "outline", "resume"].contains(name) {
                 arguments += ["--server", server]
