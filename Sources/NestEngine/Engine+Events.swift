@@ -66,6 +66,7 @@ extension Engine {
     /// Enforces the limits of time and memory.
     func tick(now: Int64, _ effects: inout [EngineEffect]) {
         self.turns.forgetHalf()
+        self.preparations.resume()
         ProgressMarks(connections: self.connections, store: self.store).push(to: self.connections.ids, &effects)
         self.sessions.tick(now: now)
         self.shrink(now: now, &effects)

@@ -23,6 +23,7 @@ package final class Engine {
     let queries: LiveQueries
     /// Writes that wait for their turn.
     var turns = WriteTurns()
+    let preparations: BulkPreparations
     /// The tokens that clients may authenticate with.
     package internal(set) var tokens: EngineTokens
     var health: EngineHealth
@@ -45,6 +46,7 @@ package final class Engine {
         }
         self.store = store
         self.limits = limits
+        self.preparations = BulkPreparations(store, self.sessions, limits)
         self.scopes = TokenScopes(store, rowsPerTurn: limits.scopeRowsPerTurnMax)
         self.undoStates = UndoStates(self.sessions, self.connections)
         self.admission = Admission(self.connections, self.scopes, limits, answerMemory)
@@ -148,7 +150,18 @@ package final class Engine {
             self.changeFeeds.endBatch()
             self.pushPresence(now: now, &effects)
             self.replica?.send(&effects)
+            self.advancePreparations(isIdle: inputs.isEmpty, now: now)
             return effects
+        }
+    }
+
+    /// After a failure nothing more is written.
+    private func advancePreparations(isIdle: Bool, now: Int64) {
+        guard self.health.failure == nil else { return }
+        do throws(StoreError) {
+            try self.preparations.advance(self.turns, isIdle: isIdle, now: now, refusal: self.health.refusal)
+        } catch {
+            self.health.fail(error)
         }
     }
 
@@ -259,6 +272,7 @@ package final class Engine {
             now: now,
             refusal: self.health.refusal,
             stepsMax: self.limits.turnStepsMax,
+            preparedObjectsMin: self.limits.preparedObjectsMin,
             isConcerned: { bulk.note($0) },
             resolvePlace: { (transaction, isChanged) throws(StoreError) in
                 try places.resolve(transaction, isChanged: isChanged, now: now)
@@ -296,6 +310,7 @@ package final class Engine {
     ) {
         do throws(StoreError) {
             let start = effects.count
+            for changes in changes { bulk.noteUnlisted(changes) }
             try self.queries.push(changes, bulk, base: base, now: now, &effects)
             try self.queries.authors.push(after: base, before: start, &effects)
         } catch {

@@ -13,6 +13,7 @@ package struct EngineLimits: Sendable {
     package var diskFreeBytesMin: Int
     package var liveResultBytesMax: Int
     package var turnStepsMax: Int
+    package var preparedObjectsMin: Int
     package var evaluationNanosecondsMax: Int
     package var answerBytesUnreadMax: Int
     package var writeStepsMax: Int
@@ -42,6 +43,7 @@ package struct EngineLimits: Sendable {
         diskFreeBytesMin: Int = Limits.diskFreeBytesMin,
         liveResultBytesMax: Int = Limits.liveResultBytesMax,
         turnStepsMax: Int = Limits.turnStepsMax,
+        preparedObjectsMin: Int = Limits.preparedObjectsMin,
         evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
         answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax,
         writeStepsMax: Int = Limits.writeStepsMax,
@@ -61,6 +63,7 @@ package struct EngineLimits: Sendable {
         self.diskFreeBytesMin = diskFreeBytesMin
         self.liveResultBytesMax = liveResultBytesMax
         self.turnStepsMax = turnStepsMax
+        self.preparedObjectsMin = preparedObjectsMin
         self.evaluationNanosecondsMax = evaluationNanosecondsMax
         self.answerBytesUnreadMax = answerBytesUnreadMax
         self.writeStepsMax = writeStepsMax

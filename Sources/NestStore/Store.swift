@@ -78,6 +78,7 @@ package final class Store {
     var ownedCounts: OwnedCounts
     var objectBodies = ObjectBodies()
     var visibleRevisions = VisibleRevisions()
+    var preparations = Preparations()
     /// Held until `close`.
     private var lock: StoreLock?
     private let volatileDirectory: String?
@@ -156,6 +157,7 @@ package final class Store {
             self.head = opened.head
             self.oldestBase = opened.base
             self.nextObjectID = opened.nextObjectID
+            self.preparations = opened.preparations
             self.journalBytes = opened.journalBytes
             self.migration = opened.migration
         } catch {
@@ -171,6 +173,7 @@ package final class Store {
         var head: Revision
         var base: Revision
         var nextObjectID: Int64
+        var preparations = Preparations()
         var journalBytes: Int64
         var membership: LogMembership?
         var migration: MigrationReport?
@@ -193,7 +196,11 @@ package final class Store {
             self.historyID = try Store.historyID(connection, path: path)
             self.head = newest.revision
             self.base = base
-            self.nextObjectID = newest.nextObjectID
+            // A nestd that was killed may have left prepared rows, with ids that no transaction has used.
+            let prepared = try PreparedRows.read(connection)
+            connection.preparedRows = prepared ?? PreparedRows()
+            if let prepared { self.preparations.finish(prepared) }
+            self.nextObjectID = max(newest.nextObjectID, connection.hidden.runs.last.map { $0.upperBound + 1 } ?? 0)
             self.journalBytes = try self.journal.size().bytes
         }
     }
@@ -216,6 +223,9 @@ package final class Store {
         }
         let wanted = configuration.model.renumbered(like: stored, used: try self.usedNumbers(connection, path: path))
         try self.bringUpToDate(connection)
+        if wanted.hash != stored.hash || membership != nil {
+            try PreparedRows.finishAll(connection, ModelLayout(stored))
+        }
         guard wanted.hash != stored.hash else {
             return try Opened(connection, wanted, path: path, membership: membership)
         }

@@ -59,6 +59,8 @@ package indirect enum StoreError: Error, Sendable, CustomStringConvertible {
         case snapshotTooLarge
         /// A write needs more steps than are left in this turn of the engine: run it at the start of the next turn.
         case nextTurn
+        /// A write of very many objects must be prepared before it runs.
+        case preparation
         /// So many changes have happened since then that reading the result again costs less than applying them.
         case tooManyChanges
     }

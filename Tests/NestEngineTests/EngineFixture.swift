@@ -26,7 +26,8 @@ final class EngineFixture {
     var holdsReads = false
     var reads: [BackgroundRead] = []
 
-    /// `isVolatile`: whether the store is in memory, for tests that do not restart the engine.
+    /// `isVolatile`: whether the store is in memory, for tests that do not restart the engine. `preparedObjectsMin`: as
+    /// the limit; writes usually run as one piece, so that they are answered in the turn in which they arrive.
     init(
         model: ManagedObjectModel = .nestedList,
         isVolatile: Bool = false,
@@ -37,6 +38,7 @@ final class EngineFixture {
         admissionWorkMax: Int = Limits.admissionWorkMax,
         liveResultBytesMax: Int = Limits.liveResultBytesMax,
         turnStepsMax: Int = Limits.turnStepsMax,
+        preparedObjectsMin: Int = .max,
         evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
         answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax,
         outlineRowsMax: Int = Limits.outlineRowsMax,
@@ -54,6 +56,7 @@ final class EngineFixture {
             changePageBytes: changePageBytes,
             liveResultBytesMax: liveResultBytesMax,
             turnStepsMax: turnStepsMax,
+            preparedObjectsMin: preparedObjectsMin,
             evaluationNanosecondsMax: evaluationNanosecondsMax,
             answerBytesUnreadMax: answerBytesUnreadMax,
             outlineRowsMax: outlineRowsMax,
@@ -67,6 +70,11 @@ final class EngineFixture {
         )
         self.engine = try self.makeEngine()
     }
+
+    var path: String { self.directory.path }
+
+    /// The committed content of the store.
+    func file() throws -> StoredFile { try StoredFile(self.path + "/nest.sqlite") }
 
     func newConnection() -> ConnectionID {
         defer { self.nextConnection += 1 }

@@ -18,8 +18,13 @@ import Testing
                 case 0:
                     let first = id()
                     let run = first...(first + Int64(random.below(700)))
-                    bitmap.insert(run)
-                    set.formUnion(run)
+                    if random.oneIn(3) {
+                        bitmap.remove(run)
+                        set.subtract(run)
+                    } else {
+                        bitmap.insert(run)
+                        set.formUnion(run)
+                    }
                 case 1 where logged == nil:
                     bitmap.beginLog()
                     logged = set

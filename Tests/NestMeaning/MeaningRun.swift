@@ -63,7 +63,8 @@ package final class MeaningRun {
                 windowWorkMax: random.oneIn(3) ? 1 + random.below(9) : Limits.windowWorkMax,
                 admissionWorkMax: random.oneIn(3) ? 1 + random.below(30) : Limits.admissionWorkMax,
                 backgroundReadRowsMin: random.oneIn(3) ? 0 : Limits.backgroundReadRowsMin,
-                changePageBytes: random.oneIn(3) ? 1 + random.below(600) : Limits.changePageBytes
+                changePageBytes: random.oneIn(3) ? 1 + random.below(600) : Limits.changePageBytes,
+                preparedObjectsMin: store.streamedFrom
             )
         )
     }

@@ -60,7 +60,13 @@ package struct ObjectBitmap {
     }
 
     /// Inserts all ids of a range. O(pages of the range).
-    package mutating func insert(_ ids: ClosedRange<Int64>) {
+    package mutating func insert(_ ids: ClosedRange<Int64>) { self.change(ids) { $0 |= $1 } }
+
+    /// Removes all ids of a range. O(pages of the range).
+    package mutating func remove(_ ids: ClosedRange<Int64>) { self.change(ids) { $0 &= ~$1 } }
+
+    /// Calls `body` with each word that has ids of a range, and with their bits.
+    private mutating func change(_ ids: ClosedRange<Int64>, _ body: (inout UInt64, _ bits: UInt64) -> Void) {
         var next = ids.lowerBound
         while next <= ids.upperBound {
             let number = next >> 8
@@ -70,11 +76,13 @@ package struct ObjectBitmap {
             for word in Int(next >> 6 & 3)...Int(last >> 6 & 3) {
                 let start = number << 8 | Int64(word) << 6
                 let (low, high) = (UInt64(max(next, start) - start), UInt64(min(last, start + 63) - start))
-                page[word] |= (UInt64.max >> (63 - high + low)) << low
+                body(&page[word], (UInt64.max >> (63 - high + low)) << low)
             }
-            self.note(number, before)
-            self.pages[number] = page
-            self.count += Self.count(page) - Self.count(before)
+            if page != before {
+                self.note(number, before)
+                self.pages[number] = page == .zero ? nil : page
+                self.count += Self.count(page) - Self.count(before)
+            }
             next = last + 1
         }
     }

@@ -143,6 +143,14 @@ final class ScopeMembers: SubtreeMembership {
         self.members.insert(ids)
     }
 
+    /// Applies a prepared write, before its topmost objects are taken one by one. `isDeletion`: whether it has deleted
+    /// the objects; otherwise it has inserted them.
+    func take(prepared ids: IDRuns, isDeletion: Bool) {
+        // Only some of the other objects are below the root.
+        if ids.contains(self.key.root) { return self.lose() }
+        if isDeletion, !self.isLost { for run in ids.runs { self.members.remove(run) } }
+    }
+
     /// Applies a new position of an object among the children of the same owner.
     func take(repositioned id: ObjectID, below owner: ObjectID) {
         // The reading may already be past the new position.

@@ -226,6 +226,8 @@ package final class TokenScopes {
     }
 
     private func take(_ changes: ChangeSet, _ all: [ScopeMembers]) throws(StoreError) {
+        let prepared = changes.prepared
+        for members in all { members.take(prepared: prepared, isDeletion: changes.deletedCount > 0) }
         for object in changes.changedRows {
             guard let layout = self.store.layout[object.entity] else { continue }
             for members in all where members.key.table == layout.number {
@@ -237,18 +239,20 @@ package final class TokenScopes {
                 }
                 members.take(
                     object.id,
-                    wasThere: object.before != nil,
+                    // There are objects below the topmost ones of a prepared write.
+                    wasThere: object.before != nil || prepared.contains(object.id),
                     isThere: object.after != nil,
                     owner: owner?.referenceValue
                 )
             }
         }
-        try self.store.forEachStreamed(changes) { change in
+        // Of a prepared write only the topmost objects have other owners than objects of the same write.
+        try self.store.forEachStreamed(changes, from: changes.preparedBlockCount) { change in
             guard let layout = self.store.layout[change.entity] else { return }
             for members in all where members.key.table == layout.number {
                 members.take(
                     change.id,
-                    wasThere: change.kind != .insert,
+                    wasThere: change.kind != .insert || prepared.contains(change.id),
                     isThere: change.kind != .delete,
                     owner: change.kind == .delete ? nil : change.owner(members.key.slot, layout)
                 )

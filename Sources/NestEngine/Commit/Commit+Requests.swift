@@ -21,6 +21,10 @@ extension Commit {
             }
             if let refusal { throw StoreError.refused(refusal) }
             try self.requireGroup(request)
+            if case .failed(let error) = request.stage { throw StoreError.refused(error) }
+            if let preparedObjectsMin, request.mustBePrepared(from: preparedObjectsMin) {
+                throw StoreError.postponed(.preparation)
+            }
             switch request.operation {
             case .beginGroup(let name, let joined):
                 let number = try self.sessions.coalescing.begin(
@@ -49,9 +53,21 @@ extension Commit {
             }
         } catch {
             guard let refusal = error.refusal else { throw error }
-            if refusal.code == .limitExceeded, stepsMax < request.stepsMax { throw StoreError.postponed(.nextTurn) }
+            if refusal.code == .limitExceeded, stepsMax < request.stepsMax {
+                throw try self.postponement(request, stepsMax)
+            }
             self.outcomes[turn.index] = .refused(refusal)
         }
+    }
+
+    /// Returns how a write goes on that took more than `steps`, the steps that it was given.
+    private func postponement(_ request: WriteRequest, _ steps: Int) throws(StoreError) -> StoreError {
+        guard self.isOnlyTried(request), steps == self.preparedObjectsMin else { return .postponed(.nextTurn) }
+        if let id = request.deletedObject, try !self.store.mayPrepareDeletion(of: id) {
+            request.stage = .impossible
+            return .postponed(.nextTurn)
+        }
+        return .postponed(.preparation)
     }
 
     /// Refuses a write, or the end of a group, if the client's group ended because another node led meanwhile.
@@ -137,6 +153,9 @@ extension Commit {
         let runner = self.undoRunner
         let stacks = self.sessions[request.session]
         let work = try runner.work(target, options, expected: expected, request.session, stacks, request.scope)
+        if let preparedObjectsMin, self.isOnlyTried(request), work.streamedEstimate > preparedObjectsMin {
+            throw .postponed(.preparation)
+        }
         let confinement = try request.scope.confinement(self.store, self.scopes)
         if let confinement { try runner.check(work, confinement) }
         let scope = request.scope.write(namedIn: work.scope.nameLimit)
@@ -151,7 +170,7 @@ extension Commit {
         // All parts of an undo together may take as many steps as one write.
         let stepsEnd = turn.group.steps + stepsMax
         var (results, conflicts) = try turn.group.together { () throws(StoreError) in
-            try runner.run(work, description, confinement) { (body) throws(StoreError) in
+            try runner.run(work, description, confinement, request.preparation) { (body) throws(StoreError) in
                 try turn.group.request(inSavepoint: true, stepsMax: stepsEnd - turn.group.steps, body)
             }
         }

@@ -55,7 +55,9 @@ struct Commit {
     /// The steps that the writes have taken so far. `costs` lists the writes that took many.
     private(set) var steps = 0
     private(set) var costs: [(connection: ConnectionID, steps: Int)] = []
-    private let stepsMax: Int
+    let stepsMax: Int
+    /// A write of more objects is prepared first; `nil`: none is.
+    let preparedObjectsMin: Int?
     /// A failure after which nothing more may be acknowledged.
     private(set) var failure: StoreError?
     /// The last group, if the log has not answered.
@@ -73,6 +75,7 @@ struct Commit {
         now: Int64,
         refusal: NestError?,
         stepsMax: Int = Limits.turnStepsMax,
+        preparedObjectsMin: Int = Limits.preparedObjectsMin,
         isConcerned: @escaping (ChangedRow) -> Bool,
         resolvePlace:
             @escaping (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws(StoreError) -> WriteTransaction
@@ -83,6 +86,8 @@ struct Commit {
         self.now = now
         self.refusal = refusal
         self.stepsMax = stepsMax
+        // In a cluster, and with bounds of relationships, every write runs as one piece.
+        self.preparedObjectsMin = store.logState == nil && !store.layout.hasCounts ? preparedObjectsMin : nil
         self.runner = RequestRunner(store: store, scopes: scopes, resolvePlace: resolvePlace)
         self.undoRunner = UndoRunner(store: store)
         self.isConcerned = isConcerned
@@ -130,6 +135,7 @@ struct Commit {
             // A heavy request begins a turn of its own, so that the requests before it are answered first.
             if start > 0, self.steps >= self.stepsMax || requests[start].isHeavy { return start }
             start = self.runGroup(requests, from: start)
+            if start < requests.count, requests[start].isBeingPrepared { return start }
         }
         guard let failure else { return start }
         for index in self.outcomes.indices {
@@ -142,10 +148,20 @@ struct Commit {
     private var mustStop: Bool { self.uncertain != nil || self.lostLead != nil || self.isLogUnavailable }
 
     /// Returns the steps that a request may take at its position in the group. A possibly heavy request that follows
-    /// others is only tried, with the steps of a turn.
+    /// others is only tried, with the steps of a turn; one that could be prepared is only tried, too.
     func stepsMax(_ request: WriteRequest, _ pending: PendingGroup) -> Int {
-        guard !pending.results.isEmpty, request.mayBeHeavy else { return request.stepsMax }
-        return min(request.stepsMax, self.stepsMax)
+        var steps = request.stepsMax
+        if !pending.results.isEmpty, request.mayBeHeavy, request.preparation == nil {
+            steps = min(steps, self.stepsMax)
+        }
+        if let preparedObjectsMin, self.isOnlyTried(request) { steps = min(steps, preparedObjectsMin) }
+        return steps
+    }
+
+    /// Whether the request is to be prepared if it takes many steps.
+    func isOnlyTried(_ request: WriteRequest) -> Bool {
+        guard self.preparedObjectsMin != nil, case .unknown = request.stage else { return false }
+        return request.canBePrepared
     }
 
     /// Notes the steps that a write has taken.
@@ -171,6 +187,7 @@ struct Commit {
             self.scopes.beginGroup()
             do throws(StoreError) {
                 while index < requests.count, !self.mustWait(requests[index], pending) {
+                    let costCount = self.costs.count
                     if index > start, self.steps >= self.stepsMax || requests[index].isHeavy { break }
                     do throws(StoreError) {
                         let turn = Turn(request: requests[index], index: index, group: group)
@@ -179,7 +196,12 @@ struct Commit {
                         pending.last = index > start ? index - 1 : nil
                         requests[index].noteHeavy()
                         // Only completed writes count against a connection in the next turn.
-                        self.costs.removeLast()
+                        self.costs.removeSubrange(costCount...)
+                        break
+                    } catch StoreError.postponed(.preparation) {
+                        pending.last = index > start ? index - 1 : nil
+                        requests[index].stage = .wanted
+                        self.costs.removeSubrange(costCount...)
                         break
                     }
                     index += 1
@@ -256,6 +278,9 @@ struct Commit {
             } catch StoreError.retryIndividually(let cause) {
                 self.sessions.coalescing = coalescing
                 self.fail(cause, index..<(index + 1))
+            } catch StoreError.postponed(.preparation) {
+                requests[index].stage = .wanted
+                return index
             } catch StoreError.uncertain {
                 self.wait(pending, requests, index..<(index + 1), coalescing)
             } catch {

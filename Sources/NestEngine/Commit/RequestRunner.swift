@@ -26,6 +26,7 @@ struct RequestRunner {
             entry: entry,
             user: request.user
         )
+        graph.preparation = request.preparation
         let confinement = try request.scope.confinement(self.store, self.scopes)
         switch request.operation {
         case .transaction(var transaction):

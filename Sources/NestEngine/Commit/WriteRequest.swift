@@ -54,7 +54,7 @@ final class WriteRequest {
         self.stepsMax = stepsMax
         self.portGroup = portGroup
         self.namesIndex = Self.namesIndex(operation)
-        if case .importSubtree(let staged) = operation { self.isHeavy = staged.rowCount > Self.heavyRowsMin }
+        if case .importSubtree(let staged) = operation { self.takesLong = staged.rowCount > Self.heavyRowsMin }
     }
 
     /// Returns the write of a request; `nil` if the request is not a write.
@@ -122,9 +122,62 @@ final class WriteRequest {
     /// Whether the write takes long. A heavy write begins a turn of its own, and the writes before it become durable
     /// first. Imports are known to be heavy from their row count; other writes become heavy when a group has tried them
     /// after other writes.
-    private(set) var isHeavy = false
+    var isHeavy: Bool { self.takesLong && self.preparation == nil }
+    private var takesLong = false
 
-    func noteHeavy() { self.isHeavy = true }
+    func noteHeavy() { self.takesLong = true }
+
+    /// How far the preparation of a write of very many objects is.
+    enum Stage {
+        /// It is not known yet whether the write must be prepared.
+        case unknown
+        case wanted
+        case preparing(Preparation)
+        /// The write must run as one piece.
+        case impossible
+        case failed(NestError)
+    }
+
+    var stage = Stage.unknown
+
+    /// The completed preparation.
+    var preparation: Preparation? {
+        if case .preparing(let preparation) = self.stage, preparation.state == .done { preparation } else { nil }
+    }
+
+    /// Whether the write cannot run yet.
+    var isBeingPrepared: Bool {
+        switch self.stage {
+        case .wanted: true
+        case .preparing(let preparation): preparation.state == .open
+        case .unknown, .impossible, .failed: false
+        }
+    }
+
+    /// Whether the write is of a kind that can be prepared, if it turns out to be large.
+    var canBePrepared: Bool {
+        guard self.scope == .everything else { return false }
+        switch self.operation {
+        case .transaction: return self.deletedObject != nil
+        // A forced undo may delete objects that its entry does not name.
+        case .takeBack(_, let options, _): return options.policy != .force
+        case .importSubtree, .beginGroup, .endGroup: return false
+        }
+    }
+
+    /// The object that is all that the write deletes.
+    var deletedObject: ObjectID? {
+        guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1,
+            case .delete(let object) = transaction.mutations[0], object.rawValue > 0
+        else { return nil }
+        return ObjectID(object.rawValue)
+    }
+
+    /// Whether the write is an import of more than `objectsMin` objects, whose preparation has not been tried.
+    func mustBePrepared(from objectsMin: Int) -> Bool {
+        guard case .unknown = self.stage, case .importSubtree(let staged) = self.operation else { return false }
+        return staged.rowCount > objectsMin
+    }
 
     /// Whether the write may be heavy although its request is small: an undo, a cascade, or many mutations.
     var mayBeHeavy: Bool {

@@ -76,6 +76,7 @@ struct WriteTurns {
         _ writes: inout [WriteRequest],
         _ others: inout [EngineInput]
     ) -> Bool {
+        if self.first(of: id)?.isBeingPrepared ?? false { return false }
         guard var queue = self.queues.removeValue(forKey: id) else { return false }
         if case .write(let write)? = queue.first {
             writes.append(write)
@@ -87,6 +88,19 @@ struct WriteTurns {
         }
         if !queue.isEmpty { self.queues[id] = queue }
         return true
+    }
+
+    /// Returns the write that a connection waits for.
+    func first(of id: ConnectionID) -> WriteRequest? {
+        if case .write(let write)? = self.queues[id]?.first { write } else { nil }
+    }
+
+    /// The first write that waits for its preparation to begin.
+    var firstUnprepared: WriteRequest? {
+        for id in self.order {
+            if let write = self.first(of: id), case .wanted = write.stage { return write }
+        }
+        return nil
     }
 
     /// Puts back the writes that a turn did not reach, together with the later requests of their connections, which it

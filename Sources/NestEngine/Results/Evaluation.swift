@@ -49,6 +49,8 @@ struct Evaluation {
     private var pending: [ObjectIdentifier: PendingResult] = [:]
     /// The dependency changes: changes of objects that results depend on and that are not their rows.
     private var related = DependencyChanges()
+    /// Whether results depend on objects of a prepared write, which are not known one by one.
+    private var isRelatedUnlisted = false
     /// The revision whose changes are being applied.
     private var revision = Revision(0)
     /// The affected results, set by `finish`, in the order in which they were created.
@@ -74,6 +76,10 @@ struct Evaluation {
         withBlocks: Bool = true
     ) throws(StoreError) {
         self.revision = changes.revision
+        if !changes.prepared.isEmpty, !self.isRelatedUnlisted {
+            let tables = changes.streamedEntities.compactMap { store.layout[$0]?.number }
+            self.isRelatedUnlisted = tables.contains { registry.watches($0) }
+        }
         try store.forEachChangedObject(changes, withBlocks: withBlocks) { object in
             guard let table = store.layout[object.entity]?.number else { return }
             if registry.watches(table), self.related.count <= self.dependencyChangesMax {
@@ -200,7 +206,7 @@ struct Evaluation {
         _ state: RelatedState,
         base: Revision
     ) throws(StoreError) {
-        if self.related.count > 0 { try self.follow(registry, store, state) }
+        if self.related.count > 0 || self.isRelatedUnlisted { try self.follow(registry, store, state) }
         let all = self.pending.values.sorted { $0.entry.number < $1.entry.number }
         self.pending = [:]
         state.beginTurn()
@@ -236,7 +242,7 @@ struct Evaluation {
 
     /// Finds the rows that depend on changed objects.
     private mutating func follow(_ registry: ResultRegistry, _ store: Store, _ state: RelatedState) throws(StoreError) {
-        guard self.related.count <= self.dependencyChangesMax else {
+        guard self.related.count <= self.dependencyChangesMax, !self.isRelatedUnlisted else {
             try state.reload()
             for entry in registry.watching { self.shed(entry) }
             return

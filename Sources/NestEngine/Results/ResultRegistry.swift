@@ -314,6 +314,13 @@ final class ResultRegistry {
         self.forEachRoutedBucket(object, table) { for entry in $0.entries { body(entry) } }
     }
 
+    /// Calls `body` with the results of a table that are found by a value. O(all results).
+    func forEachRouted(_ table: EntityNumber, _ body: (Route, Entry) -> Void) {
+        for (route, bucket) in self.routes where route.table == table {
+            for entry in bucket.entries { body(route, entry) }
+        }
+    }
+
     /// Returns the results that any object of a table may affect: those of all its objects, those that may contain it
     /// by its values, and those that read other objects.
     func unrouted(_ table: EntityNumber) -> [Entry] {

@@ -47,8 +47,12 @@ struct UndoPreviewer {
             return preview
         } catch {
             try group.rollback()
-            if case StoreError.retryIndividually(let cause) = error { throw cause }
-            throw error
+            switch error {
+            case StoreError.retryIndividually(let cause): throw cause
+            case StoreError.postponed(.preparation):
+                throw StoreError.refused(.busy, "the objects are being removed or restored: try again later")
+            default: throw error
+            }
         }
     }
 }

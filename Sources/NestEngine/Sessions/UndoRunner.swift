@@ -17,6 +17,9 @@ struct UndoRunner {
         var options: UndoOptions
         /// The newest revision of the entry, if it is on one of the session's stacks.
         var entry: Revision?
+
+        /// About how many objects were changed in bulk.
+        var streamedEstimate: Int { self.transactions.reduce(0) { $0 + $1.streamedEstimate } }
     }
 
     let store: Store
@@ -113,11 +116,12 @@ struct UndoRunner {
     ///
     /// Transactions with few changes are reverted together, in one transaction. A bulk change is reverted in a
     /// transaction of its own: it is streamed, and streamed objects cannot be changed twice. `confinement`: that of the
-    /// connection.
+    /// connection. `preparation`: the prepared revert of the transactions.
     func run(
         _ work: Work,
         _ description: WriteDescription,
         _ confinement: Confinement?,
+        _ preparation: Preparation? = nil,
         request: ((ObjectGraph) throws(StoreError) -> WriteDescription) throws(StoreError) -> WriteResult?
     ) throws(StoreError) -> (results: [WriteResult], conflicts: UndoConflicts) {
         let context = UndoContext(
@@ -128,6 +132,7 @@ struct UndoRunner {
         var results: [WriteResult] = []
         for part in try self.parts(work.transactions) {
             let result = try request { (graph) throws(StoreError) in
+                graph.preparation = preparation
                 try graph.prepare(work.transactions, context)
                 for transaction in part {
                     try self.namingEntry(work) { () throws(StoreError) in try graph.revert(transaction, context) }

@@ -99,6 +99,18 @@ public struct EngineDefaults: Sendable {
     public var turnStepsMax = 1 << 14
 
     @Bound(
+        .inner,
+        "Objects above which a write is prepared in parts, between the commits of other clients; a write that cannot be prepared runs as one piece"
+    )
+    public var preparedObjectsMin = 1 << 14
+
+    @Bound(
+        .inner,
+        "Objects that get an owner, or lose theirs, when a prepared write is committed; with more it runs as one piece"
+    )
+    public var preparedTopsMax = 1 << 14
+
+    @Bound(
         .waits,
         "Estimated time that live results need to follow the writes of one turn; results beyond it lag and are read again by a background snapshot read"
     )

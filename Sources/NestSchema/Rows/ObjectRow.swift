@@ -107,6 +107,10 @@ package struct ChangeSet: Sendable {
     package var blockCount: Int
     /// The blocks with objects that the writer's `isConcerned` selected; see `Store.forEachChangedObject`.
     package var concernedBlocks: [Int] = []
+    /// The objects of a prepared write. Except for the topmost ones, they are in the first `preparedBlockCount` blocks,
+    /// for whose objects `isConcerned` was not asked.
+    package var prepared = IDRuns()
+    package var preparedBlockCount = 0
     /// The entities of the objects in the blocks.
     package var streamedEntities: Set<EntityNumber> = []
     package var repositions: [Reposition]

@@ -39,162 +39,97 @@ extension ObjectGraph {
             return slot
         }
         guard Set(slots).count == slots.count else { throw .refused(.invalid, "a property is named twice") }
-        var importer = SubtreeImporter(
-            graph: self,
-            table: table,
-            kind: kind,
+        var rows = SubtreeRows(
+            table.layout,
+            kind,
             slots: slots,
             place: place,
-            owner: owner,
-            at: request.placement.place,
-            rowCount: staged.rowCount
+            revision: self.revision,
+            time: self.time,
+            orderStep: self.recorder.orderStep,
+            self.memory
         )
-        try importer.read(staged)
-        guard let first = importer.first else { throw .refused(.invalid, "the sub-tree has no rows") }
-        return (first, importer.count, importer.label)
+        var places = TopPlaces(graph: self, table: table, place: place, owner: owner, at: request.placement.place)
+        if let preparation = self.preparation, let prepared = preparation.write as? PreparedImport {
+            return try self.link(prepared, preparation, &places)
+        }
+        places.countMax = staged.rowCount
+        var imported: (first: ObjectID, label: String?)?
+        try staged.forEachRow(valueCount: slots.count) { (source) throws(StoreError) in
+            var row = try rows.row(of: source)
+            let id = try self.newObjectID()
+            if source.depth == 0 { try places.place(id, &row) }
+            try rows.enter(id, depth: source.depth)
+            try table.insert(id, row)
+            try self.recorder.record(row.entity, id, before: nil, after: row, isBulk: true)
+            if let parent = row.values[rows.ownerSlot].referenceValue {
+                self.recorder.notePlaced(table.layout.number, id, owner: parent, place: place)
+            }
+            if imported == nil { imported = (id, kind.labelSlot.flatMap { row.values[$0].stringValue }) }
+        }
+        guard let imported else { throw .refused(.invalid, "the sub-tree has no rows") }
+        return (imported.first, rows.count, imported.label)
+    }
+
+    /// Puts the rows of depth 0 of a prepared import under their owner.
+    private func link(
+        _ prepared: PreparedImport,
+        _ preparation: Preparation,
+        _ places: inout TopPlaces
+    ) throws(StoreError) -> (first: ObjectID, count: Int, label: String?) {
+        try self.recorder.adopt(preparation)
+        places.countMax = prepared.tops.count
+        for (id, hidden) in prepared.tops {
+            var row = hidden
+            row.revision = self.revision
+            try places.place(id, &row)
+            try places.table.update(id, from: hidden, to: row)
+            try self.recorder.record(row.entity, id, before: nil, after: row, isBulk: true)
+            self.recorder.notePlaced(places.table.layout.number, id, owner: places.owner, place: places.place)
+        }
+        return (prepared.first, prepared.rowCount, prepared.label)
     }
 }
 
-/// Inserts rows in preorder. Keeps only the ids of the current row's ancestors; if they are many, most of them are in a
-/// file.
-private struct SubtreeImporter {
+/// The positions of the rows of depth 0 of an import. The first row goes where the request specifies, every other row
+/// directly after the previous one.
+private struct TopPlaces {
     let graph: ObjectGraph
     let table: EntityTable
-    let kind: EntityLayout.Kind
-    let slots: [Int]
     let place: Int
     let owner: ObjectID
     let at: Place
-    let rowCount: Int
-    let blank: ObjectRow
-    let ownerSlot: Int
+    /// There are at most this many rows.
+    var countMax = 0
+    private var last: ObjectID?
+    /// The position of the next row, and the distance to the one after it, if there is room for all of them between
+    /// their neighbours.
+    private var room: (next: Int64, step: Int64)?
 
-    /// The last row of each depth: its id and, on top of it, the position of its last child.
-    let path: SpilledStack
-    var pathCount = 0
-    static let noChild: Int64 = -1
-    /// The last row of depth 0.
-    var lastTop: ObjectID?
-    /// The position of the next row of depth 0, and the distance to the one after it, if there is room for all of them
-    /// between their neighbours.
-    var room: (next: Int64, step: Int64)?
-    var first: ObjectID?
-    var label: String?
-    var count = 0
-
-    init(
-        graph: ObjectGraph,
-        table: EntityTable,
-        kind: EntityLayout.Kind,
-        slots: [Int],
-        place: Int,
-        owner: ObjectID,
-        at: Place,
-        rowCount: Int
-    ) {
+    init(graph: ObjectGraph, table: EntityTable, place: Int, owner: ObjectID, at: Place) {
         self.graph = graph
         self.table = table
-        self.kind = kind
-        self.slots = slots
         self.place = place
         self.owner = owner
         self.at = at
-        self.rowCount = rowCount
-        self.path = SpilledStack(graph.memory)
-        self.ownerSlot = table.layout.placedSlots[place]
-        var blank = ObjectRow(
-            entity: kind.number,
-            revision: graph.revision,
-            values: kind.defaultValues,
-            places: [SparsePlace](repeating: .none, count: table.layout.placedSlots.count)
-        )
-        for slot in kind.nowSlots { blank.values[slot] = .date(graph.time) }
-        self.blank = blank
     }
 
-    mutating func read(_ staged: StagedSubtree) throws(StoreError) {
-        var reader = SubtreeChunkReader(valueCount: self.slots.count)
-        var offset = 0
-        while let (chunk, next) = try staged.chunks.chunk(at: offset) {
-            offset = next
-            let rows: [SubtreeRow]
-            do throws(DecodingFailure) {
-                rows = try reader.rows(of: chunk)
-            } catch {
-                throw .refused(error.code, error.description)
-            }
-            for row in rows { try self.insert(row) }
-        }
+    mutating func place(_ id: ObjectID, _ row: inout ObjectRow) throws(StoreError) {
+        row.values[self.table.layout.placedSlots[self.place]] = .reference(self.owner)
+        row.places[self.place] = try self.next()
+        self.last = id
     }
 
-    private mutating func insert(_ source: SubtreeRow) throws(StoreError) {
-        var row = self.blank
-        for (index, slot) in self.slots.enumerated() { row.values[slot] = try self.kept(source.values[index], slot) }
-        try self.refuseMissing(row)
-        let id = try self.graph.newObjectID()
-        let parent: ObjectID
-        let position: SparsePlace
-        if source.depth == 0 {
-            parent = self.owner
-            position = try self.topPlace()
-        } else {
-            let (above, next) = try self.nextBelow(source.depth - 1)
-            parent = above
-            position = SparsePlace(position: next, stamp: self.graph.revision.rawValue)
-        }
-        row.values[self.ownerSlot] = .reference(parent)
-        row.places[self.place] = position
-        try self.table.insert(id, row)
-        try self.graph.recorder.record(row.entity, id, before: nil, after: row, isBulk: true)
-        self.graph.recorder.notePlaced(self.table.layout.number, id, owner: parent, place: self.place)
-        if source.depth == 0 {
-            // A new row of depth 0 ends the tree before it.
-            try self.leavePath(to: 0)
-            self.lastTop = id
-        }
-        try self.path.push(id.rawValue)
-        try self.path.push(Self.noChild)
-        self.pathCount += 1
-        if self.first == nil {
-            self.first = id
-            self.label = self.kind.labelSlot.flatMap { row.values[$0].stringValue }
-        }
-        self.count += 1
-    }
-
-    /// Returns the last row of a depth, which becomes the end of the path, and a position after all its children.
-    private mutating func nextBelow(_ depth: Int) throws(StoreError) -> (above: ObjectID, position: Int64) {
-        try self.leavePath(to: depth + 1)
-        // `SubtreeChunkReader` refuses a row more than one level below the row before it.
-        guard let last = try self.path.pop(), let above = try self.path.pop() else {
-            preconditionFailure("a row below depth 0 has a parent")
-        }
-        let position = last == Self.noChild ? 0 : last + self.graph.recorder.orderStep
-        try self.path.push(above)
-        try self.path.push(position)
-        return (ObjectID(above), position)
-    }
-
-    private mutating func leavePath(to count: Int) throws(StoreError) {
-        while self.pathCount > count {
-            _ = try self.path.pop()
-            _ = try self.path.pop()
-            self.pathCount -= 1
-        }
-    }
-
-    /// Returns the position of the next row of depth 0. The first row goes where the request specifies, every other row
-    /// directly after the previous one.
-    private mutating func topPlace() throws(StoreError) -> SparsePlace {
+    private mutating func next() throws(StoreError) -> SparsePlace {
         if let (next, step) = self.room {
             self.room = (next + step, step)
             return SparsePlace(position: next, stamp: self.graph.revision.rawValue)
         }
-        let previous: Place = self.lastTop.map { .after(.object($0)) } ?? self.at
+        let previous: Place = self.last.map { .after(.object($0)) } ?? self.at
         // Appending needs no search for a gap after the previous row.
         let place: Place = self.at == .last ? .last : previous
         let found = try self.graph.place(self.table, place: self.place, owner: self.owner, at: place, moving: nil)
-        if self.lastTop == nil, place != .last { try self.makeRoom(after: found.position) }
+        if self.last == nil, place != .last { try self.makeRoom(after: found.position) }
         return found
     }
 
@@ -206,36 +141,7 @@ private struct SubtreeImporter {
             recorder: self.graph.recorder
         )
         guard let right = try order.neighbour(after: position, excluding: nil) else { return }
-        let step = (right.position - position) / Int64(self.rowCount + 1)
+        let step = (right.position - position) / Int64(self.countMax + 1)
         if step > 0 { self.room = (position + step, step) }
-    }
-
-    private func kept(_ value: AttributeValue, _ slot: Int) throws(StoreError) -> AttributeValue {
-        guard case .attribute(let attribute) = self.table.layout.slots[slot] else {
-            preconditionFailure("only attributes are imported")
-        }
-        if let fault = attribute.fault(value) { throw self.refusal(slot, fault.reason, fault.text) }
-        return attribute.kept(value)
-    }
-
-    private func refuseMissing(_ row: ObjectRow) throws(StoreError) {
-        if self.kind.mayBeTooLarge {
-            self.graph.checkSize(self.kind, nil, row)
-            if !self.graph.faults.isEmpty { throw ObjectGraph.refusal(self.graph.faults) }
-        }
-        for slot in self.kind.requiredSlots where row.values[slot].isNull && slot != self.ownerSlot {
-            throw self.refusal(slot, .required, "is required")
-        }
-    }
-
-    private func refusal(_ slot: Int, _ reason: ValidationFault.Reason, _ text: String) -> StoreError {
-        ObjectGraph.refusal([
-            ValidationFault(
-                entity: self.kind.number,
-                property: self.table.layout.properties[slot],
-                reason: reason,
-                message: "row \(self.count + 1): \(self.table.layout.fullName(slot, self.kind.number)) \(text)"
-            )
-        ])
     }
 }

@@ -31,7 +31,7 @@ extension Store {
             defer { try? connection.close() }
             return try connection.access { () throws(StoreError) in
                 if sortsInFiles { try connection.execute("PRAGMA temp_store = FILE") }
-                try connection.execute("BEGIN")
+                try connection.beginReading()
                 defer { try? connection.execute("ROLLBACK") }
                 return try body(connection, path)
             }

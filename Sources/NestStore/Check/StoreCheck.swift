@@ -39,7 +39,7 @@ struct StoreCheck {
         for table in self.layout.entities {
             begin(table.isJoin ? "pairs of \(table.name)" : "objects of \(table.name)")
             for rule in StoreRules.of(table, in: self.layout) { try self.check(rule, table) }
-            if !table.isJoin { objectCount += try self.integer("SELECT count(*) FROM \(EntitySQL.quoted(table.name))") }
+            if !table.isJoin { objectCount += try self.objectCount(table) }
         }
         begin("journal")
         let revision = try self.checkJournal()
@@ -76,11 +76,17 @@ struct StoreCheck {
     private mutating func check(_ rule: StoreRules.Rule, _ table: EntityLayout) throws(StoreError) {
         let statement = try self.connection.prepare(rule.sql)
         defer { statement.reset() }
-        while try statement.step() { self.add("\(table.name) #\(statement.integer(0)): \(rule.name)") }
+        while try statement.step() {
+            let id = statement.integer(0)
+            if !self.connection.hidden.contains(ObjectID(id)) { self.add("\(table.name) #\(id): \(rule.name)") }
+        }
     }
 
-    private func integer(_ sql: String) throws(StoreError) -> Int {
-        let statement = try self.connection.prepare(sql)
+    private func objectCount(_ table: EntityLayout) throws(StoreError) -> Int {
+        let terms = ["true"] + self.connection.hidden.exclusions(of: "id")
+        let statement = try self.connection.prepare(
+            "SELECT count(*) FROM \(EntitySQL.quoted(table.name)) WHERE \(terms.joined(separator: " AND "))"
+        )
         defer { statement.reset() }
         return try statement.step() ? Int(statement.integer(0)) : 0
     }
@@ -116,6 +122,7 @@ struct StoreCheck {
 
     /// Checks that each row begins where the previous row ends, and that each block belongs to a row.
     private mutating func checkRows() throws(StoreError) {
+        let isPreparing = try PreparedRows.read(self.connection) != nil
         let queries = [
             (
                 "the row of the revision does not begin where the previous row ends",
@@ -130,8 +137,9 @@ struct StoreCheck {
                 "there is a block of this revision, but the revision is not in the journal",
                 """
                 SELECT DISTINCT revision FROM nest_journal_block
-                WHERE revision < (SELECT min(first_revision) FROM nest_journal)
-                    OR revision > (SELECT max(last_revision) FROM nest_journal)
+                WHERE (revision < (SELECT min(first_revision) FROM nest_journal)
+                    OR revision > (SELECT max(last_revision) FROM nest_journal))
+                    \(isPreparing ? "AND revision <> \(PreparedBlocks.revision)" : "")
                 """
             ),
         ]

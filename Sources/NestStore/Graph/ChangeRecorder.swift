@@ -29,6 +29,8 @@ final class ChangeRecorder {
     private static let changeBytes = 96
     private var block = ByteWriter()
     private var blockCount = 0
+    private var prepared = IDRuns()
+    private var preparedBlockCount = 0
     private var streamedInserts = 0
     private var streamedDeletes = 0
     /// The streamed deletions of objects, without pairs, by entity.
@@ -181,6 +183,22 @@ final class ChangeRecorder {
         self.isBlockConcerned = false
         self.blockCount += 1
         self.block.bytes.removeAll(keepingCapacity: true)
+    }
+
+    /// Makes a prepared write part of this request. Call it before the request streams objects.
+    func adopt(_ preparation: Preparation) throws(StoreError) {
+        precondition(self.blockCount == 0 && self.block.count == 0, "prepared blocks come first")
+        self.hasWritten = true
+        try self.group.adopt(preparation)
+        let blocks = preparation.write.blocks
+        (self.blockCount, self.preparedBlockCount) = (blocks.count, blocks.count)
+        self.prepared = preparation.write.ids
+        self.streamedEntities.formUnion(blocks.entities)
+        self.streamedInserts += blocks.insertedCount
+        for (entity, count) in blocks.deletedCounts {
+            self.streamedDeletes += count
+            self.streamedDeletedCounts[entity, default: 0] += count
+        }
     }
 
     // MARK: Positions
@@ -359,6 +377,8 @@ final class ChangeRecorder {
         set.blockCount = self.blockCount
         set.concernedBlocks = self.concernedBlocks
         set.streamedEntities = self.streamedEntities
+        set.prepared = self.prepared
+        set.preparedBlockCount = self.preparedBlockCount
         if !self.repositionOrder.isEmpty {
             set.repositions += self.repositionOrder.compactMap { self.repositions[$0] }
                 .filter { $0.oldPosition != $0.newPosition }

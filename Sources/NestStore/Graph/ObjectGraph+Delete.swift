@@ -18,6 +18,11 @@ extension ObjectGraph {
 
     /// Deletes an object and everything its delete rules reach, at any depth: with a queue, without recursion.
     func delete(_ id: ObjectID) throws(StoreError) {
+        if let preparation, let removal = preparation.write as? PreparedRemoval, removal.past == nil,
+            removal.tops == [id]
+        {
+            return try self.remove(removal, preparation)
+        }
         try self.delete([id], isTakenBack: false)
     }
 
@@ -207,7 +212,7 @@ extension ObjectGraph {
     }
 
     /// Returns the neighbours of an object about to be deleted, by place. Calls `willRead` before it reads any of them.
-    private func departingNeighbours(
+    func departingNeighbours(
         _ table: EntityTable,
         _ id: ObjectID,
         _ row: ObjectRow,

@@ -107,17 +107,19 @@ extension ObjectGraph {
     }
 
     func checkSize(_ kind: EntityLayout.Kind, _ id: ObjectID?, _ row: ObjectRow) {
+        if let fault = Self.sizeFault(kind, id, row) { self.faults.append(fault) }
+    }
+
+    static func sizeFault(_ kind: EntityLayout.Kind, _ id: ObjectID?, _ row: ObjectRow) -> ValidationFault? {
         let byteCount = row.values.reduce(0) { $0 + $1.byteCount }
-        guard byteCount > Limits.objectBytesMax else { return }
-        self.faults.append(
-            ValidationFault(
-                entity: row.entity,
-                object: id,
-                reason: .tooLarge,
-                message:
-                    "\(kind.entity.name) has \(byteCount) bytes of text and data; at most "
-                    + "\(Limits.objectBytesMax) are allowed in one object"
-            )
+        guard byteCount > Limits.objectBytesMax else { return nil }
+        return ValidationFault(
+            entity: row.entity,
+            object: id,
+            reason: .tooLarge,
+            message:
+                "\(kind.entity.name) has \(byteCount) bytes of text and data; at most "
+                + "\(Limits.objectBytesMax) are allowed in one object"
         )
     }
 

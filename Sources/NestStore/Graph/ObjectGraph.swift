@@ -12,6 +12,8 @@ package final class ObjectGraph {
     let memory: BulkMemory
     /// The time of the request, in microseconds since 1970-01-01 UTC.
     let time: Int64
+    /// The prepared write that the request may apply.
+    package var preparation: Preparation?
     /// The next object id to assign.
     package private(set) var nextObjectID: Int64
     /// The first object id that this request can have assigned.

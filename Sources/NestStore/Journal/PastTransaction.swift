@@ -32,6 +32,22 @@ package final class PastTransaction {
         try self.journal.entry(revision).map { PastTransaction($0.0, $0.1, self.journal) }
     }
 
+    /// Returns the transaction as if it had changed only these objects.
+    func only(_ changes: [ObjectChange]) -> PastTransaction {
+        let past = PastTransaction(self.header, self.inline, self.journal)
+        past.changes = changes
+        return past
+    }
+
+    /// About how many objects the transaction has streamed: so many small ones are in a block.
+    package var streamedEstimate: Int { self.header.blockCount * 4_096 }
+
+    /// Returns the objects of the journal's row (part 0) or of one block; `nil` behind the last part.
+    func part(_ number: Int) throws(StoreError) -> [ObjectChange]? {
+        if number == 0 { return try self.journal.inlineChanges(self.inline).changes }
+        return number <= self.header.blockCount ? try self.journal.block(self.revision, number - 1).changes : nil
+    }
+
     /// Calls `body` with each object that the transaction changed. A bulk change set is read block by block.
     package func forEach(_ body: (ObjectChange) throws(StoreError) -> Void) throws(StoreError) {
         if let changes {

@@ -77,6 +77,11 @@ package final class WriteGroup {
     private var blockBytes = 0
     /// Whether the group has something to commit besides revisions.
     private var hasNotes = false
+    /// The prepared write of one of its requests.
+    private var adopted: Preparation?
+    /// The state of preparations before the group.
+    private let preparedRows: PreparedRows
+    private let preparationState: Preparation.State?
 
     fileprivate init(
         _ store: Store,
@@ -86,6 +91,8 @@ package final class WriteGroup {
     ) throws(StoreError) {
         self.isConcerned = isConcerned
         self.store = store
+        self.preparedRows = store.connection.preparedRows
+        self.preparationState = store.preparations.current?.state
         self.time = store.membership?.beginGroup(time: time) ?? time
         self.alwaysSavepoint = alwaysSavepoint
         self.revision = store.head
@@ -97,6 +104,27 @@ package final class WriteGroup {
     /// Writes a full block of the request that will become the next revision.
     func writeBlock(_ number: Int, _ bytes: [UInt8]) throws(StoreError) {
         self.blockBytes += try self.store.journal.appendBlock(self.nextRevision, number, bytes)
+    }
+
+    /// Makes a prepared write part of the request that will become the next revision.
+    func adopt(_ preparation: Preparation) throws(StoreError) {
+        let write = preparation.write
+        try write.blocks.become(self.nextRevision)
+        self.blockBytes += write.blocks.byteCount
+        let connection = self.store.connection
+        connection.preparedRows.hidden = write.hiddenAfter
+        connection.preparedRows.stamping = write.insertedAt.map {
+            PreparedRows.Stamping(ids: write.ids, old: $0, new: self.nextRevision)
+        }
+        try connection.preparedRows.write(connection)
+        self.adopted = preparation
+        for table in self.store.tables { table.forgetFound() }
+    }
+
+    /// Forgets what a request has adopted that is rolled back. `adopted`, `rows`: the state before the request.
+    private func forgetAdopted(since adopted: Preparation?, _ rows: PreparedRows) {
+        self.adopted = adopted
+        self.store.connection.preparedRows = rows
     }
 
     /// The revision that the next request to change something will become.
@@ -112,7 +140,7 @@ package final class WriteGroup {
         _ body: (ObjectGraph) throws(StoreError) -> WriteDescription
     ) throws(StoreError) -> WriteResult? {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
-        let blockBytes = self.blockBytes
+        let (blockBytes, adopted, rows) = (self.blockBytes, self.adopted, self.store.connection.preparedRows)
         let recorder = ChangeRecorder(
             revision: self.nextRevision,
             layout: self.store.layout,
@@ -154,6 +182,7 @@ package final class WriteGroup {
             return result
         } catch {
             self.blockBytes = blockBytes
+            self.forgetAdopted(since: adopted, rows)
             // Rolling back the request alone could take as long as the request has taken.
             if self.store.isStopping, self.store.connection.isInTransaction { try self.rollback() }
             // FULL and INTERRUPT roll back the whole transaction, including its savepoints.
@@ -225,6 +254,9 @@ package final class WriteGroup {
             inlineBytes: finished.inlineBytes.count
         )
         finished.set.blockCount = streamedCount
+        if let preparation = self.store.preparations.current, preparation !== self.adopted {
+            preparation.note(finished.set)
+        }
         let result = WriteResult(header: header, changes: finished.set)
         self.results.append(result)
         self.changes += finished.inlineBytes
@@ -260,6 +292,7 @@ package final class WriteGroup {
     /// Runs several requests that succeed or fail together.
     package func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         let before = (self.results.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
+        let (adopted, rows) = (self.adopted, self.store.connection.preparedRows)
         try self.run("SAVEPOINT entry")
         do {
             let result = try body()
@@ -273,6 +306,7 @@ package final class WriteGroup {
             self.results.removeSubrange(before.0...)
             self.changes.removeSubrange(before.1...)
             (self.revision, self.nextObjectID, self.blockBytes) = (before.2, before.3, before.4)
+            self.forgetAdopted(since: adopted, rows)
             throw error
         }
     }
@@ -340,6 +374,7 @@ package final class WriteGroup {
         Failpoint.commitDurable.pass()
         self.store.head = last
         self.store.nextObjectID = self.nextObjectID
+        if let adopted { self.store.noteApplied(adopted) }
         self.store.journalBytes += Int64(row.byteCount + self.blockBytes)
     }
 
@@ -376,6 +411,9 @@ package final class WriteGroup {
 
     package func rollback() throws(StoreError) {
         for table in self.store.tables { table.forgetFound() }
+        self.forgetAdopted(since: nil, self.preparedRows)
+        // A preview, or a group that failed, has changed nothing.
+        if let preparationState { self.store.preparations.current?.state = preparationState }
         try self.store.connection.rollBack()
     }
 }

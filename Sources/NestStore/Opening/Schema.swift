@@ -9,6 +9,8 @@ enum Schema {
     /// The format of a store of a cluster, which has the table `nest_log`: an older nestd would write it without the
     /// cluster's log.
     static let clusterVersion: Int64 = 8
+    /// The format of a store while it has hidden rows (`PreparedRows`): an older nestd would show them.
+    static let preparingVersion: Int64 = 9
     /// The cluster's format before tokens had an expiry. Its table `nest_log` is the same.
     private static let olderClusterVersion: Int64 = 6
     /// The oldest format that is upgraded when a store is opened.
@@ -18,13 +20,13 @@ enum Schema {
 
     /// Refuses a format that this program does not read.
     static func checkVersion(_ version: Int64, path: String) throws(StoreError) {
-        guard !(self.oldestVersion...self.clusterVersion).contains(version) else { return }
+        guard !(self.oldestVersion...self.preparingVersion).contains(version) else { return }
         let advice =
-            version > self.version
+            version > self.preparingVersion
             ? "a newer nestd made it: use that version" : "export its objects with the nestd that made it"
         throw .otherFormat(
             path: path,
-            reason: "it has version \(version), this nestd reads \(self.oldestVersion) to \(self.clusterVersion); "
+            reason: "it has version \(version), this nestd reads \(self.oldestVersion) to \(self.preparingVersion); "
                 + advice
         )
     }

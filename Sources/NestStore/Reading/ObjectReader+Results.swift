@@ -75,7 +75,7 @@ extension ObjectReader {
         // Callers check the same property first.
         precondition(source.isDecidedBySQL, "the caller must filter the rows itself")
         let layout = self.table(of: source).layout
-        let statement = try self.connection.statement(self.sql(source).keys)
+        let statement = try self.connection.statementForGraph(self.sql(source).keys)
         defer { statement.reset() }
         self.bind(source, to: statement)
         let columns = source.sort.compactMap { $0.slot.map { layout.columns[$0] } }
@@ -92,7 +92,7 @@ extension ObjectReader {
         of source: ResultSource,
         _ body: (ObjectID, _ position: Int64, ObjectRow) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let statement = try self.connection.statement(self.sql(source).candidates)
+        let statement = try self.connection.statementForGraph(self.sql(source).candidates)
         defer { statement.reset() }
         self.bind(source, to: statement)
         let table = self.table(of: source)
@@ -104,7 +104,7 @@ extension ObjectReader {
 
     /// Whether reading a result would examine more than `count` objects. O(`count`).
     package func hasCandidates(of source: ResultSource, above count: Int) throws(StoreError) -> Bool {
-        let statement = try self.connection.statement(self.sql(source).hasMore(count))
+        let statement = try self.connection.statementForGraph(self.sql(source).hasMore(count))
         defer { statement.reset() }
         self.bind(source, to: statement)
         return try statement.step()
@@ -131,7 +131,7 @@ extension ObjectReader {
             "the caller must filter and order the rows itself"
         )
         let columns = self.columns(projection, source)
-        let statement = try self.connection.statement(self.sql(source).rows(projection))
+        let statement = try self.connection.statementForGraph(self.sql(source).rows(projection))
         defer { statement.reset() }
         self.bind(source, to: statement)
         var rows = EncodedRows(sections: sections, onBody: onBody)
@@ -157,10 +157,10 @@ extension ObjectReader {
         related: (ObjectID) -> [AttributeValue]
     ) throws(StoreError) -> EncodedRows {
         let columns = self.columns(projection, source)
-        let statement = try self.connection.statement(self.sql(source).row(projection))
+        let statement = try self.connection.statementForGraph(self.sql(source).row(projection))
         defer { statement.reset() }
         var rows = EncodedRows(sections: sections, onBody: onBody)
-        for id in ids {
+        for id in ids where !self.connection.hidden.contains(id) {
             statement.bind(1, id.rawValue)
             if try statement.step() {
                 try rows.append(id) { writer in
@@ -189,10 +189,10 @@ extension ObjectReader {
     private func sql(_ source: ResultSource) -> ResultSQL {
         let table = self.table(of: source)
         guard case .paired(let join, _, _, _, _) = source.membership else {
-            return ResultSQL(source, table, pairs: nil)
+            return ResultSQL(source, table, pairs: nil, hidden: self.connection.hidden)
         }
         guard let index = self.layout.index(of: join) else { preconditionFailure("the table is in the model") }
-        return ResultSQL(source, table, pairs: self.tables[index])
+        return ResultSQL(source, table, pairs: self.tables[index], hidden: self.connection.hidden)
     }
 }
 
@@ -207,7 +207,7 @@ private struct ResultSQL {
     /// The position by which the membership orders the rows; `nil`: by their ids.
     private let position: String?
 
-    init(_ source: ResultSource, _ table: EntityTable, pairs: EntityTable?) {
+    init(_ source: ResultSource, _ table: EntityTable, pairs: EntityTable?, hidden: IDRuns) {
         self.source = source
         self.layout = table.layout
         self.table = table.sql
@@ -216,9 +216,11 @@ private struct ResultSQL {
         var position: String?
         switch source.membership {
         case .all:
-            break
-        case .owned(let slot, let place, _):
+            // Hidden rows are not found by an owner that is not hidden, or by a pair.
+            terms += hidden.exclusions(of: "t.id")
+        case .owned(let slot, let place, let owner):
             terms.append("t.\(table.sql.columns[slot]) = ?1")
+            if hidden.contains(owner) { terms.append("FALSE") }
             position = place.map { "t.\(table.sql.position($0))" }
         case .paired(_, let ownerSlot, let targetSlot, let place, _):
             guard let pairs else { preconditionFailure("a paired result has a table of pairs") }

@@ -35,9 +35,9 @@ package final class StandingReader {
     package func begin() throws(StoreError) -> Revision {
         precondition(self.revision == nil, "no transaction is open")
         return try self.connection.access { () throws(StoreError) in
-            try self.connection.statement("BEGIN").run()
             do throws(StoreError) {
                 // SQLite takes its snapshot at the first read.
+                try self.connection.beginReading()
                 let revision = try self.journal.newest()?.revision ?? Revision(0)
                 self.revision = revision
                 return revision

@@ -5,11 +5,13 @@ import NestSchema
 /// Reads by which the members of a sub-tree are found.
 extension Store {
     /// Calls `body` with the insertions and deletions that a bulk write of the open group has streamed to the journal,
-    /// in order.
-    package func forEachStreamed(_ changes: ChangeSet, _ body: (ObjectChange) throws(StoreError) -> Void)
-        throws(StoreError)
-    {
-        for number in 0..<changes.blockCount {
+    /// in order. `from`: the first block.
+    package func forEachStreamed(
+        _ changes: ChangeSet,
+        from first: Int = 0,
+        _ body: (ObjectChange) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        for number in first..<changes.blockCount {
             for change in try self.journal.block(changes.revision, number).changes { try body(change) }
         }
     }

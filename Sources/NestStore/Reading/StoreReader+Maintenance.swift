@@ -64,7 +64,7 @@ extension StoreReader {
             return try connection.limited(by: deadline, "check a backup, with nestd --check --store FILE") {
                 () throws(StoreError) in
                 try connection.access { () throws(StoreError) in
-                    try connection.execute("BEGIN")
+                    try connection.beginReading()
                     defer { try? connection.execute("ROLLBACK") }
                     var check = StoreCheck(connection, self.layout)
                     return try check.run(progress: progress)

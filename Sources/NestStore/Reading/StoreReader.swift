@@ -29,7 +29,7 @@ package struct StoreReader: Sendable {
             return try connection.limited(by: deadline, "request parts of the sub-tree") { () throws(StoreError) in
                 try connection.access { () throws(StoreError) in
                     // The read transaction ends here, before the server sends anything.
-                    try connection.execute("BEGIN")
+                    try connection.beginReading()
                     defer { try? connection.execute("ROLLBACK") }
                     return try self.export(
                         request,
@@ -57,7 +57,7 @@ package struct StoreReader: Sendable {
             defer { try? connection.close() }
             return try connection.limited(by: deadline, ReadDeadline.advice) { () throws(StoreError) in
                 try connection.access { () throws(StoreError) in
-                    try connection.execute("BEGIN")
+                    try connection.beginReading()
                     defer { try? connection.execute("ROLLBACK") }
                     let newest = try Journal(connection: connection, layout: self.layout).newest()
                     let revision = newest?.revision ?? Revision(0)

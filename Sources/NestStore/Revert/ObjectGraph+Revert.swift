@@ -11,6 +11,7 @@ extension ObjectGraph {
     /// none), else before their old right neighbour, else at their old sparse position. Takes O(objects) time, and
     /// memory for the conflicts and for objects that the transaction changed without inserting or deleting them.
     package func revert(_ past: PastTransaction, _ context: UndoContext) throws(StoreError) {
+        if let preparation, try self.apply(preparation, past, context) { return }
         try self.prepare([past], context)
         let plan = try self.plan(past, context)
         let losses = RevertLosses(plan)
@@ -41,6 +42,21 @@ extension ObjectGraph {
         try self.takeBackInserted(past, plan, losses)
         try self.report(losses, plan)
         try plan.discard()
+    }
+
+    /// Applies the prepared revert of a transaction. Returns `false` if another was prepared.
+    private func apply(_ preparation: Preparation, _ past: PastTransaction, _ context: UndoContext)
+        throws(StoreError) -> Bool
+    {
+        switch preparation.write {
+        case let removal as PreparedRemoval where removal.past?.revision == past.revision:
+            try self.remove(removal, preparation)
+        case let restore as PreparedRestore where restore.past.revision == past.revision:
+            try self.restore(restore, preparation, context)
+        default:
+            return false
+        }
+        return true
     }
 
     /// Separates objects that a forced undo joins from their current partners, unless the undo does that anyway.
@@ -91,6 +107,7 @@ extension ObjectGraph {
     }
 
     private func restoreRow(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, isBulk: Bool) throws(StoreError) {
+        try table.refuseHidden(id)
         try table.insert(id, row)
         try self.recorder.record(row.entity, id, before: nil, after: row, isBulk: isBulk)
         for (place, slot) in table.layout.placedSlots.enumerated() {
@@ -143,6 +160,7 @@ extension ObjectGraph {
             try self.write(table, restoration.id, from: old, to: new)
             self.flushDepartures(restoration.id)
         } else {
+            try table.refuseHidden(restoration.id)
             try table.insert(restoration.id, new)
             try self.recorder.record(new.entity, restoration.id, before: nil, after: new, isBulk: restoration.isOnly)
         }

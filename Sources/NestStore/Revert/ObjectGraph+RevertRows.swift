@@ -19,17 +19,7 @@ extension ObjectGraph {
 
     /// Returns the row with which a deleted object is restored.
     func deletedRow(_ change: ObjectChange, _ table: EntityTable, _ plan: RevertPlan) -> ObjectRow {
-        // A deletion contains the whole object.
-        var row = change.changedRow(table.layout, revision: self.revision).before!
-        row.revision = self.revision
-        // The object may have been deleted before a new version of the model gave it a property.
-        let kind = table.layout.kind(change.entity)
-        for slot in kind.requiredSlots where row.values[slot].isNull {
-            row.values[slot] = kind.nowSlots.contains(slot) ? .date(self.time) : kind.defaultValues[slot]
-        }
-        for placing in change.placings where placing.before?.isOfNoOrder == true {
-            row.places[placing.place].stamp = self.revision.rawValue
-        }
+        var row = change.restoredRow(table.layout, revision: self.revision, time: self.time)
         for (slot, value) in plan.replaced[change.id] ?? [:] {
             row.values[slot] = value
             let place = table.layout.placeOfSlot[slot]

@@ -2,6 +2,7 @@ import CSQLite
 import GRDB
 import GRDBSQLite
 import NestModel
+import NestSchema
 
 /// One SQLite connection with nest's settings. Not Sendable: it is used on the thread that created it.
 ///
@@ -42,6 +43,9 @@ final class Connection {
     let meter: WorkMeter
     let pendingInserts = PendingInserts()
     private let stopSignal: StopSignal?
+    /// The rows of the tables that differ from the graph, as the open transaction sees them.
+    var preparedRows = PreparedRows()
+    var hidden: IDRuns { self.preparedRows.hidden }
 
     /// A process that has used SQLite before goes on counting.
     private static let isWithoutMemoryCounts = nest_sqlite_without_memory_counts() == SQLITE_OK
@@ -132,6 +136,13 @@ final class Connection {
         return statement
     }
 
+    /// Returns a statement whose SQL may leave hidden rows out. While there are hidden rows it is not kept: the next
+    /// ones have other ids.
+    func statementForGraph(_ sql: String) throws(StoreError) -> Statement {
+        if self.hidden.isEmpty { return try self.statement(sql) }
+        return try Statement(self.handle, sql, self.meter, self.pendingInserts)
+    }
+
     /// The statements that begin and end each commit.
     private var beginStatement: Statement?
     private var commitStatement: Statement?
@@ -204,6 +215,15 @@ final class Connection {
         try self.statement("PRAGMA wal_checkpoint(TRUNCATE)").run()
         Failpoint.checkpointDone.pass()
     }
+
+    /// Begins a read transaction.
+    func beginReading() throws(StoreError) {
+        try self.execute("BEGIN")
+        self.preparedRows = try PreparedRows.read(self) ?? PreparedRows()
+    }
+
+    /// The number of rows that the last statement has inserted, updated or deleted.
+    var changedRowCount: Int { Int(sqlite3_changes64(self.database.sqliteConnection)) }
 
     var isInTransaction: Bool { self.database.isInsideTransaction }
 

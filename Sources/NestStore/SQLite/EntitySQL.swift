@@ -67,13 +67,18 @@ struct EntitySQL {
 
     var deleteRange: String { "DELETE FROM \(self.table) WHERE id BETWEEN ?1 AND ?2" }
 
+    /// Gives the rows of a range of ids with one revision another.
+    var stampRange: String {
+        "UPDATE \(self.table) SET nest_revision = ?4 WHERE id BETWEEN ?1 AND ?2 AND nest_revision = ?3"
+    }
+
     func reference(_ slot: Int) -> String { "SELECT \(self.columns[slot]) FROM \(self.table) WHERE id = ?1" }
 
     var entity: String { "SELECT nest_entity FROM \(self.table) WHERE id = ?1" }
 
     /// Selects the first two objects, by id, whose slots hold given values. `isNull`: whether the value of each slot is
     /// null. The other values are bound from 1, in the order of their slots.
-    func equal(_ slots: [Int], isNull: [Bool], entities: [EntityNumber]?) -> String {
+    func equal(_ slots: [Int], isNull: [Bool], entities: [EntityNumber]?, hidden: IDRuns) -> String {
         var terms: [String] = []
         var parameter = 1
         for (slot, isNull) in zip(slots, isNull) {
@@ -87,6 +92,7 @@ struct EntitySQL {
         if let entities {
             terms.append("nest_entity IN (\(entities.map { "\($0.rawValue)" }.joined(separator: ", ")))")
         }
+        terms += hidden.exclusions(of: "id")
         return "SELECT id FROM \(self.table) WHERE \(terms.joined(separator: " AND ")) ORDER BY id LIMIT 2"
     }
 

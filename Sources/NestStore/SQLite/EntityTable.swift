@@ -84,18 +84,24 @@ final class EntityTable {
 
     // MARK: Rows
 
+    /// Whether a row of this table is not in the graph.
+    @inline(__always)
+    private func isHidden(_ id: ObjectID) -> Bool { self.connection.hidden.contains(id) }
+
     /// Returns the whole row of an object; `nil` if there is no such object in this table.
     func row(_ id: ObjectID) throws(StoreError) -> ObjectRow? {
+        if self.isHidden(id) { return nil }
         let statement = try self.selectRow.get()
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return nil }
-        return self.row(statement)
+        return self.row(statement, id)
     }
 
     /// Writes an object as OBJECT has it, up to its values, and returns its kind. Returns `nil` and writes nothing if
     /// there is no such object in this table.
     func write(object id: ObjectID, into writer: inout ByteWriter) throws(StoreError) -> EntityLayout.Kind? {
+        if self.isHidden(id) { return nil }
         let statement = try self.selectRow.get()
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
@@ -103,7 +109,7 @@ final class EntityTable {
         let kind = self.layout.kind(self.entity(statement))
         writer.write(count: Int(kind.number.rawValue))
         writer.write(objectID: id)
-        writer.write(revision: Revision(UInt64(clamping: statement.integer(0))))
+        writer.write(revision: self.revision(statement, id))
         writer.write(count: self.layout.columns.indices.count { kind.slots.contains($0) })
         let first: Int32 = self.layout.hasKinds ? 2 : 1
         for (slot, column) in self.layout.columns.enumerated() where kind.slots.contains(slot) {
@@ -118,8 +124,13 @@ final class EntityTable {
         self.layout.hasKinds ? EntityNumber(UInt16(truncatingIfNeeded: statement.integer(1))) : self.layout.number
     }
 
+    private func revision(_ statement: Statement, _ id: ObjectID) -> Revision {
+        let stored = Revision(UInt64(clamping: statement.integer(0)))
+        return self.connection.preparedRows.revision(of: id, stored: stored)
+    }
+
     /// Returns the current row of a statement.
-    private func row(_ statement: Statement) -> ObjectRow {
+    private func row(_ statement: Statement, _ id: ObjectID) -> ObjectRow {
         let entity = self.entity(statement)
         var column: Int32 = self.layout.hasKinds ? 2 : 1
         var values: [AttributeValue] = []
@@ -136,8 +147,7 @@ final class EntityTable {
             )
             column += 2
         }
-        let revision = Revision(UInt64(clamping: statement.integer(0)))
-        return ObjectRow(entity: entity, revision: revision, values: values, places: places)
+        return ObjectRow(entity: entity, revision: self.revision(statement, id), values: values, places: places)
     }
 
     /// Calls `body` with the rows of a range of ids, by id, until it returns `false`.
@@ -147,7 +157,8 @@ final class EntityTable {
         statement.bind(1, ids.lowerBound)
         statement.bind(2, ids.upperBound)
         while try statement.step() {
-            guard body(statement.objectID(self.rowWidth), self.row(statement)) else { return }
+            let id = statement.objectID(self.rowWidth)
+            guard body(id, self.row(statement, id)) else { return }
         }
     }
 
@@ -164,6 +175,7 @@ final class EntityTable {
     }
 
     func exists(_ id: ObjectID) throws(StoreError) -> Bool {
+        if self.isHidden(id) { return false }
         if id == self.lastFound { return true }
         let statement = try self.selectExists.get()
         defer { statement.reset() }
@@ -175,6 +187,7 @@ final class EntityTable {
 
     /// Returns the content of a to-one slot of an object; `nil` if there is no such object in this table.
     func reference(_ slot: Int, of id: ObjectID) throws(StoreError) -> Reference? {
+        if self.isHidden(id) { return nil }
         let statement = try self.selectReference[slot].get()
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
@@ -185,6 +198,7 @@ final class EntityTable {
     /// Returns the object's own entity, or `nil`.
     func entity(of id: ObjectID) throws(StoreError) -> EntityNumber? {
         guard self.layout.hasKinds else { return try self.exists(id) ? self.layout.number : nil }
+        if self.isHidden(id) { return nil }
         let statement = try self.selectEntity.get()
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
@@ -201,12 +215,14 @@ final class EntityTable {
     ) throws(StoreError) -> [ObjectID] {
         let entities = self.layout.hasKinds ? entities : nil
         let key = EqualKey(slots: slots, isNull: values.map(\.isNull), entities: entities)
+        let hidden = self.connection.hidden
         let statement: Statement
-        if let known = self.equals[key] {
+        if hidden.isEmpty, let known = self.equals[key] {
             statement = known
         } else {
-            statement = try self.connection.prepare(self.sql.equal(slots, isNull: key.isNull, entities: entities))
-            self.equals[key] = statement
+            let sql = self.sql.equal(slots, isNull: key.isNull, entities: entities, hidden: hidden)
+            statement = try self.connection.statementForGraph(sql)
+            if hidden.isEmpty { self.equals[key] = statement }
         }
         defer { statement.reset() }
         var parameter: Int32 = 1
@@ -217,6 +233,11 @@ final class EntityTable {
         var found: [ObjectID] = []
         while try statement.step() { found.append(statement.objectID(0)) }
         return found
+    }
+
+    /// Postpones the restoration of an object whose row is still there, hidden.
+    func refuseHidden(_ id: ObjectID) throws(StoreError) {
+        if self.isHidden(id) { throw .postponed(.preparation) }
     }
 
     /// Inserts an object. The row may wait until the connection's next other statement; see `PendingInserts`.
@@ -308,7 +329,12 @@ final class EntityTable {
         try statement.run()
     }
 
-    // MARK: Objects of one owner
+    /// Gives the objects of a range of ids the revision of the write that inserted them.
+    func stamp(_ ids: ClosedRange<Int64>, _ stamping: PreparedRows.Stamping) throws(StoreError) {
+        try self.connection.statement(self.sql.stampRange).stamp(ids, stamping)
+    }
+
+    // MARK: Objects of one owner. A hidden owner has none: what is below it is hidden too.
 
     /// Calls `body` with owner and object for the owners of a range of ids, by owner, then in order; at most `limit`
     /// times.
@@ -332,6 +358,7 @@ final class EntityTable {
         slot: Int,
         _ body: (ObjectID, _ position: Int64) throws(StoreError) -> Void
     ) throws(StoreError) {
+        if self.isHidden(owner) { return }
         let statement = try self.selectOwned[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
@@ -344,6 +371,7 @@ final class EntityTable {
     func forEachReversed(ofOwner owner: ObjectID, slot: Int, _ body: (ObjectID) throws(StoreError) -> Void)
         throws(StoreError)
     {
+        if self.isHidden(owner) { return }
         let statement = try self.selectOwnedReversed[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
@@ -357,6 +385,7 @@ final class EntityTable {
 
     /// Returns one object's projected values in the byte form, or `nil`.
     func encodedValues(_ id: ObjectID, projection: [Int]) throws(StoreError) -> [UInt8]? {
+        if self.isHidden(id) { return nil }
         let statement = try self.connection.statement(self.sql.values(projection))
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
@@ -369,6 +398,7 @@ final class EntityTable {
     }
 
     func count(ofOwner owner: ObjectID, slot: Int) throws(StoreError) -> Int {
+        if self.isHidden(owner) { return 0 }
         let statement = try self.countOwned[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
@@ -378,6 +408,7 @@ final class EntityTable {
 
     /// Counts at most `limit` objects.
     func count(ofOwner owner: ObjectID, slot: Int, limit: Int) throws(StoreError) -> Int {
+        if self.isHidden(owner) { return 0 }
         let statement = try self.countOwnedUpTo[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
@@ -387,6 +418,7 @@ final class EntityTable {
     }
 
     func hasObject(ofOwner owner: ObjectID, slot: Int) throws(StoreError) -> Bool {
+        if self.isHidden(owner) { return false }
         let statement = try self.selectAnyOwned[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)

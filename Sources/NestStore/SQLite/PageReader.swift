@@ -10,12 +10,14 @@ final class PageReader {
         var values: [UInt8]
     }
 
+    private let connection: Connection
     private let layout: EntityLayout
     private let projection: [Int]
     private let first: LazyStatement
     private let next: LazyStatement
 
     init(_ connection: Connection, _ layout: EntityLayout, _ sql: EntitySQL, slot: Int, projection: [Int]) {
+        self.connection = connection
         self.layout = layout
         self.projection = projection
         self.first = LazyStatement(connection, sql.page(slot, projection, isFirst: true))
@@ -24,6 +26,7 @@ final class PageReader {
 
     /// Returns up to `limit` objects of an owner after a position (`nil`: from the front), in order.
     func page(of owner: ObjectID, after position: Int64?, limit: Int) throws(StoreError) -> [Row] {
+        if self.connection.hidden.contains(owner) { return [] }
         let statement = try position == nil ? self.first.get() : self.next.get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)

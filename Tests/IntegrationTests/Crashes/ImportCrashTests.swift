@@ -18,7 +18,8 @@ extension ProcessTests {
             case answered
         }
 
-        private static let rowCount = 12_000
+        /// So many that the import is prepared in parts.
+        private static let rowCount = 20_000
 
         /// `kill -9` during an import: the store then holds all of the import or nothing, and a retry succeeds.
         @Test func aKilledImportIsStoredWhollyOrNotAtAll() async throws {

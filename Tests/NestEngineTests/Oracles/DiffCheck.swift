@@ -29,8 +29,16 @@ struct DiffCheck {
     }
 
     /// `asked`: the original requests, by their canonical form.
-    func expectSound(_ after: NaiveResults, _ asked: [ObjectFetchRequest: ObjectFetchRequest], _ what: String) {
+    /// `past`: the contents at each revision that was the end of a batch.
+    func expectSound(
+        _ past: [Revision: NaiveResults],
+        _ after: NaiveResults,
+        _ asked: [ObjectFetchRequest: ObjectFetchRequest],
+        _ what: String
+    ) {
         for (request, diff, old, new) in self.taken {
+            // Writes that are prepared are committed in later batches of the step.
+            let after = past[diff.to] ?? after
             let rows = asked[request].map { Set(after.order($0)) } ?? []
             for left in diff.deletedRows {
                 let isGone = after.rows[left.id] == nil

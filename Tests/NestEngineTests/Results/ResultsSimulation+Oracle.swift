@@ -33,7 +33,7 @@ extension ResultsSimulation {
     func compare(isAfterPositionTimer: Bool = false) throws {
         let naive = self.scene.naive
         try self.followers.check(self.store, naive, self.what)
-        self.check.expectSound(naive, self.asked, self.what)
+        self.check.expectSound(self.past, naive, self.asked, self.what)
         for client in self.clients where !client.isBlocked {
             let subscriptions = client.subscriptions.sorted { $0.value.number < $1.value.number }
             for (request, subscription) in subscriptions {

@@ -19,6 +19,7 @@ final class ResultsSimulation {
     private let admissionWorkMax: Int
     let evaluationNanosecondsMax: Int
     let aggregatedRowsMax: Int
+    let preparedObjectsMin: Int
     let aggregatedFewMax: Int
     /// The number of rows up to which a result is read between two commits; 0: all are read in the background.
     let backgroundReadRowsMin: Int
@@ -85,6 +86,7 @@ final class ResultsSimulation {
         self.aggregatedFewMax = budgets.below(5)
         let isUsual = self.evaluationNanosecondsMax == Limits.evaluationNanosecondsMax
         self.aggregatedRowsMax = isUsual ? Limits.aggregatedRowsPerTurnMax : 1 + budgets.below(40)
+        self.preparedObjectsMin = budgets.oneIn(3) ? budgets.below(4) : Limits.preparedObjectsMin
         self.store = try Store(self.configuration, newHistoryID: Identifier128.random(using: &self.random))
         self.followers = ChangeFollowers(seed: seed, isSmall: isSmall)
         self.engine = try Engine(
@@ -96,6 +98,7 @@ final class ResultsSimulation {
                 admissionWorkMax: self.admissionWorkMax,
                 backgroundReadRowsMin: self.backgroundReadRowsMin,
                 changePageBytes: self.followers.pageBytes,
+                preparedObjectsMin: self.preparedObjectsMin,
                 evaluationNanosecondsMax: self.evaluationNanosecondsMax,
                 aggregatedRowsPerTurnMax: self.aggregatedRowsMax,
                 aggregatedFewMax: self.aggregatedFewMax
@@ -139,6 +142,9 @@ final class ResultsSimulation {
             self.past[self.store.head] = self.scene.naive
         }
         self.endBatch(before)
+        // Answers that wait may be older than the contents at which they arrive.
+        guard self.isWorkPending else { return }
+        for request in self.check.changes.keys { self.check.changes[request]!.isUncertain = true }
     }
 
     // MARK: Models
@@ -316,6 +322,7 @@ final class ResultsSimulation {
                 admissionWorkMax: self.admissionWorkMax,
                 backgroundReadRowsMin: self.backgroundReadRowsMin,
                 changePageBytes: self.followers.pageBytes,
+                preparedObjectsMin: self.preparedObjectsMin,
                 evaluationNanosecondsMax: self.evaluationNanosecondsMax,
                 aggregatedRowsPerTurnMax: self.aggregatedRowsMax,
                 aggregatedFewMax: self.aggregatedFewMax

@@ -19,6 +19,8 @@ struct CrashedStore {
         let wasThere = FileBytes.exists(self.path)
         guard wasThere || mayBeMissing else { return ["the store does not exist"] }
         let store = try self.open()
+        // What the crash has left of a write of many objects.
+        while store.hasPreparations { try store.access { try store.advancePreparations(20) } }
         var faults = try StoredImage.damage(store)
         faults += try StoredInvariants(store.layout).broken(in: store, head: store.head)
         if wasThere {

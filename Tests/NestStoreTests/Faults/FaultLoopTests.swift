@@ -68,6 +68,7 @@ import Testing
             // The result of the failed commit is unknown, but it must be complete or absent.
             return (try CrashedStore(work.files).faults(allowed: [acknowledged, next], mayBeMissing: false), false)
         }
+        try work.finishPreparations()
         let expected = failure == nil ? next : acknowledged
         var faults: [String] = []
         let image = try StoredImage.of(work.store)
@@ -99,7 +100,7 @@ import Testing
     /// Uses the same store further, and returns the faults.
     private func faultsOfGoingOn(_ work: StoreWork) throws -> [String] {
         var faults: [String] = []
-        for step in [StoreWork.Step.commit, .imported, .reverted, .checkpointed, .reopened] {
+        for step in [StoreWork.Step.commit, .imported, .prepared, .reverted, .checkpointed, .reopened] {
             try work.perform(step)
             faults += try StoredImage.damage(work.store)
             faults += try StoredInvariants(work.store.layout).broken(in: work.store, head: work.store.head)

@@ -6,7 +6,7 @@ import Testing
 /// Random work on a store, each step acknowledged or refused, with the content of the store after each step.
 final class StoreWork {
     enum Step: CaseIterable {
-        case commit, group, imported, reverted, trimmed, checkpointed, reopened
+        case commit, group, imported, prepared, reverted, trimmed, checkpointed, reopened
     }
 
     /// An acknowledged state of the store, and the number of disk operations until then.
@@ -80,6 +80,9 @@ final class StoreWork {
                     }
                 }
             case .imported: try self.importRows()
+            case .prepared:
+                defer { self.store.abandonPreparation() }
+                try self.prepareAndCommit()
             case .reverted:
                 guard self.store.head > self.store.oldestBase else { return }
                 try self.fixture.revert(self.store.head, UndoOptions(policy: .force))
@@ -93,13 +96,70 @@ final class StoreWork {
         } catch StoreError.retryIndividually(let cause) {
             guard cause.refusal != nil else { throw cause }
         }
+        do {
+            try self.finishPreparations()
+        } catch let error as StoreError where !error.isFatal {
+            // What is left is removed later.
+        }
     }
 
     private func importRows() throws {
-        let count = 20 + self.random.below(60)
-        let rows = (0..<count).map { (depth: min($0, $0 % 4), title: "import \($0)") }
-        let staged = try self.fixture.stage(rows, under: ObjectID(1))
+        let staged = try self.stagedRows()
         try self.fixture.commit { _ = try $0.importSubtree(staged) }
+    }
+
+    private func stagedRows() throws -> StagedSubtree {
+        let count = 20 + self.random.below(60)
+        return try self.fixture.stage((0..<count).map { (min($0, $0 % 4), "import \($0)") }, under: ObjectID(1))
+    }
+
+    /// Imports, deletes or reverts in parts, or gives up in the middle.
+    private func prepareAndCommit() throws {
+        let store = self.store
+        func prepare(_ preparation: Preparation?) throws -> Preparation? {
+            let partsMax = self.random.oneIn(4) ? 3 : Int.max
+            var parts = 0
+            while let preparation, preparation.state == .open {
+                guard parts < partsMax else { return nil }
+                try store.access { try store.advancePreparations(1 + self.random.below(12)) }
+                parts += 1
+            }
+            return preparation?.state == .done ? preparation : nil
+        }
+        let stepsMax = 100_000
+        switch self.random.below(3) {
+        case 0:
+            let staged = try self.stagedRows()
+            let begun = try store.access { try store.prepare(staged, time: 1, stepsMax: stepsMax) }
+            guard let preparation = try prepare(begun) else { return }
+            try self.fixture.commit {
+                $0.preparation = preparation
+                _ = try $0.importSubtree(staged)
+            }
+        case 1:
+            let id = try self.ids().randomElement(using: &self.random)!
+            let begun = try store.access { try store.prepareDeletion(of: id, stepsMax: stepsMax) }
+            guard let preparation = try prepare(begun) else { return }
+            try self.fixture.commit {
+                $0.preparation = preparation
+                _ = try $0.perform(WriteTransaction(mutations: [.delete(.object(id))]))
+            }
+        default:
+            guard store.head > store.oldestBase else { return }
+            let past = try store.access { try store.pastTransaction(store.head) }
+            guard let past else { return }
+            let begun = try store.access { try store.prepareRevert(of: past, time: 1, stepsMax: stepsMax) }
+            guard let preparation = try prepare(begun) else { return }
+            try self.fixture.commit {
+                $0.preparation = preparation
+                try $0.revert(past, UndoOptions(), store.layout)
+            }
+        }
+    }
+
+    /// Removes what was prepared and is not part of the graph.
+    func finishPreparations() throws {
+        while self.store.hasPreparations { try self.store.access { try self.store.advancePreparations(20) } }
     }
 
     private func change(_ graph: ObjectGraph) throws {

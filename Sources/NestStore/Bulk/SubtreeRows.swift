@@ -1,0 +1,158 @@
+import NestModel
+import NestProtocol
+import NestSchema
+
+/// Makes the objects of an import from its rows in preorder. Keeps only the ids of the current row's ancestors; if they
+/// are many, most of them are in a file.
+struct SubtreeRows {
+    private let layout: EntityLayout
+    private let kind: EntityLayout.Kind
+    private let slots: [Int]
+    private let place: Int
+    let ownerSlot: Int
+    private let orderStep: Int64
+    private let blank: ObjectRow
+    /// The last row of each depth: its id and, on top of it, the position of its last child.
+    private let path: SpilledStack
+    private var pathCount = 0
+    private static let noChild: Int64 = -1
+    private(set) var count = 0
+
+    /// `revision`, `time`: those of the objects.
+    init(
+        _ layout: EntityLayout,
+        _ kind: EntityLayout.Kind,
+        slots: [Int],
+        place: Int,
+        revision: Revision,
+        time: Int64,
+        orderStep: Int64,
+        _ memory: BulkMemory
+    ) {
+        self.layout = layout
+        self.kind = kind
+        self.slots = slots
+        self.place = place
+        self.ownerSlot = layout.placedSlots[place]
+        self.orderStep = orderStep
+        self.path = SpilledStack(memory)
+        var blank = ObjectRow(
+            entity: kind.number,
+            revision: revision,
+            values: kind.defaultValues,
+            places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
+        )
+        for slot in kind.nowSlots { blank.values[slot] = .date(time) }
+        self.blank = blank
+    }
+
+    /// Returns the object of the next row; of depth 0, without an owner. Call `enter` with its id before the next row.
+    mutating func row(of source: SubtreeRow) throws(StoreError) -> ObjectRow {
+        var row = self.blank
+        for (index, slot) in self.slots.enumerated() { row.values[slot] = try self.kept(source.values[index], slot) }
+        try self.refuseMissing(row)
+        if source.depth > 0 {
+            let (parent, position) = try self.nextBelow(source.depth - 1)
+            row.values[self.ownerSlot] = .reference(parent)
+            row.places[self.place] = SparsePlace(position: position, stamp: self.blank.revision.rawValue)
+        }
+        return row
+    }
+
+    mutating func enter(_ id: ObjectID, depth: Int) throws(StoreError) {
+        // A new row of depth 0 ends the tree before it.
+        if depth == 0 { try self.leavePath(to: 0) }
+        try self.path.push(id.rawValue)
+        try self.path.push(Self.noChild)
+        self.pathCount += 1
+        self.count += 1
+    }
+
+    /// Returns the last row of a depth, which becomes the end of the path, and a position after all its children.
+    private mutating func nextBelow(_ depth: Int) throws(StoreError) -> (above: ObjectID, position: Int64) {
+        try self.leavePath(to: depth + 1)
+        // `SubtreeChunkReader` refuses a row more than one level below the row before it.
+        guard let last = try self.path.pop(), let above = try self.path.pop() else {
+            preconditionFailure("a row below depth 0 has a parent")
+        }
+        let position = last == Self.noChild ? 0 : last + self.orderStep
+        try self.path.push(above)
+        try self.path.push(position)
+        return (ObjectID(above), position)
+    }
+
+    private mutating func leavePath(to count: Int) throws(StoreError) {
+        while self.pathCount > count {
+            _ = try self.path.pop()
+            _ = try self.path.pop()
+            self.pathCount -= 1
+        }
+    }
+
+    // MARK: Checks
+
+    private func kept(_ value: AttributeValue, _ slot: Int) throws(StoreError) -> AttributeValue {
+        guard case .attribute(let attribute) = self.layout.slots[slot] else {
+            preconditionFailure("only attributes are imported")
+        }
+        if let fault = attribute.fault(value) { throw self.refusal(slot, fault.reason, fault.text) }
+        return attribute.kept(value)
+    }
+
+    private func refuseMissing(_ row: ObjectRow) throws(StoreError) {
+        if self.kind.mayBeTooLarge, let fault = ObjectGraph.sizeFault(self.kind, nil, row) {
+            throw ObjectGraph.refusal([fault])
+        }
+        for slot in self.kind.requiredSlots where row.values[slot].isNull && slot != self.ownerSlot {
+            throw self.refusal(slot, .required, "is required")
+        }
+    }
+
+    private func refusal(_ slot: Int, _ reason: ValidationFault.Reason, _ text: String) -> StoreError {
+        ObjectGraph.refusal([
+            ValidationFault(
+                entity: self.kind.number,
+                property: self.layout.properties[slot],
+                reason: reason,
+                message: "row \(self.count + 1): \(self.layout.fullName(slot, self.kind.number)) \(text)"
+            )
+        ])
+    }
+}
+
+extension StagedSubtree {
+    /// Calls `body` with the rows in their order.
+    func forEachRow(valueCount: Int, _ body: (SubtreeRow) throws(StoreError) -> Void) throws(StoreError) {
+        var cursor = Cursor(self, valueCount: valueCount)
+        while let row = try cursor.next() { try body(row) }
+    }
+
+    /// Reads the rows one by one.
+    struct Cursor {
+        private let staged: StagedSubtree
+        private var reader: SubtreeChunkReader
+        private var offset = 0
+        private var rows: [SubtreeRow] = []
+        private var index = 0
+
+        init(_ staged: StagedSubtree, valueCount: Int) {
+            self.staged = staged
+            self.reader = SubtreeChunkReader(valueCount: valueCount)
+        }
+
+        mutating func next() throws(StoreError) -> SubtreeRow? {
+            while self.index == self.rows.count {
+                guard let (chunk, next) = try self.staged.chunks.chunk(at: self.offset) else { return nil }
+                self.offset = next
+                do throws(DecodingFailure) {
+                    self.rows = try self.reader.rows(of: chunk)
+                } catch {
+                    throw .refused(error.code, error.description)
+                }
+                self.index = 0
+            }
+            defer { self.index += 1 }
+            return self.rows[self.index]
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import NestModel
+import NestProtocol
+import NestSchema
+
+/// An import whose rows are hidden until a request puts those of depth 0 under their owner.
+final class PreparedImport: PreparedWrite {
+    let first: ObjectID
+    let rowCount: Int
+    /// The label of the first row.
+    private(set) var label: String?
+    /// The rows of depth 0, which have no owner yet.
+    private(set) var tops: [(id: ObjectID, row: ObjectRow)] = []
+    private(set) var blocks: PreparedBlocks
+
+    private let table: EntityTable
+    private let labelSlot: Int?
+    private var cursor: StagedSubtree.Cursor
+    private var rows: SubtreeRows
+
+    var ids: IDRuns { IDRuns(self.first, count: self.rowCount) }
+    var hidden: IDRuns { self.ids }
+    var hiddenAfter: IDRuns { IDRuns() }
+    let insertedAt: Revision?
+
+    /// `nil`: the import must run as one piece, perhaps because it will be refused.
+    init?(_ staged: StagedSubtree, _ store: Store, time: Int64) throws(StoreError) {
+        let request = staged.request
+        guard let index = store.layout.index(of: request.entity) else { return nil }
+        let table = store.tables[index]
+        let layout = table.layout
+        guard !layout.isJoin, layout.uniquenesses.isEmpty, !store.layout.hasCounts,
+            let ownerSlot = layout.slot(of: request.placement.relationship), layout.placeOfSlot[ownerSlot] >= 0,
+            case .toOne(let relationship, _) = layout.slots[ownerSlot],
+            store.layout.model.isKind(request.entity, of: relationship.destination),
+            request.placement.owner.rawValue > 0,
+            try store.objects.object(ObjectID(request.placement.owner.rawValue)) != nil,
+            Int64(staged.rowCount) <= Limits.objectIDMax - store.nextObjectID
+        else { return nil }
+        let kind = layout.kind(request.entity)
+        let slots = request.properties.compactMap { layout.slot(of: $0) }
+        guard !kind.entity.isAbstract, kind.slots.contains(ownerSlot), slots.count == request.properties.count,
+            Set(slots).count == slots.count,
+            slots.allSatisfy({ if case .attribute = layout.slots[$0] { kind.slots.contains($0) } else { false } })
+        else { return nil }
+        self.first = ObjectID(store.nextObjectID)
+        self.rowCount = staged.rowCount
+        self.table = table
+        self.labelSlot = kind.labelSlot
+        self.cursor = StagedSubtree.Cursor(staged, valueCount: slots.count)
+        self.blocks = PreparedBlocks(store.journal)
+        self.insertedAt = store.head
+        // Its own revision is not known yet. The objects did not exist at this one, so that it is old enough.
+        self.rows = SubtreeRows(
+            layout,
+            kind,
+            slots: slots,
+            place: layout.placeOfSlot[ownerSlot],
+            revision: store.head,
+            time: time,
+            orderStep: store.orderStep,
+            store.bulkMemory
+        )
+    }
+
+    func prepare(_ count: Int) throws(StoreError) -> Preparation.State {
+        for _ in 0..<count {
+            guard let source = try self.cursor.next() else {
+                guard self.rows.count == self.rowCount else { return .impossible }
+                try self.blocks.flush()
+                return .done
+            }
+            guard self.rows.count < self.rowCount else { return .impossible }
+            let id = ObjectID(self.first.rawValue + Int64(self.rows.count))
+            let row = try self.rows.row(of: source)
+            try self.table.insert(id, row)
+            if source.depth > 0 {
+                try self.blocks.append(ChangedRow(entity: row.entity, id: id, before: nil, after: row))
+            } else {
+                guard self.tops.count < Limits.preparedTopsMax else { return .impossible }
+                self.tops.append((id, row))
+            }
+            if id == self.first { self.label = self.labelSlot.flatMap { row.values[$0].stringValue } }
+            try self.rows.enter(id, depth: source.depth)
+        }
+        return .open
+    }
+}
