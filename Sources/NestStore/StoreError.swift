@@ -61,6 +61,8 @@ package indirect enum StoreError: Error, Sendable, CustomStringConvertible {
         case nextTurn
         /// A write of very many objects must be prepared before it runs.
         case preparation
+        /// A write cannot run as it was prepared: run it as one piece when nothing is prepared any more.
+        case onePiece
         /// So many changes have happened since then that reading the result again costs less than applying them.
         case tooManyChanges
     }

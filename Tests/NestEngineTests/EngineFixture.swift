@@ -39,6 +39,8 @@ final class EngineFixture {
         liveResultBytesMax: Int = Limits.liveResultBytesMax,
         turnStepsMax: Int = Limits.turnStepsMax,
         preparedObjectsMin: Int = .max,
+        inlineBytesMax: Int = 64 << 10,
+        streamedFrom: Int = 4_096,
         evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
         answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax,
         outlineRowsMax: Int = Limits.outlineRowsMax,
@@ -64,10 +66,10 @@ final class EngineFixture {
             aggregateBytesMax: aggregateBytesMax
         )
         let location = Store.Configuration.Location.file(self.directory.path + "/nest.sqlite")
-        self.store = try Store(
-            .init(location: isVolatile ? .memory : location, model: self.model),
-            newHistoryID: Identifier128(high: 1, low: 2)
-        )
+        var configuration = Store.Configuration(location: isVolatile ? .memory : location, model: self.model)
+        configuration.inlineBytesMax = inlineBytesMax
+        configuration.streamedFrom = streamedFrom
+        self.store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 2))
         self.engine = try self.makeEngine()
     }
 

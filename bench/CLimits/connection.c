@@ -48,7 +48,8 @@ void connection_send(struct server *server, struct connection *connection, const
         memmove(kept->start, kept->start + connection->kept_sent, kept->count);
         connection->kept_sent = 0;
     }
-    if (kept->count + count - sent > NEST_LIMIT_KEPT_BYTES_MAX || !bytes_reserve(kept, count - sent)) {
+    size_t waiting = kept->count - connection->kept_sent;
+    if (waiting + count - sent > NEST_LIMIT_KEPT_BYTES_MAX || !bytes_reserve(kept, count - sent)) {
         connection_close(server, connection);
         return;
     }

@@ -90,7 +90,8 @@ static void end_turn(struct server *server) {
 
 const char *nest_limit_fanout(int listener, nest_limit_file *file, nest_limit_sizes sizes) {
     if (sizes.record_bytes < NEST_LIMIT_HEAD_BYTES || sizes.record_bytes > NEST_LIMIT_RECORD_BYTES_MAX
-        || sizes.change_bytes > NEST_LIMIT_KEPT_BYTES_MAX || sizes.answer_bytes < NEST_LIMIT_HEADER_BYTES || sizes.answer_bytes > NEST_LIMIT_RECORD_BYTES_MAX) {
+        || sizes.change_bytes > NEST_LIMIT_KEPT_BYTES_MAX || sizes.answer_bytes < NEST_LIMIT_HEADER_BYTES
+        || sizes.answer_bytes > NEST_LIMIT_RECORD_BYTES_MAX) {
         errno = EINVAL;
         return "sizes";
     }

@@ -66,7 +66,10 @@ test('the audit of every page and state', { skip: skip || noAxe }, async (contex
           await stage.go(page, path);
           await act?.(page);
           assert.deepEqual(await audit(page), []);
-          assert.deepEqual(nameless(await accessibility(page)), []);
+          // Chromium has a row that is being removed in its tree for a moment longer, without a name.
+          let unnamed;
+          await until(async () => (unnamed = nameless(await accessibility(page))).length === 0).catch(() => {});
+          assert.deepEqual(unnamed, []);
           await stage.picture(page, `axe-${name.replace(/\W+/g, '-')}-${scheme}`);
         });
       }

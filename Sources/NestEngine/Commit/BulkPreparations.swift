@@ -72,6 +72,10 @@ final class BulkPreparations {
 
     private func begin(_ turns: WriteTurns, now: Int64) throws(StoreError) {
         while !self.store.hasPreparations, let request = turns.firstUnprepared {
+            if case .waiting = request.stage {
+                request.stage = .impossible
+                continue
+            }
             do throws(StoreError) {
                 if let preparation = try self.prepare(request, now: now) {
                     request.stage = .preparing(preparation)

@@ -198,9 +198,9 @@ struct Commit {
                         // Only completed writes count against a connection in the next turn.
                         self.costs.removeSubrange(costCount...)
                         break
-                    } catch StoreError.postponed(.preparation) {
+                    } catch StoreError.postponed(let reason) where reason == .preparation || reason == .onePiece {
                         pending.last = index > start ? index - 1 : nil
-                        requests[index].stage = .wanted
+                        requests[index].noteWaiting(forOwn: reason == .preparation)
                         self.costs.removeSubrange(costCount...)
                         break
                     }
@@ -257,6 +257,7 @@ struct Commit {
             if self.mustStop { return index }
             var pending = PendingGroup()
             let coalescing = self.sessions.coalescing
+            let costCount = self.costs.count
             do throws(StoreError) {
                 let group = try self.store.beginGroup(
                     time: self.now,
@@ -278,8 +279,14 @@ struct Commit {
             } catch StoreError.retryIndividually(let cause) {
                 self.sessions.coalescing = coalescing
                 self.fail(cause, index..<(index + 1))
-            } catch StoreError.postponed(.preparation) {
-                requests[index].stage = .wanted
+            } catch StoreError.postponed(let reason) where [.preparation, .onePiece, .nextTurn].contains(reason) {
+                self.sessions.coalescing = coalescing
+                self.costs.removeSubrange(costCount...)
+                if reason == .nextTurn {
+                    requests[index].noteHeavy()
+                } else {
+                    requests[index].noteWaiting(forOwn: reason == .preparation)
+                }
                 return index
             } catch StoreError.uncertain {
                 self.wait(pending, requests, index..<(index + 1), coalescing)

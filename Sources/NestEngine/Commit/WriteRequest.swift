@@ -133,12 +133,19 @@ final class WriteRequest {
         case unknown
         case wanted
         case preparing(Preparation)
+        /// The write must run as one piece, when nothing is prepared any more.
+        case waiting
         /// The write must run as one piece.
         case impossible
         case failed(NestError)
     }
 
     var stage = Stage.unknown
+
+    /// Notes that the write waits for preparations: its own, or those of a write that was given up.
+    func noteWaiting(forOwn isOwn: Bool) {
+        if case .impossible = self.stage { self.stage = .waiting } else { self.stage = isOwn ? .wanted : .waiting }
+    }
 
     /// The completed preparation.
     var preparation: Preparation? {
@@ -148,7 +155,7 @@ final class WriteRequest {
     /// Whether the write cannot run yet.
     var isBeingPrepared: Bool {
         switch self.stage {
-        case .wanted: true
+        case .wanted, .waiting: true
         case .preparing(let preparation): preparation.state == .open
         case .unknown, .impossible, .failed: false
         }

@@ -95,10 +95,14 @@ struct WriteTurns {
         if case .write(let write)? = self.queues[id]?.first { write } else { nil }
     }
 
-    /// The first write that waits for its preparation to begin.
+    /// The first write that waits for its preparation to begin, or for others to end.
     var firstUnprepared: WriteRequest? {
         for id in self.order {
-            if let write = self.first(of: id), case .wanted = write.stage { return write }
+            guard let write = self.first(of: id) else { continue }
+            switch write.stage {
+            case .wanted, .waiting: return write
+            case .unknown, .preparing, .impossible, .failed: continue
+            }
         }
         return nil
     }

@@ -134,6 +134,7 @@ extension EngineRequest {
                     request: request,
                     chunks: staged.chunks,
                     rowCount: staged.rowCount,
+                    topCount: staged.topCount,
                     checksum: staged.checksum
                 )
             )

@@ -110,6 +110,8 @@ package struct SubtreeChunkReader: Sendable {
     /// The depth of the preceding row; -1 before the first, which must have depth 0.
     private var depth = -1
     package private(set) var rowCount = 0
+    /// The number of rows of depth 0.
+    package private(set) var topCount = 0
 
     package init(valueCount: Int, depthMax: Int = Limits.depthMax) {
         self.valueCount = valueCount
@@ -150,6 +152,7 @@ package struct SubtreeChunkReader: Sendable {
         guard !overflow, depth >= 0, depth <= Int64(self.depth + 1) else { throw DecodingFailure(.outOfRange, "depth") }
         guard depth <= Int64(self.depthMax) else { throw DecodingFailure(.limit, "depth") }
         self.depth = Int(depth)
+        if depth == 0 { self.topCount += 1 }
         return Int(depth)
     }
 

@@ -81,6 +81,12 @@ package struct UploadStage: Sendable {
         guard checksum == self.checksum.value else {
             throw NestError(.checksum, "the import's checksum differs from the one in its end")
         }
-        return StagedSubtree(request: request, chunks: chunks, rowCount: rowCount, checksum: self.rowsChecksum.value)
+        return StagedSubtree(
+            request: request,
+            chunks: chunks,
+            rowCount: rowCount,
+            topCount: self.reader.topCount,
+            checksum: self.rowsChecksum.value
+        )
     }
 }

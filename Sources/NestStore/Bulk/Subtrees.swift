@@ -6,14 +6,23 @@ package struct StagedSubtree: Sendable {
     /// Not compressed.
     package let chunks: SpooledChunks
     package let rowCount: Int
+    /// The number of rows of depth 0; `nil`: unknown.
+    package let topCount: Int?
     /// The checksum of the rows, see `SubtreeRowsChecksum`. It distinguishes a retry from another upload with the same
     /// key.
     package let checksum: UInt64
 
-    package init(request: SubtreeImport, chunks: SpooledChunks, rowCount: Int, checksum: UInt64) {
+    package init(
+        request: SubtreeImport,
+        chunks: SpooledChunks,
+        rowCount: Int,
+        topCount: Int? = nil,
+        checksum: UInt64
+    ) {
         self.request = request
         self.chunks = chunks
         self.rowCount = rowCount
+        self.topCount = topCount
         self.checksum = checksum
     }
 }

@@ -185,9 +185,12 @@ final class ChangeRecorder {
         self.block.bytes.removeAll(keepingCapacity: true)
     }
 
-    /// Makes a prepared write part of this request. Call it before the request streams objects.
+    /// Whether the request has streamed nothing yet: prepared blocks come first.
+    var canAdopt: Bool { self.blockCount == 0 && self.block.count == 0 }
+
+    /// Makes a prepared write part of this request. Precondition: `canAdopt`.
     func adopt(_ preparation: Preparation) throws(StoreError) {
-        precondition(self.blockCount == 0 && self.block.count == 0, "prepared blocks come first")
+        precondition(self.canAdopt, "prepared blocks come first")
         self.hasWritten = true
         try self.group.adopt(preparation)
         let blocks = preparation.write.blocks

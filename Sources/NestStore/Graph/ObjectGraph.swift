@@ -14,6 +14,8 @@ package final class ObjectGraph {
     let time: Int64
     /// The prepared write that the request may apply.
     package var preparation: Preparation?
+    /// The topmost objects of a prepared restoration that are still to be restored.
+    var missingTops: Set<ObjectID> = []
     /// The next object id to assign.
     package private(set) var nextObjectID: Int64
     /// The first object id that this request can have assigned.

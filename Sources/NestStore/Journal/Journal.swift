@@ -328,7 +328,8 @@ struct Journal {
             """
             SELECT ifnull(max(last_revision) - min(first_revision) + 1, 0),
                 ifnull(sum(length(headers) + length(changes)), 0)
-                + (SELECT ifnull(sum(length(bytes)), 0) FROM nest_journal_block)
+                + (SELECT ifnull(sum(length(bytes)), 0) FROM nest_journal_block
+                    WHERE revision <> \(PreparedBlocks.revision))
             FROM nest_journal
             """
         )

@@ -33,6 +33,7 @@ extension Store {
         now: Int64
     ) throws(StoreError) -> (record: LogRecord, position: LogPosition) {
         precondition(self.membership == nil, "an ordinary store")
+        try self.access { () throws(StoreError) in try self.finishPreparations() }
         let newest = try self.access { () throws(StoreError) in try self.newestTime() }
         let record = try LogRecord(
             .leader,

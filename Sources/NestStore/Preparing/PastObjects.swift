@@ -15,6 +15,10 @@ struct PastObjects {
     /// The objects that are not below others of the transaction.
     private(set) var tops: [ObjectChange] = []
     private(set) var topIDs: Set<ObjectID> = []
+    /// The objects read in the second pass, and those that others referred to before: these must be topmost ones, which
+    /// are restored first.
+    private var seen = IDRuns()
+    private var awaited: Set<ObjectID> = []
 
     init(_ past: PastTransaction, _ kind: ObjectChange.Kind, _ layout: ModelLayout) {
         self.past = past
@@ -29,7 +33,7 @@ struct PastObjects {
                 (self.hasIDs, self.part) = (true, 0)
                 return .open
             }
-            return self.tops.isEmpty ? .impossible : .done
+            return self.tops.isEmpty || !self.awaited.isSubset(of: self.topIDs) ? .impossible : .done
         }
         self.part += 1
         for change in changes {
@@ -53,6 +57,9 @@ struct PastObjects {
         let references = self.references(change)
         let insideCount = references.count { self.ids.contains($0) }
         guard insideCount == 0 else {
+            if self.kind == .delete { for id in references where !self.seen.contains(id) { self.awaited.insert(id) } }
+            _ = self.seen.insert(change.id)
+            guard max(self.awaited.count, self.seen.runs.count) <= Limits.preparedTopsMax else { return false }
             // An object refers to older ones only: so the rows can be removed from the greatest id to the least.
             return insideCount == references.count && references.allSatisfy { $0 < change.id }
         }

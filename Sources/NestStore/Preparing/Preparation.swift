@@ -230,6 +230,13 @@ extension Store {
         return false
     }
 
+    /// Makes all rows as in the graph, at once.
+    func finishPreparations() throws(StoreError) {
+        try PreparedRows.finishAll(self.connection, self.layout)
+        self.connection.preparedRows = PreparedRows()
+        self.preparations.state = .idle
+    }
+
     /// Notes that a group with this write is durable.
     func noteApplied(_ preparation: Preparation) { self.preparations.finish(self.connection.preparedRows) }
 

@@ -34,6 +34,7 @@ final class PreparedImport: PreparedWrite {
             store.layout.model.isKind(request.entity, of: relationship.destination),
             request.placement.owner.rawValue > 0,
             try store.objects.object(ObjectID(request.placement.owner.rawValue)) != nil,
+            staged.topCount ?? 0 <= Limits.preparedTopsMax,
             Int64(staged.rowCount) <= Limits.objectIDMax - store.nextObjectID
         else { return nil }
         let kind = layout.kind(request.entity)

@@ -11,6 +11,7 @@ final class PreparedRestore: PreparedWrite {
     private let time: Int64
     private var deleted: PastObjects
     private var isRead = false
+    private var topCount = 0
     private var part = 0
     private var changes: ArraySlice<ObjectChange> = []
 
@@ -18,6 +19,7 @@ final class PreparedRestore: PreparedWrite {
     var hiddenAfter: IDRuns { IDRuns() }
     var insertedAt: Revision? { self.past.revision }
     var tops: [ObjectChange] { self.deleted.tops }
+    var topIDs: Set<ObjectID> { self.deleted.topIDs }
 
     init?(_ past: PastTransaction, _ store: Store, time: Int64) {
         guard !store.layout.hasCounts else { return nil }
@@ -40,6 +42,12 @@ final class PreparedRestore: PreparedWrite {
         guard self.past.revision > self.store.oldestBase else { return .impossible }
         guard self.isRead else { return try self.readDeleted() }
         for _ in 0..<count {
+            // The objects below refer to them.
+            if self.topCount < self.tops.count {
+                try self.restoreTop(self.tops[self.topCount])
+                self.topCount += 1
+                continue
+            }
             if self.changes.isEmpty {
                 guard let next = try self.past.part(self.part) else {
                     try self.blocks.flush()
@@ -68,26 +76,41 @@ final class PreparedRestore: PreparedWrite {
     }
 
     private func restore(_ change: ObjectChange) throws(StoreError) {
+        if self.deleted.topIDs.contains(change.id) { return }
         let table = self.store.objects.table(change.entity)
-        // The revision of the restoration is not known yet: that of the deletion is the last one that changed it.
-        let row = change.restoredRow(table.layout, revision: self.past.revision, time: self.time)
-        if self.deleted.topIDs.contains(change.id) {
-            // The objects below refer to it. It gets its owner when the request restores it.
-            try table.insert(change.id, row.unlinked(table.layout))
-        } else {
-            try table.insert(change.id, row)
-            try self.blocks.append(ChangedRow(entity: row.entity, id: change.id, before: nil, after: row))
-        }
+        let row = self.row(change, table)
+        try table.insert(change.id, row)
+        try self.blocks.append(ChangedRow(entity: row.entity, id: change.id, before: nil, after: row))
+    }
+
+    /// Inserts a top without its owner, which it gets when the request restores it.
+    private func restoreTop(_ change: ObjectChange) throws(StoreError) {
+        let table = self.store.objects.table(change.entity)
+        try table.insert(change.id, self.row(change, table).unlinked(table.layout))
+    }
+
+    /// The revision of the restoration is not known yet: that of the deletion is the last one that changed the object.
+    private func row(_ change: ObjectChange, _ table: EntityTable) -> ObjectRow {
+        change.restoredRow(table.layout, revision: self.past.revision, time: self.time)
     }
 }
 
 extension ObjectGraph {
-    /// Shows the objects of a prepared restoration, and restores the tops as any other revert does.
+    /// Shows the objects of a prepared restoration, and restores the tops as any other revert does. Postpones the
+    /// request if one of them cannot be restored: then the objects below must not be, either.
     func restore(_ prepared: PreparedRestore, _ preparation: Preparation, _ context: UndoContext) throws(StoreError) {
         try self.recorder.adopt(preparation)
-        for top in prepared.tops { try self.table(top.entity).delete(top.id) }
         self.preparation = nil
+        for top in prepared.tops { try self.table(top.entity).delete(top.id) }
+        self.missingTops = prepared.topIDs
         try self.revert(prepared.past.only(prepared.tops), context)
+        guard self.missingTops.isEmpty else { throw .postponed(.onePiece) }
+    }
+
+    /// Inserts the row of an object that a revert restores.
+    func insertRestored(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow) throws(StoreError) {
+        if self.missingTops.isEmpty || self.missingTops.remove(id) == nil { try table.refuseHidden(id) }
+        try table.insert(id, row)
     }
 }
 

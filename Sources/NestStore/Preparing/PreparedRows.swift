@@ -90,7 +90,15 @@ struct PreparedRows: Equatable {
     /// Notes in the open transaction that all rows are as in the graph.
     static func end(_ connection: Connection) throws(StoreError) {
         try connection.statement("DELETE FROM nest_meta WHERE key = '\(self.key)'").run()
+        // A store of a cluster keeps its own format.
+        guard try self.formatVersion(connection) == Schema.preparingVersion else { return }
         try connection.execute("PRAGMA user_version = \(Schema.version)")
+    }
+
+    private static func formatVersion(_ connection: Connection) throws(StoreError) -> Int64 {
+        let statement = try connection.statement("PRAGMA user_version")
+        defer { statement.reset() }
+        return try statement.step() ? statement.integer(0) : 0
     }
 
     /// Makes all rows as in the graph, before a migration to another model.

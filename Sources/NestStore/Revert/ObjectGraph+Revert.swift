@@ -44,10 +44,12 @@ extension ObjectGraph {
         try plan.discard()
     }
 
-    /// Applies the prepared revert of a transaction. Returns `false` if another was prepared.
+    /// Applies the prepared revert of a transaction. Returns `false` if another was prepared, or if the request has
+    /// streamed other objects.
     private func apply(_ preparation: Preparation, _ past: PastTransaction, _ context: UndoContext)
         throws(StoreError) -> Bool
     {
+        guard self.recorder.canAdopt else { return false }
         switch preparation.write {
         case let removal as PreparedRemoval where removal.past?.revision == past.revision:
             try self.remove(removal, preparation)
@@ -107,8 +109,7 @@ extension ObjectGraph {
     }
 
     private func restoreRow(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, isBulk: Bool) throws(StoreError) {
-        try table.refuseHidden(id)
-        try table.insert(id, row)
+        try self.insertRestored(table, id, row)
         try self.recorder.record(row.entity, id, before: nil, after: row, isBulk: isBulk)
         for (place, slot) in table.layout.placedSlots.enumerated() {
             guard let owner = row.values[slot].referenceValue else { continue }
@@ -160,8 +161,7 @@ extension ObjectGraph {
             try self.write(table, restoration.id, from: old, to: new)
             self.flushDepartures(restoration.id)
         } else {
-            try table.refuseHidden(restoration.id)
-            try table.insert(restoration.id, new)
+            try self.insertRestored(table, restoration.id, new)
             try self.recorder.record(new.entity, restoration.id, before: nil, after: new, isBulk: restoration.isOnly)
         }
         self.recorder.notePlaced(table.layout.number, restoration.id, owner: record.owner, place: restoration.place)

@@ -57,8 +57,7 @@ extension ObjectGraph {
                 )
             )
         }
-        // A prepared write gives its objects an older revision than its own.
-        if row.revision > plan.revision, let edited = try self.editedSlot(change, row, table, past, plan) {
+        if row.revision != plan.revision, let edited = try self.editedSlot(change, row, table, past, plan) {
             let isHidden = plan.context.confinement?.isRelationship(layout.properties[edited]) ?? false
             let what = isHidden ? "" : " (\(self.name(table, edited)))"
             self.prevent("has been edited since\(what)", change.id, row, table, &plan)

@@ -16,8 +16,12 @@ final class PreparedTwins {
         /// Sees only what is in the first item.
         let guest: SimulatedClient
 
-        init(preparedObjectsMin: Int) throws {
-            self.fixture = try EngineFixture(preparedObjectsMin: preparedObjectsMin)
+        init(preparedObjectsMin: Int, inlineBytesMax: Int = 64 << 10, streamedFrom: Int = 4_096) throws {
+            self.fixture = try EngineFixture(
+                preparedObjectsMin: preparedObjectsMin,
+                inlineBytesMax: inlineBytesMax,
+                streamedFrom: streamedFrom
+            )
             let fixture = self.fixture
             self.writers = try (1...2).map { try fixture.connect(session: $0) }
             self.reader = try fixture.connect(session: 3)
@@ -63,7 +67,12 @@ final class PreparedTwins {
     init(seed: UInt64) throws {
         self.seed = seed
         self.random = SeededRandom(seed: seed)
-        self.parts = try Twin(preparedObjectsMin: 8)
+        // The topmost objects are in the journal's row, or behind the prepared blocks.
+        self.parts = try Twin(
+            preparedObjectsMin: 8,
+            inlineBytesMax: seed.isMultiple(of: 2) ? 0 : 64 << 10,
+            streamedFrom: seed.isMultiple(of: 3) ? 4 : 4_096
+        )
         self.whole = try Twin(preparedObjectsMin: .max)
         var requests = [
             SimulatedClient.children(of: EngineFixture.root), ObjectFetchRequest(entity: EngineFixture.item),

@@ -186,6 +186,31 @@ import Testing
         #expect(try self.storedCount(fixture) == 3 && !fixture.preparedFormat())
     }
 
+    /// Objects whose owner is gone are not restored, nor is anything below them.
+    @Test func anUndoWhoseOwnerIsGoneMeansTheSame() throws {
+        let (prepared, whole) = (try self.undoWithoutOwner(from: 40), try self.undoWithoutOwner(from: .max))
+        #expect(prepared?.receipt == whole?.receipt && prepared?.error == whole?.error)
+        #expect(prepared?.receipt?.isChanged ?? false == false)
+    }
+
+    private func undoWithoutOwner(from preparedObjectsMin: Int) throws -> EngineReply? {
+        let fixture = try EngineFixture(preparedObjectsMin: preparedObjectsMin)
+        let client = try fixture.connect(session: 1)
+        let other = try fixture.connect(session: 2)
+        let owner = try fixture.write(other, [EngineFixture.insert("owner")]).insertedIDs[0]
+        let rows = (0..<400).map { (depth: min($0, 3), title: "\($0)") }
+        let importing = try EngineFixture.importing(rows, under: owner, directory: fixture.path)
+        let top = try #require(try self.finish(fixture, client, importing)?.firstInserted)
+        let deletion = EngineRequest.transaction(WriteTransaction(mutations: [.delete(.object(top))]))
+        #expect(try self.finish(fixture, client, deletion)?.isChanged == true)
+        try fixture.write(other, [.delete(.object(owner))])
+        let (id, input) = client.request(.undo(key: nil, UndoOptions()))
+        try fixture.perform([input])
+        while fixture.engine.hasBacklog { try fixture.perform([]) }
+        #expect(try self.storedCount(fixture) == 1 && !fixture.preparedFormat())
+        return try #require(client.replies[id])
+    }
+
     /// A row that is not valid refuses the whole import.
     @Test func aFaultInALaterPartRefusesTheImport() throws {
         let fixture = try EngineFixture(preparedObjectsMin: 40)
