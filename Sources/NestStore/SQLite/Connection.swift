@@ -218,7 +218,7 @@ final class Connection {
 
     /// Begins a read transaction.
     func beginReading() throws(StoreError) {
-        try self.execute("BEGIN")
+        try self.statement("BEGIN").run()
         self.preparedRows = try PreparedRows.read(self) ?? PreparedRows()
     }
 
