@@ -160,8 +160,8 @@ struct Commit {
 
     /// Whether the request is to be prepared if it takes many steps.
     func isOnlyTried(_ request: WriteRequest) -> Bool {
-        guard self.preparedObjectsMin != nil, case .unknown = request.stage else { return false }
-        return request.canBePrepared
+        guard request.canBePrepared, self.preparedObjectsMin != nil, case .unknown = request.stage else { return false }
+        return true
     }
 
     /// Notes the steps that a write has taken.

@@ -28,6 +28,12 @@ final class WriteRequest {
     let stepsMax: Int
     /// Whether a place is specified as "at index N".
     let namesIndex: Bool
+    /// The object that is all that the write deletes.
+    let deletedObject: ObjectID?
+    /// Whether the write is of a kind that can be prepared, if it turns out to be large.
+    let canBePrepared: Bool
+    /// The rows of an import; 0 for other writes.
+    private var importedCount = 0
     /// The undo group that a client of another node is in; 0: none. `nil`: the client is one of this node.
     let portGroup: UInt64?
 
@@ -54,7 +60,11 @@ final class WriteRequest {
         self.stepsMax = stepsMax
         self.portGroup = portGroup
         self.namesIndex = Self.namesIndex(operation)
-        if case .importSubtree(let staged) = operation { self.takesLong = staged.rowCount > Self.heavyRowsMin }
+        self.deletedObject = Self.deletedObject(operation)
+        let isKind = self.deletedObject != nil || Self.isUnforcedRevert(operation)
+        self.canBePrepared = isKind && scope == .everything
+        if case .importSubtree(let staged) = operation { self.importedCount = staged.rowCount }
+        self.takesLong = self.importedCount > Self.heavyRowsMin
     }
 
     /// Returns the write of a request; `nil` if the request is not a write.
@@ -137,7 +147,7 @@ final class WriteRequest {
         case waiting
         /// The write must run as one piece.
         case impossible
-        case failed(NestError)
+        indirect case failed(NestError)
     }
 
     var stage = Stage.unknown
@@ -161,20 +171,13 @@ final class WriteRequest {
         }
     }
 
-    /// Whether the write is of a kind that can be prepared, if it turns out to be large.
-    var canBePrepared: Bool {
-        guard self.scope == .everything else { return false }
-        switch self.operation {
-        case .transaction: return self.deletedObject != nil
-        // A forced undo may delete objects that its entry does not name.
-        case .takeBack(_, let options, _): return options.policy != .force
-        case .importSubtree, .beginGroup, .endGroup: return false
-        }
+    /// A forced undo may delete objects that its entry does not name.
+    private static func isUnforcedRevert(_ operation: Operation) -> Bool {
+        if case .takeBack(_, let options, _) = operation { options.policy != .force } else { false }
     }
 
-    /// The object that is all that the write deletes.
-    var deletedObject: ObjectID? {
-        guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1,
+    private static func deletedObject(_ operation: Operation) -> ObjectID? {
+        guard case .transaction(let transaction) = operation, transaction.mutations.count == 1,
             case .delete(let object) = transaction.mutations[0], object.rawValue > 0
         else { return nil }
         return ObjectID(object.rawValue)
@@ -182,8 +185,8 @@ final class WriteRequest {
 
     /// Whether the write is an import of more than `objectsMin` objects, whose preparation has not been tried.
     func mustBePrepared(from objectsMin: Int) -> Bool {
-        guard case .unknown = self.stage, case .importSubtree(let staged) = self.operation else { return false }
-        return staged.rowCount > objectsMin
+        guard self.importedCount > objectsMin, case .unknown = self.stage else { return false }
+        return true
     }
 
     /// Whether the write may be heavy although its request is small: an undo, a cascade, or many mutations.

@@ -98,6 +98,17 @@ package struct Reposition: Hashable, Sendable {
     }
 }
 
+/// What a prepared write adds to a change set. A class, because few change sets have it and all are copied.
+package final class PreparedPart: Sendable {
+    package let ids: IDRuns
+    package let blockCount: Int
+
+    package init(ids: IDRuns, blockCount: Int) {
+        self.ids = ids
+        self.blockCount = blockCount
+    }
+}
+
 /// The effect of one committed transaction. Live queries, undo and catching up all use it.
 package struct ChangeSet: Sendable {
     package var revision: Revision
@@ -107,10 +118,11 @@ package struct ChangeSet: Sendable {
     package var blockCount: Int
     /// The blocks with objects that the writer's `isConcerned` selected; see `Store.forEachChangedObject`.
     package var concernedBlocks: [Int] = []
+    package var preparedPart: PreparedPart?
     /// The objects of a prepared write. Except for the topmost ones, they are in the first `preparedBlockCount` blocks,
     /// for whose objects `isConcerned` was not asked.
-    package var prepared = IDRuns()
-    package var preparedBlockCount = 0
+    package var prepared: IDRuns { self.preparedPart?.ids ?? IDRuns() }
+    package var preparedBlockCount: Int { self.preparedPart?.blockCount ?? 0 }
     /// The entities of the objects in the blocks.
     package var streamedEntities: Set<EntityNumber> = []
     package var repositions: [Reposition]

@@ -29,8 +29,7 @@ final class ChangeRecorder {
     private static let changeBytes = 96
     private var block = ByteWriter()
     private var blockCount = 0
-    private var prepared = IDRuns()
-    private var preparedBlockCount = 0
+    private var preparedPart: PreparedPart?
     private var streamedInserts = 0
     private var streamedDeletes = 0
     /// The streamed deletions of objects, without pairs, by entity.
@@ -194,8 +193,8 @@ final class ChangeRecorder {
         self.hasWritten = true
         try self.group.adopt(preparation)
         let blocks = preparation.write.blocks
-        (self.blockCount, self.preparedBlockCount) = (blocks.count, blocks.count)
-        self.prepared = preparation.write.ids
+        self.blockCount = blocks.count
+        self.preparedPart = PreparedPart(ids: preparation.write.ids, blockCount: blocks.count)
         self.streamedEntities.formUnion(blocks.entities)
         self.streamedInserts += blocks.insertedCount
         for (entity, count) in blocks.deletedCounts {
@@ -380,8 +379,7 @@ final class ChangeRecorder {
         set.blockCount = self.blockCount
         set.concernedBlocks = self.concernedBlocks
         set.streamedEntities = self.streamedEntities
-        set.prepared = self.prepared
-        set.preparedBlockCount = self.preparedBlockCount
+        set.preparedPart = self.preparedPart
         if !self.repositionOrder.isEmpty {
             set.repositions += self.repositionOrder.compactMap { self.repositions[$0] }
                 .filter { $0.oldPosition != $0.newPosition }

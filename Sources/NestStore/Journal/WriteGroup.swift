@@ -80,7 +80,7 @@ package final class WriteGroup {
     /// The prepared write of one of its requests.
     private var adopted: Preparation?
     /// The state of preparations before the group.
-    private let preparedRows: PreparedRows
+    private let preparedRows: PreparedRows?
     private let preparationState: Preparation.State?
 
     fileprivate init(
@@ -91,7 +91,7 @@ package final class WriteGroup {
     ) throws(StoreError) {
         self.isConcerned = isConcerned
         self.store = store
-        self.preparedRows = store.connection.preparedRows
+        self.preparedRows = store.connection.preparedRowsIfAny
         self.preparationState = store.preparations.current?.state
         self.time = store.membership?.beginGroup(time: time) ?? time
         self.alwaysSavepoint = alwaysSavepoint
@@ -122,9 +122,11 @@ package final class WriteGroup {
     }
 
     /// Forgets what a request has adopted that is rolled back. `adopted`, `rows`: the state before the request.
-    private func forgetAdopted(since adopted: Preparation?, _ rows: PreparedRows) {
+    private func forgetAdopted(since adopted: Preparation?, _ rows: PreparedRows?) {
         self.adopted = adopted
-        self.store.connection.preparedRows = rows
+        if rows != nil || self.store.connection.hasPreparedRows {
+            self.store.connection.preparedRows = rows ?? PreparedRows()
+        }
     }
 
     /// The revision that the next request to change something will become.
@@ -140,7 +142,7 @@ package final class WriteGroup {
         _ body: (ObjectGraph) throws(StoreError) -> WriteDescription
     ) throws(StoreError) -> WriteResult? {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
-        let (blockBytes, adopted, rows) = (self.blockBytes, self.adopted, self.store.connection.preparedRows)
+        let (blockBytes, adopted, rows) = (self.blockBytes, self.adopted, self.store.connection.preparedRowsIfAny)
         let recorder = ChangeRecorder(
             revision: self.nextRevision,
             layout: self.store.layout,
@@ -292,7 +294,7 @@ package final class WriteGroup {
     /// Runs several requests that succeed or fail together.
     package func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         let before = (self.results.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
-        let (adopted, rows) = (self.adopted, self.store.connection.preparedRows)
+        let (adopted, rows) = (self.adopted, self.store.connection.preparedRowsIfAny)
         try self.run("SAVEPOINT entry")
         do {
             let result = try body()

@@ -160,7 +160,7 @@ extension ObjectReader {
         let statement = try self.connection.statementForGraph(self.sql(source).row(projection))
         defer { statement.reset() }
         var rows = EncodedRows(sections: sections, onBody: onBody)
-        for id in ids where !self.connection.hidden.contains(id) {
+        for id in ids where !self.connection.isHidden(id) {
             statement.bind(1, id.rawValue)
             if try statement.step() {
                 try rows.append(id) { writer in

@@ -44,8 +44,23 @@ final class Connection {
     let pendingInserts = PendingInserts()
     private let stopSignal: StopSignal?
     /// The rows of the tables that differ from the graph, as the open transaction sees them.
-    var preparedRows = PreparedRows()
+    var preparedRows = PreparedRows() {
+        didSet {
+            self.hasHiddenRows = !self.preparedRows.hidden.isEmpty
+            self.hasPreparedRows = self.hasHiddenRows || self.preparedRows.stamping != nil
+        }
+    }
+    /// Every read of a row asks for these: they cost one comparison.
+    private(set) var hasHiddenRows = false
+    private(set) var hasPreparedRows = false
     var hidden: IDRuns { self.preparedRows.hidden }
+
+    /// `nil` if all rows are as in the graph.
+    var preparedRowsIfAny: PreparedRows? { self.hasPreparedRows ? self.preparedRows : nil }
+
+    /// Whether a row is not in the graph.
+    @inline(__always)
+    func isHidden(_ id: ObjectID) -> Bool { self.hasHiddenRows && self.preparedRows.hidden.contains(id) }
 
     /// A process that has used SQLite before goes on counting.
     private static let isWithoutMemoryCounts = nest_sqlite_without_memory_counts() == SQLITE_OK
@@ -139,7 +154,7 @@ final class Connection {
     /// Returns a statement whose SQL may leave hidden rows out. While there are hidden rows it is not kept: the next
     /// ones have other ids.
     func statementForGraph(_ sql: String) throws(StoreError) -> Statement {
-        if self.hidden.isEmpty { return try self.statement(sql) }
+        if !self.hasHiddenRows { return try self.statement(sql) }
         return try Statement(self.handle, sql, self.meter, self.pendingInserts)
     }
 

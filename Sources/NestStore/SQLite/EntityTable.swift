@@ -86,7 +86,7 @@ final class EntityTable {
 
     /// Whether a row of this table is not in the graph.
     @inline(__always)
-    private func isHidden(_ id: ObjectID) -> Bool { self.connection.hidden.contains(id) }
+    private func isHidden(_ id: ObjectID) -> Bool { self.connection.isHidden(id) }
 
     /// Returns the whole row of an object; `nil` if there is no such object in this table.
     func row(_ id: ObjectID) throws(StoreError) -> ObjectRow? {
@@ -126,7 +126,7 @@ final class EntityTable {
 
     private func revision(_ statement: Statement, _ id: ObjectID) -> Revision {
         let stored = Revision(UInt64(clamping: statement.integer(0)))
-        return self.connection.preparedRows.revision(of: id, stored: stored)
+        return self.connection.hasPreparedRows ? self.connection.preparedRows.revision(of: id, stored: stored) : stored
     }
 
     /// Returns the current row of a statement.

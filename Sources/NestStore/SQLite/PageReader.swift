@@ -26,7 +26,7 @@ final class PageReader {
 
     /// Returns up to `limit` objects of an owner after a position (`nil`: from the front), in order.
     func page(of owner: ObjectID, after position: Int64?, limit: Int) throws(StoreError) -> [Row] {
-        if self.connection.hidden.contains(owner) { return [] }
+        if self.connection.isHidden(owner) { return [] }
         let statement = try position == nil ? self.first.get() : self.next.get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
