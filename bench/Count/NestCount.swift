@@ -109,7 +109,8 @@ struct NestCount: ParsableCommand {
     }
 
     private func tree(_ path: String, isDeleted: Bool) throws {
-        let subject = try EngineSubject(.nestedList, path: path)
+        // The deletion runs as one piece, so that its rows are removed before the end.
+        let subject = try EngineSubject(.nestedList, path: path, preparedObjectsMin: .max)
         let top = try subject.write([[Self.insert(under: Self.root)]]).inserted[0]
         for start in stride(from: 0, to: self.count, by: 1_000) {
             let rows = min(1_000, self.count - start)

@@ -31,17 +31,22 @@ package final class EngineSubject {
     private static let writer = ConnectionID(1)
 
     /// `path`: the file of the store. If it is `nil`, the store is in memory and commits do not wait for a disk.
-    package convenience init(_ model: ManagedObjectModel, path: String? = nil) throws {
+    /// `preparedObjectsMin`: writes of more objects are prepared in parts.
+    package convenience init(
+        _ model: ManagedObjectModel,
+        path: String? = nil,
+        preparedObjectsMin: Int = Limits.preparedObjectsMin
+    ) throws {
         let store = try Store(
             .init(location: path.map { .file($0) } ?? .memory, model: model),
             newHistoryID: Identifier128(high: 1, low: 1)
         )
-        try self.init(store: store)
+        try self.init(store: store, EngineLimits(preparedObjectsMin: preparedObjectsMin))
     }
 
-    init(store: Store) throws {
+    init(store: Store, _ limits: EngineLimits = EngineLimits()) throws {
         self.store = store
-        self.engine = try Engine(store: store)
+        self.engine = try Engine(store: store, limits: limits)
         self.reader = store.reader
         _ = self.perform([.connected(Self.writer, session: Identifier128(high: 1, low: 1), scope: .everything)])
     }
