@@ -1,0 +1,1 @@
+"""A client of nest: live lists of a shared object graph."""
