@@ -126,7 +126,7 @@ def sort_of(key: Any) -> dict[str, Any]:
     is_order = key.get("order", False) or key.get("key") == "order"
     path = None if is_order else path_of(key.get("key") or key["path"])
     descending = key["descending"] if "descending" in key else not key.get("isAscending", True)
-    return {"path": path, "descending": descending, "folding": key["folding"]}
+    return {"path": path, "descending": descending, "folding": key.get("folding", 0)}
 
 
 def position_of(window: Any) -> Position | None:

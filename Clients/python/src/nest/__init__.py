@@ -1,1 +1,82 @@
-"""A client of nest: live lists of a shared object graph."""
+"""A client of nest: live lists of a shared object graph.
+
+`nest.connect` is for asyncio; `nest.sync.connect` has the same names for programs that block.
+"""
+
+from . import sync
+from .aio import Client, Subscription, connect
+from .errors import Fault, NestError, ProtocolError
+from .history import HistoryEntry, Object, UndoEntry, UndoState
+from .model import Attribute, EntityDescription, Model, Relationship
+from .requests import Entity, FetchRequest
+from .rows import (
+    Change,
+    Deleted,
+    Diff,
+    Inserted,
+    Interrupted,
+    Moved,
+    PositionChange,
+    Resumed,
+    Row,
+    RowEvent,
+    RowList,
+    Rows,
+    Section,
+    SectionDeleted,
+    SectionInserted,
+    Snapshot,
+    Updated,
+)
+from .transactions import FIRST, LAST, Conflict, Place, Receipt, Step, after, at, before
+from .wire.rows import Position
+from .wire.values import Date, Reference
+
+__all__ = [
+    "FIRST",
+    "LAST",
+    "Attribute",
+    "Change",
+    "Client",
+    "Conflict",
+    "Date",
+    "Deleted",
+    "Diff",
+    "Entity",
+    "EntityDescription",
+    "Fault",
+    "FetchRequest",
+    "HistoryEntry",
+    "Inserted",
+    "Interrupted",
+    "Model",
+    "Moved",
+    "NestError",
+    "Object",
+    "Place",
+    "Position",
+    "PositionChange",
+    "ProtocolError",
+    "Receipt",
+    "Reference",
+    "Relationship",
+    "Resumed",
+    "Row",
+    "RowEvent",
+    "RowList",
+    "Rows",
+    "Section",
+    "SectionDeleted",
+    "SectionInserted",
+    "Snapshot",
+    "Step",
+    "Subscription",
+    "UndoEntry",
+    "UndoState",
+    "Updated",
+    "after",
+    "at",
+    "before",
+    "connect",
+    "sync",
+]

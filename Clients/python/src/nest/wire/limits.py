@@ -70,5 +70,7 @@ RECONNECT_SECONDS_MIN = 0.1
 RECONNECT_SECONDS_MAX = 30.0
 #: Age of a lost connection from which the next attempt to connect is made at once.
 RECONNECT_HEALTHY_SECONDS = 30.0
-#: Time for which a client sends a request again that the server did not execute.
-RETRY_SECONDS = 15.0
+#: The longest pause before a subscription that a server could not take for now is requested again.
+SUBSCRIBE_AGAIN_SECONDS_MAX = 1.0
+#: Revisions of own writes that are remembered.
+OWN_REVISIONS_MAX = 1_024

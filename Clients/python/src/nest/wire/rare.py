@@ -1,6 +1,6 @@
 """The bodies of what operators and programs with special needs send: statistics, tokens, clusters, transfers, presence.
 
-The client of this package sends few of them; a program may use them through `client.call`.
+The client of this package sends few of them. They are here so that every vector is read.
 """
 
 from __future__ import annotations

@@ -1,0 +1,98 @@
+"""What has been written, what can be undone, and one object with all it has."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .model import Attribute, Model, from_wire, to_datetime
+from .wire.codec import Fields
+from .wire.values import Date
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """A committed transaction."""
+
+    revision: int
+    time: datetime.datetime | Date
+    #: write, undo, redo or revert
+    kind: str
+    #: What an undo, redo or revert took back.
+    reverted: int | None
+    name: str
+    is_mine: bool
+    is_next_undo: bool
+    is_next_redo: bool
+    #: Nothing in it can be undone any more.
+    is_blocked: bool
+    user: str | None
+    is_user_claimed: bool
+
+
+def make_entry(fields: Fields) -> HistoryEntry:
+    return HistoryEntry(
+        fields["revision"],
+        to_datetime(fields["time"]),
+        fields["kind"],
+        fields["reverted"],
+        fields["name"],
+        fields["is_mine"],
+        fields["is_next_undo"],
+        fields["is_next_redo"],
+        fields["is_blocked"],
+        fields["user"],
+        fields["user_claimed"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UndoEntry:
+    revision: int
+    transaction_count: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndoState:
+    """What the next undo and redo of the session take back."""
+
+    undo: UndoEntry | None
+    redo: UndoEntry | None
+    undo_count: int
+    redo_count: int
+
+
+def make_undo_state(fields: Fields) -> UndoState:
+    def entry(one: Fields | None) -> UndoEntry | None:
+        return UndoEntry(one["revision"], one["transaction_count"], one["name"]) if one else None
+
+    return UndoState(entry(fields["undo"]), entry(fields["redo"]), fields["undo_count"], fields["redo_count"])
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """One object with all it has."""
+
+    id: int
+    entity: str
+    #: Of its last change: for `expect` of a transaction.
+    revision: int
+    #: Attributes and to-one relationships by name.
+    values: Mapping[str, Any] = field(hash=False)
+    #: How many objects each to-many relationship leads to.
+    counts: Mapping[str, int] = field(hash=False)
+
+
+def make_object(fields: Fields, model: Model) -> Object:
+    entity = model.by_number[fields["entity"]]
+    by_number = {one.number: one for one in entity.properties.values()}
+    values = {}
+    for one in fields["values"]:
+        property = by_number[one["property"]]
+        type = property.type if isinstance(property, Attribute) else None
+        values[property.name] = from_wire(type, one["value"])
+    counts = {by_number[one["property"]].name: one["count"] for one in fields["counts"]}
+    return Object(fields["id"], entity.name, fields["revision"], values, counts)

@@ -1,0 +1,30 @@
+"""The pauses between attempts to connect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..wire import limits
+
+
+class Backoff:
+    """Doubles the pause with each attempt that fails soon, with jitter, so that clients do not come back at once."""
+
+    __slots__ = ("_random", "_attempts")
+
+    def __init__(self, random: Callable[[], float]) -> None:
+        self._random = random
+        self._attempts = 0
+
+    def lived(self, seconds: float) -> bool:
+        """A connection was ready for so long. Returns whether the next attempt should be made at once."""
+        if seconds < limits.RECONNECT_HEALTHY_SECONDS:
+            return False
+        self._attempts = 0
+        return True
+
+    def next(self) -> float:
+        """The next pause in seconds: between half of the doubled one and all of it."""
+        longest = min(limits.RECONNECT_SECONDS_MIN * 2.0 ** min(self._attempts, 16), limits.RECONNECT_SECONDS_MAX)
+        self._attempts += 1
+        return longest * (1 + self._random()) / 2

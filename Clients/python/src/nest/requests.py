@@ -1,0 +1,324 @@
+"""Fetch requests as a program builds them. Each is immutable: every method returns another one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from .errors import NestError
+from .model import ENTITY, HIDDEN, Attribute, EntityDescription, Model, Relationship, from_wire, object_id
+from .transactions import Place, Step, assignments, placement
+from .wire.codec import Fields
+from .wire.requests import ENTITY_PROPERTY, FIRST_COLUMN, FUNCTIONS
+from .wire.values import Value
+
+SectionFunction = Literal["value", "firstCharacter", "year", "month", "day"]
+_SORT = re.compile(r"([-+]?)([^:\s]*)(?::(c|d|cd|dc))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The names of the values of rows, and how each becomes a value of Python."""
+
+    names: tuple[str, ...]
+    types: tuple[str | None, ...]
+    slots: Mapping[str, int] = field(repr=False)
+    model: Model = field(repr=False)
+
+    def value(self, slot: int, value: Value) -> Any:
+        if self.names[slot] == ENTITY and isinstance(value, int):
+            entity = self.model.by_number.get(value)
+            return entity.name if entity else value
+        return from_wire(self.types[slot], value)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A request in the numbers of the model, and the shape of its rows."""
+
+    wire: Fields
+    shape: Shape
+    projection: tuple[int, ...]
+
+    @property
+    def has_window(self) -> bool:
+        return bool(self.wire["range"] or self.wire["around"])
+
+
+def read_path(model: Model, entity: EntityDescription, text: str) -> tuple[Fields, str | None]:
+    """A path such as `employer.name`, `tags.@count` or `phones.@sum.minutes`, and the type of its values."""
+    names = text.split(".")
+    function = names[-2][1:] if len(names) > 1 and names[-2].startswith("@") else None
+    is_count = names[-1] == "@count"
+    end = names[:-1] if is_count else names
+    if function is not None:
+        if function not in FUNCTIONS:
+            raise NestError("UNKNOWN_PROPERTY", f"{text}: there is no function @{function}")
+        end = names[:-2]
+    steps: list[int] = []
+    for index, name in enumerate(end):
+        property = entity.property(name)
+        is_last = index == len(end) - 1
+        if isinstance(property, Attribute):
+            if not is_last or is_count or function:
+                raise NestError("UNKNOWN_PROPERTY", f"{text}: nothing can follow {name}")
+            return {"steps": steps, "leaf": 1, "property": property.number}, property.type
+        if property.is_to_many:
+            if is_last and is_count:
+                return {"steps": steps, "leaf": 2, "property": property.number}, "integer"
+            if is_last and function:
+                attribute = model.by_number[property.destination].property(names[-1])
+                kind = getattr(attribute, "type", None)
+                path: Fields = {"steps": steps, "leaf": 3, "function": function, "property": property.number}
+                is_exact = kind in ("integer", "integer16", "integer32") and function == "avg"
+                return path | {"attribute": attribute.number}, "decimal" if is_exact else kind
+            raise NestError("UNKNOWN_PROPERTY", f"{text}: {name} leads to many objects")
+        steps.append(property.number)
+        entity = model.by_number[property.destination]
+    if is_count or function:
+        raise NestError("UNKNOWN_PROPERTY", f"{text}: nothing leads to many objects")
+    return {"steps": steps, "leaf": 0, "property": 0}, None
+
+
+def read_sort(model: Model, entity: EntityDescription, text: str) -> list[Fields]:
+    """Sort keys such as `name:c,-createdAt`, or `order`."""
+    keys = []
+    for part in text.split(","):
+        key = part.strip()
+        if key == "order" and key not in entity.properties:
+            keys.append({"path": None, "descending": False, "folding": 0})
+            continue
+        found = _SORT.fullmatch(key)
+        if not found:
+            raise NestError("INVALID", f"'{key}' is no sort key: write path, -path, path:c, path:d or path:cd")
+        folding = (1 if "c" in (found[3] or "") else 0) + (2 if "d" in (found[3] or "") else 0)
+        path, _ = read_path(model, entity, found[2])
+        keys.append({"path": path, "descending": found[1] == "-", "folding": folding})
+    return keys
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """Which objects, in which order, in which sections, with which values, and which rows of the result.
+
+    The texts are those of the query language (docs/query-language.md); the server reads predicates.
+    """
+
+    model: Model = field(repr=False)
+    description: EntityDescription = field(repr=False)
+    source: tuple[int, int] | None = None
+    predicates: tuple[str, ...] = ()
+    sort_keys: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    section_key: tuple[str, str] | None = None
+    range: tuple[int, int] | None = None
+    anchor: tuple[int, int, int] | None = None
+
+    def where(self, text: str) -> FetchRequest:
+        """Only objects for which this is true; several are combined with AND."""
+        return replace(self, predicates=(*self.predicates, text)) if text.strip() else self
+
+    def sorted(self, *keys: str) -> FetchRequest:
+        """The order: `sorted("name:c", "-createdAt")` or `sorted("order")`. Replaces an earlier one."""
+        for key in keys:
+            read_sort(self.model, self.description, key)
+        return replace(self, sort_keys=keys)
+
+    def properties(self, *names: str) -> FetchRequest:
+        """The values to send: attributes, to-one relationships, `@entity`, and paths. None: all that are stored."""
+        request = replace(self, names=names)
+        request.lower()
+        return request
+
+    def section(self, path: str, by: SectionFunction = "value") -> FetchRequest:
+        """Rows in sections. Without an order, rows are sorted by the path."""
+        read_path(self.model, self.description, path)
+        return replace(self, section_key=(by, path), sort_keys=self.sort_keys or (path,))
+
+    def window(self, offset: int, limit: int) -> FetchRequest:
+        """Some rows: those from `offset` on."""
+        return replace(self, range=(offset, limit), anchor=None)
+
+    def around(self, object: Any, before: int, after: int) -> FetchRequest:
+        """An object, and rows before and after it, wherever it moves."""
+        return replace(self, anchor=(object_id(object), before, after), range=None)
+
+    def of(self, object: Any, name: str) -> FetchRequest:
+        """The objects of a to-many relationship of an object of this entity."""
+        parts = (self.source, self.predicates, self.sort_keys, self.names, self.section_key, self.range, self.anchor)
+        if any(parts):
+            raise NestError("INVALID", f"begin with entity.of(object, '{name}')")
+        relationship = self.description.relationship(name)
+        if not relationship.is_to_many:
+            raise NestError("UNKNOWN_PROPERTY", f"{self.description.name}.{name} does not lead to many objects")
+        destination = self.model.by_number[relationship.destination]
+        return FetchRequest(self.model, destination, source=(object_id(object), relationship.number))
+
+    def stored_names(self) -> tuple[str, ...]:
+        """The names of what rows have without `properties`."""
+        stored = [one for one in self.description.properties.values() if not getattr(one, "is_to_many", False)]
+        stored.sort(key=lambda one: one.number)
+        kinds = (ENTITY,) if self.model.has_kinds(self.description) else ()
+        return (*kinds, *(one.name for one in stored))
+
+    def lower(self, predicate: bytes = b"") -> Lowered:
+        """The request in numbers. `predicate` is what the server has made of the texts."""
+        model, entity = self.model, self.description
+        columns: list[Fields] = []
+        values: dict[int, tuple[str, str | None]] = {}
+        for name in dict.fromkeys(self.names or self.stored_names()):
+            property = entity.properties.get(name)
+            if name == ENTITY:
+                values[ENTITY_PROPERTY] = (name, None)
+            elif property and not getattr(property, "is_to_many", False):
+                values[property.number] = (name, getattr(property, "type", None))
+            else:
+                path, type = read_path(model, entity, name)
+                values[FIRST_COLUMN + len(columns)] = (name, type)
+                columns.append(path)
+        projection = tuple(sorted(values))
+        names = tuple(values[number][0] for number in projection)
+        types = tuple(values[number][1] for number in projection)
+        shape = Shape(names, types, {name: slot for slot, name in enumerate(names)}, model)
+        section: Fields | None = None if self.section_key is None else {
+            "function": self.section_key[0],
+            "path": read_path(model, entity, self.section_key[1])[0],
+        }
+        wire: Fields = {
+            "entity": entity.number,
+            "source": self.source and {"object": self.source[0], "relationship": self.source[1]},
+            "projection": list(projection),
+            "sort": [key for text in self.sort_keys for key in read_sort(model, entity, text)],
+            "predicate": predicate,
+            "columns": columns,
+            "section": section,
+            "range": self.range and {"offset": self.range[0], "limit": self.range[1]},
+            "around": self.anchor and dict(zip(("anchor", "before", "after"), self.anchor, strict=True)),
+            "outline": None,
+            "totals": [],
+        }
+        return Lowered(wire, shape, projection)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity(FetchRequest):
+    """An entity of the server's model: the request for all its objects, and the steps that write them.
+
+    Each to-many relationship is a method: `items.children(1)` is `items.of(1, "children")`.
+    """
+
+    @property
+    def name(self) -> str:
+        return self.description.name
+
+    def __getattr__(self, name: str) -> Any:
+        found = None if name.startswith("__") else self.description.properties.get(name)
+        if isinstance(found, Relationship) and found.is_to_many and not name.startswith(HIDDEN):
+            return lambda object: self.of(object, name)
+        raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
+
+    # Steps of a transaction
+
+    def insert(
+        self,
+        values: Mapping[str, Any] | None = None,
+        /,
+        *,
+        under: Any = None,
+        place: Place | None = None,
+        via: str | None = None,
+        **named: Any,
+    ) -> Step:
+        """Makes an object with these values, under an owner: the last one of its list, or at a place.
+
+        `via` names the to-one relationship to the owner, if there are several. Properties with the name of a parameter
+        go into the mapping.
+        """
+        entity = self.description
+        made = assignments(entity, {**(values or {}), **named})
+        placed = placement(self.model, entity, under, place, via)
+        return Step(
+            self.model,
+            "insert",
+            lambda r: {"entity": entity.number, "values": made(r), "placements": _listed(placed(r))},
+        )
+
+    def find_or_create(
+        self,
+        match: Mapping[str, Any],
+        values: Mapping[str, Any] | None = None,
+        *,
+        under: Any = None,
+        place: Place | None = None,
+        via: str | None = None,
+    ) -> Step:
+        """The first object with the values of `match`; if there is none, a new one with `values` too."""
+        entity = self.description
+        matched, made = assignments(entity, match), assignments(entity, values or {})
+        placed = placement(self.model, entity, under, place, via)
+        return Step(
+            self.model,
+            "findOrCreate",
+            lambda r: {
+                "entity": entity.number,
+                "match": matched(r),
+                "values": made(r),
+                "placements": _listed(placed(r)),
+            },
+        )
+
+    def update(self, object: Any, values: Mapping[str, Any] | None = None, /, **named: Any) -> Step:
+        made = assignments(self.description, {**(values or {}), **named})
+        return Step(self.model, "update", lambda r: {"object": r.of(object), "values": made(r)})
+
+    def move(self, object: Any, *, under: Any, place: Place | None = None, via: str | None = None) -> Step:
+        placed = placement(self.model, self.description, under, place, via)
+        return Step(self.model, "move", lambda r: {"object": r.of(object), "placement": placed(r)})
+
+    def delete(self, object: Any) -> Step:
+        """Deletes an object with everything that its delete rules reach."""
+        return Step(self.model, "delete", lambda r: {"object": r.of(object)})
+
+    def relate(self, owner: Any, name: str, object: Any, place: Place | None = None) -> Step:
+        """Puts an object into a to-many relationship."""
+        number = self._to_many(name)
+        return Step(
+            self.model,
+            "relate",
+            lambda r: {
+                "owner": r.of(owner),
+                "relationship": number,
+                "object": r.of(object),
+                "place": r.place(place),
+            },
+        )
+
+    def unrelate(self, owner: Any, name: str, object: Any) -> Step:
+        """Takes an object out of a to-many relationship."""
+        number = self._to_many(name)
+        return Step(
+            self.model,
+            "unrelate",
+            lambda r: {"owner": r.of(owner), "relationship": number, "object": r.of(object)},
+        )
+
+    def set_related(self, owner: Any, name: str, objects: Sequence[Any]) -> Step:
+        """Makes a to-many relationship lead to exactly these objects."""
+        number = self._to_many(name)
+        return Step(
+            self.model,
+            "setRelated",
+            lambda r: {"owner": r.of(owner), "relationship": number, "objects": [r.of(one) for one in objects]},
+        )
+
+    def _to_many(self, name: str) -> int:
+        relationship = self.description.relationship(name)
+        if not relationship.is_to_many:
+            raise NestError("UNKNOWN_PROPERTY", f"{self.name}.{name} does not lead to many objects")
+        return relationship.number
+
+
+def _listed(placed: Fields | None) -> list[Fields]:
+    return [placed] if placed else []

@@ -1,0 +1,242 @@
+"""Rows by names, and the changes of a subscription."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import NestError
+from .model import from_wire
+from .requests import Shape
+from .wire import results
+from .wire.codec import Fields
+from .wire.results import State, WireSection
+from .wire.rows import Position, WireRow
+
+Path = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An object of a result: its id, and its values by name."""
+
+    id: int
+    _row: WireRow = field(repr=False)
+    _shape: Shape = field(repr=False)
+
+    def __getitem__(self, name: str) -> Any:
+        slot = self._shape.slots.get(name)
+        if slot is None:
+            raise KeyError(f"the rows have no '{name}', only {', '.join(self._shape.names)}")
+        return self._shape.value(slot, self._row.values[slot])
+
+    def keys(self) -> Sequence[str]:
+        return self._shape.names
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: self[name] for name in self._shape.names}
+
+    def __repr__(self) -> str:
+        return f"Row({self.id}, {', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
+
+
+class RowList(Sequence[Row]):
+    """Rows that are made when they are asked for."""
+
+    __slots__ = ("_rows", "_shape")
+
+    def __init__(self, rows: Sequence[WireRow], shape: Shape) -> None:
+        self._rows = rows
+        self._shape = shape
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return RowList(self._rows[index], self._shape)
+        row = self._rows[index]
+        return Row(row.id, row, self._shape)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (Row(row.id, row, self._shape) for row in self._rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    #: The value of the section key; "" in a result without sections.
+    key: Any
+    rows: RowList
+
+
+class Rows(RowList):
+    """The rows of a result at one revision. It never changes."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: State, shape: Shape) -> None:
+        super().__init__([row for section in state.sections for row in section.rows], shape)
+        self._state = state
+
+    @property
+    def revision(self) -> int:
+        return self._state.revision
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        return tuple(self._section(section) for section in self._state.sections)
+
+    def _section(self, section: WireSection) -> Section:
+        return Section(from_wire(None, section.key.value), RowList(section.rows, self._shape))
+
+    @property
+    def position(self) -> Position | None:
+        """Where a window is in the whole; None without a window."""
+        return self._state.position
+
+    @property
+    def total(self) -> int:
+        """The number of rows of the whole result, in the window or not."""
+        return self._state.position.total if self._state.position else len(self)
+
+    @property
+    def digest(self) -> int:
+        """A hash of order, sections and membership (protocol.md, section 12). O(n)."""
+        return results.digest(self._state.sections)
+
+    def to_polars(self) -> Any:
+        """The rows as a polars DataFrame; `id` is the first column. Needs the package polars."""
+        try:
+            import polars
+        except ImportError:
+            raise NestError("UNSUPPORTED", "install polars first: pip install nest-client[frames]") from None
+        columns: dict[str, list[Any]] = {"id": [row.id for row in self]}
+        for slot, name in enumerate(self._shape.names):
+            values = [self._shape.value(slot, row.values[slot]) for row in self._rows]
+            columns[name] = [getattr(value, "id", value) if not isinstance(value, str) else value for value in values]
+        return polars.DataFrame(columns, strict=False)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows at revision {self.revision}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Inserted:
+    """A row has come: its position after the diff."""
+
+    at: Path
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A row has left: its position before the diff. `why`: deleted, unmatched or outOfWindow."""
+
+    at: Path
+    id: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A row has moved, from its position before the diff to the one after it."""
+
+    source: Path
+    target: Path
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """Values of a row have changed: its position after the diff, and only the values that changed."""
+
+    at: Path
+    row: Row
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionInserted:
+    at: int
+    key: Any
+
+
+@dataclass(frozen=True, slots=True)
+class SectionDeleted:
+    at: int
+    key: Any
+
+
+RowEvent = Inserted | Deleted | Moved | Updated | SectionInserted | SectionDeleted
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The whole state is new. `reason`: first, large change, too far behind."""
+
+    rows: Rows
+    reason: str
+    events: tuple[RowEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """Rows were deleted, moved, inserted, updated: the events, in the order in which toolkits apply them.
+
+    `own`: the revisions in it that this client wrote.
+    """
+
+    rows: Rows
+    events: tuple[RowEvent, ...]
+    own: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PositionChange:
+    """A window begins elsewhere in the whole, or the whole has another size. The rows are the same."""
+
+    rows: Rows
+    events: tuple[RowEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The connection was lost. The rows are those before; Resumed or a Snapshot follows."""
+
+    error: NestError
+    events: tuple[RowEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The connection is back, and the rows go on. What changed meanwhile follows as one Diff."""
+
+    rows: Rows
+    events: tuple[RowEvent, ...] = ()
+
+
+Change = Snapshot | Diff | PositionChange | Interrupted | Resumed
+
+
+def row_events(diff: Fields, before: State, after: State, shape: Shape) -> tuple[RowEvent, ...]:
+    """The events of a diff."""
+    numbers = {number: slot for slot, number in enumerate(after.projection)}
+
+    def row_at(path: Path) -> Row:
+        row = after.sections[path[0]].rows[path[1]]
+        return Row(row.id, row, shape)
+
+    def named(values: Sequence[Fields]) -> dict[str, Any]:
+        slots = [(numbers[one["property"]], one["value"]) for one in values]
+        return {shape.names[slot]: shape.value(slot, value) for slot, value in slots}
+
+    events: list[RowEvent] = [Deleted(one["at"], one["id"], one["reason"]) for one in diff["deleted_rows"]]
+    for index in diff["deleted_sections"]:
+        events.append(SectionDeleted(index, from_wire(None, before.sections[index].key.value)))
+    for one in diff["inserted_sections"]:
+        events.append(SectionInserted(one["at"], from_wire(None, one["key"].value)))
+    events += [Moved(one["from"], one["to"], row_at(one["to"])) for one in diff["moves"]]
+    events += [Inserted(one["at"], row_at(one["at"])) for one in diff["inserted_rows"]]
+    events += [Updated(one["at"], row_at(one["at"]), named(one["values"])) for one in diff["updates"]]
+    return tuple(events)
