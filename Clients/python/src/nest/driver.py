@@ -70,6 +70,9 @@ class Driver:
     # The transport
 
     def opened(self, transport: asyncio.Transport) -> None:
+        if self.machine.error:
+            transport.abort()
+            return
         self._transport = transport
         self.machine.opened(self._loop.time())
         self.settle()
@@ -98,7 +101,8 @@ class Driver:
             if output and self._transport:
                 self._transport.write(output)
             if self.machine.wants_close and self._transport:
-                self._transport.close()
+                # What a server that does not read has not taken would keep the connection open.
+                (self._transport.close if self.machine.error else self._transport.abort)()
             if self.machine.wants_connection and self._attempt is None and self._transport is None:
                 self._attempt = self._loop.create_task(self._connect())
             if self.machine.error and self._attempt:
@@ -149,10 +153,7 @@ class Driver:
                     future.set_result(answer)
             case Failed(number, error):
                 future = self._calls.get(number)
-                if future is None:
-                    # The machine refused it at once: `call` gets the number afterwards.
-                    self._loop.call_soon(self._fail_later, number, error)
-                elif not future.done():
+                if future and not future.done():
                     future.set_exception(error)
             case Ended(number):
                 receiver = self._receivers.pop(number, None)
@@ -163,26 +164,24 @@ class Driver:
                 if receiver:
                     receiver(event)
 
-    def _fail_later(self, number: int, error: NestError) -> None:
-        future = self._calls.get(number)
-        if future and not future.done():
-            future.set_exception(error)
-
 
 class _Connection(asyncio.Protocol):
     """One connection of the driver."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
+        #: None until the connection may be used.
         self._transport: asyncio.Transport | None = None
+        self._fault: str | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
         security = transport.get_extra_info("ssl_object")
         if security is not None and security.selected_alpn_protocol() != "nest/1":
+            self._fault = "the server does not speak nest/1 over TLS"
             transport.abort()
             return
+        self._transport = transport
         self._driver.opened(transport)
 
     def data_received(self, data: bytes) -> None:
@@ -190,4 +189,4 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         why = f"the connection was lost: {error}" if error else "the server closed the connection"
-        self._driver.lost(self._transport, why)
+        self._driver.lost(self._transport, self._fault or why)

@@ -84,7 +84,7 @@ def read_path(model: Model, entity: EntityDescription, text: str) -> tuple[Field
 
 def read_sort(model: Model, entity: EntityDescription, text: str) -> list[Fields]:
     """Sort keys such as `name:c,-createdAt`, or `order`."""
-    keys = []
+    keys: list[Fields] = []
     for part in text.split(","):
         key = part.strip()
         if key == "order" and key not in entity.properties:

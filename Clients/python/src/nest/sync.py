@@ -61,7 +61,7 @@ class Client:
     async def _close(self) -> None:
         self._client.close()
         # Who waits for an answer gets CLOSED, and the transport closes, before the loop stops.
-        others = asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
+        others = {task for task in asyncio.all_tasks() if task is not asyncio.current_task()}
         if others:
             await asyncio.wait(others, timeout=1)
         await asyncio.sleep(0)

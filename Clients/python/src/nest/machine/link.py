@@ -11,11 +11,9 @@ from ..wire.messages import MESSAGES, encode
 class Link:
     """One connection. It ends when the bytes of the server are wrong: every later byte is ignored."""
 
-    __slots__ = ("frame_bytes_max", "_decoder", "_preface", "_has_preface", "_output", "_next_id")
+    __slots__ = ("_decoder", "_preface", "_has_preface", "_output", "_next_id")
 
     def __init__(self) -> None:
-        #: The largest body that the server accepts.
-        self.frame_bytes_max = limits.FRAME_BYTES_BEFORE_WELCOME_MAX
         self._decoder = FrameDecoder()
         self._preface = b""
         self._has_preface = False
@@ -27,7 +25,6 @@ class Link:
         return self._next_id <= limits.REQUEST_ID_MAX
 
     def welcomed(self, frame_bytes_max: int, is_compressed: bool) -> None:
-        self.frame_bytes_max = frame_bytes_max
         self._decoder.limit = max(frame_bytes_max, limits.FRAME_BYTES_MAX)
         self._decoder.allows_compression = is_compressed
 
@@ -56,7 +53,7 @@ class Link:
         return frame
 
     def send(self, name: str, body: bytes, id: int = 0) -> None:
-        self._output += frames.encode_frame(MESSAGES[name][0], 0, id, body, self.frame_bytes_max)
+        self._output += frames.encode_frame(MESSAGES[name][0], 0, id, body)
 
     def send_fields(self, name: str, **fields: object) -> None:
         self.send(name, encode(name, fields))

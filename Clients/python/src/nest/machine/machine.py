@@ -6,6 +6,7 @@ connection when `wants_close` is true, calls `time` at `deadline`, and handles `
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -308,8 +309,11 @@ class Machine:
                 self._fail(call, unknown_outcome("the connection was lost, and the store has another history now"))
         if last and last["model_hash"] != welcome["model_hash"]:
             self._model_changed()
+        # Subscriptions come first: what a write that waits changes then comes as a diff.
+        waiting, self._calls.waiting = self._calls.waiting, deque()
         for one in list(self._subscriptions.values()):
             self._begin(one)
+        self._calls.waiting += waiting
 
     def _model_changed(self) -> None:
         for call in self._calls.remove_if(lambda call: self._model_error(call.model) is not None):
@@ -380,6 +384,8 @@ class Machine:
         self.error = error
         self.wants_close = True
         self._handshake_at = self._connect_at = None
+        for one in self._subscriptions.values():
+            one.pending = None
         for call in list(self._calls):
             self._fail(call, unknown_outcome(error.text) if call.is_write and self._was_sent(call) else error)
         self._calls = CallTable()

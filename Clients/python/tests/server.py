@@ -1,0 +1,71 @@
+"""A nestd for tests: from NEST_BUILD, or the debug build at the root of the repository."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("NEST_BUILD", ROOT / ".build" / "debug"))
+NESTD = BUILD / "nestd"
+#: Why tests with a server are skipped; empty if they are not.
+MISSING = "" if NESTD.exists() else f"there is no nestd in {BUILD}: set NEST_BUILD, or run make build-tests"
+
+
+class Server:
+    """A server in a directory of its own, which `close` removes. It keeps its port when it starts again."""
+
+    def __init__(self, *options: str) -> None:
+        self.directory = tempfile.mkdtemp(prefix="nest-python-")
+        self.port = 0
+        self._options = options
+        self._process: subprocess.Popen[str] | None = None
+        self.start()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Returns when the server listens."""
+        store = os.path.join(self.directory, "store.sqlite")
+        self._process = subprocess.Popen(
+            [NESTD, "--port", str(self.port), "--store", store, *self._options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"PATH": os.environ["PATH"], "HOME": self.directory},
+            text=True,
+        )
+        assert self._process.stdout
+        for line in self._process.stdout:
+            found = re.search(r"listens on 127\.0\.0\.1:(\d+)", line)
+            if found:
+                self.port = int(found[1])
+                return
+        raise AssertionError(f"nestd ended with {self._process.wait()}")
+
+    def kill(self) -> None:
+        """Ends it as a power cut does."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Ends it as an operator does: with GOAWAY."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process:
+            self._process.send_signal(number)
+            self._process.wait()
+            assert self._process.stdout
+            self._process.stdout.close()
+            self._process = None
+
+    def close(self) -> None:
+        self.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)

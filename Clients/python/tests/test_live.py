@@ -1,0 +1,393 @@
+"""The client against a real nestd: loopback, a port of its own, a store of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import decimal
+import json
+import os
+import pathlib
+import random
+import secrets
+import unittest
+import uuid
+from typing import Any
+
+import nest
+from nest import Diff, Inserted, Interrupted, NestError, Resumed, Snapshot, Updated
+
+from .server import MISSING, Server
+
+MODEL = {
+    "format": "nest-model",
+    "entities": [
+        {
+            "name": "Thing",
+            "label": "title",
+            "attributes": [
+                {"name": "title", "type": "string"},
+                {"name": "done", "type": "boolean", "default": False},
+                {"name": "count", "type": "integer", "optional": True},
+                {"name": "weight", "type": "double", "optional": True},
+                {"name": "price", "type": "decimal", "optional": True},
+                {"name": "due", "type": "date", "optional": True},
+                {"name": "code", "type": "uuid", "optional": True},
+                {"name": "photo", "type": "data", "optional": True},
+            ],
+            "relationships": [
+                {
+                    "name": "children",
+                    "destination": "Thing",
+                    "inverse": "parent",
+                    "toMany": True,
+                    "ordered": True,
+                    "deleteRule": "cascade",
+                },
+                {"name": "parent", "destination": "Thing", "inverse": "children"},
+                {"name": "tags", "destination": "Tag", "inverse": "things", "toMany": True},
+            ],
+            "root": {"relationship": "parent", "object": 1},
+        },
+        {
+            "name": "Tag",
+            "attributes": [{"name": "name", "type": "string", "minimum": 1}],
+            "relationships": [
+                {"name": "things", "destination": "Thing", "inverse": "tags", "toMany": True, "ordered": True}
+            ],
+        },
+    ],
+}
+
+
+async def until(changes: Any, kind: type) -> Any:
+    """The next change of a kind."""
+    async for change in changes:
+        if isinstance(change, kind):
+            return change
+    raise AssertionError(f"the subscription ended without a {kind.__name__}")
+
+
+@unittest.skipIf(MISSING, MISSING)
+class LiveTests(unittest.IsolatedAsyncioTestCase):
+    server: Server
+    modelled: Server
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.server = Server()
+        cls.modelled = cls.with_model()
+
+    @classmethod
+    def with_model(cls) -> Server:
+        path = pathlib.Path(cls.server.directory, "model.json")
+        path.write_text(json.dumps(MODEL))
+        return Server("--model", str(path))
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.server.close()
+        cls.modelled.close()
+
+    async def test_inserts_and_fetches_by_names(self) -> None:
+        async with nest.connect(self.server.address) as client:
+            items = await client.entity("Item")
+            first = items.insert(title="Shopping", under=1)
+            milk = items.insert(title="Milk", done=True, under=first)
+            eggs = items.insert({"title": "Eggs"}, under=first, place=nest.before(milk))
+            receipt = await client.transaction([first, milk, eggs], name="plan")
+            self.assertTrue(receipt.is_changed)
+            self.assertEqual(receipt.name, "plan")
+            shopping = receipt.id(first)
+            request = items.children(shopping).properties("title", "done", "parent.title", "children.@count")
+            rows = await client.fetch(request)
+            self.assertEqual([row["title"] for row in rows], ["Eggs", "Milk"])
+            self.assertEqual([row.id for row in rows], [receipt.id(eggs), receipt.id(milk)])
+            self.assertEqual(
+                rows[1].to_dict(), {"title": "Milk", "done": True, "parent.title": "Shopping", "children.@count": 0}
+            )
+            self.assertEqual(await client.count(request.where("done == YES").where('title CONTAINS[cd] "mï"')), 1)
+            section = request.section("title", "firstCharacter").sorted("title:c")
+            self.assertEqual([s.key for s in (await client.fetch(section)).sections], ["E", "M"])
+            self.assertEqual((await client.fetch(request.window(1, 5))).position.row, 1)  # type: ignore[union-attr]
+            thing = await client.object(shopping)
+            self.assertEqual((thing.entity, thing.values["title"], thing.counts), ("Item", "Shopping", {"children": 2}))
+            again = await client.transaction([items.update(milk_id, done=False) for milk_id in [receipt.id(milk)]])
+            with self.assertRaises(NestError) as caught:
+                await client.transaction([items.update(receipt.id(milk), title="x")], expect={receipt.id(milk): 1})
+            self.assertEqual(caught.exception.name, "CONFLICT")
+            self.assertEqual((await client.history(limit=1))[0].revision, again.revision)
+
+    async def test_every_type_of_value_comes_back_as_it_was_written(self) -> None:
+        async with nest.connect(self.modelled.address) as client:
+            things = await client.entity("Thing")
+            tags = await client.entity("Tag")
+            values = {
+                "title": "häß\U0001f600",
+                "done": True,
+                "count": -(2**63),
+                "weight": -0.1,
+                "price": decimal.Decimal("12.50"),
+                "due": datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999, datetime.UTC),
+                "code": uuid.UUID(int=7),
+                "photo": bytes(range(256)) * 10,
+            }
+            made, tag = things.insert(values), tags.find_or_create({"name": "red"})
+            receipt = await client.transaction([made, tag, things.relate(made, "tags", tag)])
+            row = (await client.fetch(tags.things(receipt.id(tag))))[0]
+            self.assertEqual({name: row[name] for name in values}, values)
+            self.assertEqual([type(row[name]) for name in values], [type(value) for value in values.values()])
+            self.assertEqual(row["parent"], nest.Reference(1))
+            self.assertFalse(receipt.was_found(tag))
+            again = tags.find_or_create({"name": "red"})
+            receipt = await client.transaction([again, things.unrelate(row, "tags", again)])
+            self.assertTrue(receipt.was_found(again))
+            self.assertEqual(await client.count(tags.things(receipt.id(again))), 0)
+            for name, value in (("count", True), ("weight", "1"), ("due", 5), ("title", None), ("photo", "x")):
+                with self.subTest(name), self.assertRaises(NestError):
+                    await client.transaction([things.update(row, {name: value})])
+
+    async def test_a_subscription_shows_each_change(self) -> None:
+        async with nest.connect(self.server.address) as client, nest.connect(self.server.address) as other:
+            items = await client.entity("Item")
+            (parent, one) = (items.insert(title="List"), items.insert(title="One"))
+            receipt = await client.transaction([parent, one])
+            list_id = receipt.id(parent)
+            async with client.subscribe(items.children(list_id), properties=["title"], window=range(50)) as changes:
+                first = await changes.__anext__()
+                self.assertIsInstance(first, Snapshot)
+                self.assertEqual(len(first.rows), 0)
+                await client.transaction([items.move(receipt.id(one), under=list_id)])
+                diff = await until(changes, Diff)
+                self.assertIsInstance(diff.events[0], Inserted)
+                self.assertEqual(diff.events[0].row["title"], "One")
+                self.assertEqual(len(diff.own), 1)
+                await other.transaction([(await other.entity("Item")).update(receipt.id(one), title="Two")])
+                diff = await until(changes, Diff)
+                self.assertEqual((diff.events[0].values, diff.own), ({"title": "Two"}, ()))
+                self.assertIsInstance(diff.events[0], Updated)
+                await other.transaction([items.delete(receipt.id(one))])
+                diff = await until(changes, Diff)
+                self.assertEqual((len(diff.rows), diff.events[0].why), (0, "deleted"))
+
+    async def test_equal_subscriptions_share_a_view_and_end_alone(self) -> None:
+        async with nest.connect(self.server.address) as client:
+            items = await client.entity("Item")
+            step = items.insert(title="Shared")
+            request = items.children((await client.transaction([step])).id(step))
+            one, two = client.subscribe(request), client.subscribe(request)
+            self.assertIsInstance(await one.__anext__(), Snapshot)
+            self.assertIsInstance(await two.__anext__(), Snapshot)
+            one.close()
+            again = client.subscribe(request)
+            self.assertIsInstance(await again.__anext__(), Snapshot)
+            assert request.source
+            await client.transaction([items.insert(title="x", under=request.source[0])])
+            self.assertEqual(len((await until(two, Diff)).rows), 1)
+            self.assertEqual(len((await until(again, Diff)).rows), 1)
+            with self.assertRaises(StopAsyncIteration):
+                await one.__anext__()
+
+    async def test_undo_redo_and_conflicts(self) -> None:
+        session = secrets.token_bytes(16)
+        async with nest.connect(self.server.address, session=session) as client:
+            items = await client.entity("Item")
+            step = items.insert(title="Before")
+            object = (await client.transaction([step])).id(step)
+            await client.transaction([items.update(object, title="After")], name="rename")
+            self.assertEqual((await client.undo()).name, "rename")
+            self.assertEqual((await client.object(object)).values["title"], "Before")
+            self.assertEqual((await client.redo()).name, "rename")
+            state = await client.undo_state()
+            self.assertEqual((state.undo and state.undo.name, state.redo), ("rename", None))
+            async with nest.connect(self.server.address, user="Ann") as other:
+                await other.transaction([items.update(object, title="Theirs")])
+            receipt = await client.undo()
+            self.assertEqual([(c.reason, c.entity, c.property) for c in receipt.conflicts], [("edited", "Item", "title")])
+            self.assertEqual((receipt.conflicts[0].user, receipt.conflicts[0].is_user_claimed), ("Ann", True))
+        async with nest.connect(self.server.address, session=session) as client:
+            with self.assertRaises(NestError) as caught:
+                await client.undo()
+            self.assertEqual(caught.exception.name, "UNDO_CONFLICT")
+            self.assertEqual([c.reason for c in (await client.undo(policy="force")).conflicts], ["lost"])
+            with self.assertRaises(NestError) as caught:
+                await client.undo()
+            self.assertEqual(caught.exception.name, "NOTHING_TO_UNDO")
+
+    async def test_a_refused_transaction_changes_nothing_and_names_what_is_wrong(self) -> None:
+        async with nest.connect(self.server.address) as client:
+            items = await client.entity("Item")
+            before = await client.count(items)
+            with self.assertRaises(NestError) as caught:
+                await client.transaction([items.insert(title="fine"), items.insert({"title": None})])
+            error = caught.exception
+            self.assertEqual((error.name, error.code, error.faults[0].reason), ("VALIDATION_FAILED", 0x303, "required"))
+            self.assertEqual(await client.count(items), before)
+            with self.assertRaises(NestError) as caught:
+                await client.fetch(items.where("title == "))
+            self.assertEqual((caught.exception.name, caught.exception.column), ("INVALID_PREDICATE", 10))
+            with self.assertRaises(NestError) as caught:
+                items.properties("nothing")
+            self.assertEqual(caught.exception.name, "UNKNOWN_PROPERTY")
+            with self.assertRaises(NestError) as caught:
+                await client.subscribe(items.children(2**50)).__anext__()
+            self.assertEqual(caught.exception.name, "NOT_FOUND")
+
+    async def test_what_cannot_be_reached_is_an_error(self) -> None:
+        with self.assertRaises(NestError) as caught:
+            async with nest.connect("127.0.0.1:1"):
+                self.fail("nothing listens there")
+        self.assertEqual(caught.exception.name, "UNREACHABLE")
+        with self.assertRaises(NestError) as caught:
+            async with nest.connect(self.server.address, token="nest_1_" + "00" * 32):
+                self.fail("there is no such token")
+        self.assertEqual(caught.exception.name, "UNAUTHENTICATED")
+        with self.assertRaises(NestError) as caught:
+            nest.connect("nest.example:7000", token="nest_1_" + "00" * 32)
+        self.assertEqual(caught.exception.name, "UNTRUSTED")
+
+    async def test_closing_ends_loops_and_fails_requests(self) -> None:
+        client = nest.connect(self.server.address)
+        async with client:
+            items = await client.entity("Item")
+            changes = client.subscribe(items.children(1))
+            await changes.__anext__()
+            waiting = asyncio.ensure_future(client.fetch(items))
+            await asyncio.sleep(0)
+        with self.assertRaises(NestError) as caught:
+            await waiting
+        self.assertEqual(caught.exception.name, "CLOSED")
+        with self.assertRaises(StopAsyncIteration):
+            await changes.__anext__()
+        with self.assertRaises(NestError):
+            await client.fetch(items)
+
+    def test_the_blocking_face_has_the_same_names(self) -> None:
+        with nest.sync.connect(self.server.address) as client:
+            items = client.entity("Item")
+            step = items.insert(title="Blocking")
+            receipt = client.transaction([step])
+            request = items.children(receipt.id(step))
+            with client.subscribe(request, properties=["title"]) as changes:
+                self.assertIsInstance(next(changes), Snapshot)
+                client.transaction([items.insert(title="Inside", under=receipt.id(step))])
+                self.assertEqual([row["title"] for row in next(c for c in changes if isinstance(c, Diff)).rows], ["Inside"])
+            self.assertEqual(list(changes), [])
+            self.assertEqual(client.undo().name, client.history(limit=2)[1].name)
+            self.assertEqual(len(client.fetch(request)), 0)
+        with self.assertRaises(NestError):
+            client.fetch(request)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class RestartTests(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        self.server = Server()
+        self.addCleanup(self.server.close)
+
+    async def interrupted_by(self, end: Any) -> None:
+        async with nest.connect(self.server.address) as client, nest.connect(self.server.address) as other:
+            items = await client.entity("Item")
+            changes = client.subscribe(items.children(1).properties("title"))
+            await changes.__anext__()
+            await client.transaction([items.insert(title="before")])
+            rows = (await until(changes, Diff)).rows
+            await asyncio.to_thread(end)
+            self.assertIsInstance(await until(changes, Interrupted), Interrupted)
+            writes = [other.transaction([items.insert(title=f"during {n}")]) for n in range(5)]
+            waiting = [asyncio.ensure_future(one) for one in writes]
+            await asyncio.sleep(0)
+            await asyncio.to_thread(self.server.start)
+            receipts = await asyncio.gather(*waiting)
+            self.assertEqual(len({receipt.revision for receipt in receipts}), 5)
+            resumed = await until(changes, Resumed)
+            self.assertLessEqual(len(rows), len(resumed.rows))
+            last = resumed.rows
+            while len(last) < 6:
+                last = (await until(changes, Diff)).rows
+            fresh = await client.fetch(items.children(1).properties("title"))
+            self.assertEqual([row.to_dict() for row in last], [row.to_dict() for row in fresh])
+            self.assertEqual([row["title"] for row in last], ["before", *(f"during {n}" for n in range(5))])
+
+    async def test_a_killed_server_loses_nothing_and_the_subscription_resumes(self) -> None:
+        await self.interrupted_by(self.server.kill)
+
+    async def test_a_server_that_stops_says_goodbye_and_the_subscription_resumes(self) -> None:
+        await self.interrupted_by(self.server.stop)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class RandomHistory(unittest.IsolatedAsyncioTestCase):
+    """After every diff the rows of the client equal a fresh fetch, and the digest agrees."""
+
+    async def test_a_random_history(self) -> None:
+        seed = int(os.environ.get("NEST_SEED", random.SystemRandom().randrange(2**32)))
+        print(f"NEST_SEED={seed}", flush=True)
+        server = Server()
+        self.addCleanup(server.close)
+        chance = random.Random(seed)
+        async with nest.connect(server.address) as client:
+            items = await client.entity("Item")
+            requests = [
+                items.children(1).properties("title", "done", "children.@count"),
+                items.sorted("title:c", "-done").properties("title", "done", "parent.title").section(
+                    "title", "firstCharacter"
+                ),
+                items.where("done == YES").sorted("-title").window(2, 5),
+            ]
+            followed = [client.subscribe(request) for request in requests]
+            for one in followed:
+                await one.__anext__()
+            ids = [1]
+            for _ in range(int(os.environ.get("NEST_STEPS", 120))):
+                receipt = await self.step(client, items, chance, ids)
+                for request, one in zip(requests, followed, strict=True):
+                    # The receipt comes after the diffs of its revision.
+                    rows, fresh = one.rows, await client.fetch(request)
+                    assert rows is not None
+                    self.assertEqual(self.shown(rows), self.shown(fresh), f"seed {seed}, revision {receipt}")
+                    self.assertEqual(rows.digest, fresh.digest)
+                    self.assertEqual(rows.position is None, fresh.position is None)
+                    if rows.position and fresh.position and len(rows) > 0:
+                        # The size of the whole may come later, by TOTALS; where the rows begin may not.
+                        self.assertEqual(rows.position.row, fresh.position.row)
+            for one in followed:
+                one.close()
+
+    def shown(self, rows: nest.Rows) -> Any:
+        return [(s.key, [(row.id, row.to_dict()) for row in s.rows]) for s in rows.sections]
+
+    async def step(self, client: nest.Client, items: nest.Entity, chance: random.Random, ids: list[int]) -> Any:
+        def title() -> str:
+            return chance.choice("abcäÄZé") + chance.choice("xyz ") * chance.randrange(4)
+
+        steps = []
+        for _ in range(chance.choice((1, 1, 2, 5))):
+            kind = chance.choice(("insert", "insert", "update", "update", "move", "delete"))
+            object = chance.choice(ids)
+            place = chance.choice((None, nest.FIRST))
+            if kind == "insert" or object == 1:
+                under = chance.choice((1, object))
+                steps.append(items.insert(title=title(), done=chance.random() < 0.5, under=under, place=place))
+            elif kind == "update":
+                steps.append(items.update(object, title=title(), done=chance.random() < 0.5))
+            elif kind == "move":
+                steps.append(items.move(object, under=chance.choice(ids), place=place))
+            else:
+                steps.append(items.delete(object))
+        try:
+            if chance.random() < 0.15:
+                return await client.undo(policy=chance.choice(("keep", "force")))
+            if chance.random() < 0.1:
+                return await client.redo()
+            receipt = await client.transaction(steps)
+            ids += [receipt.id(step) for step in steps if step.makes_object]
+            return receipt
+        except NestError as error:
+            expected = ("NOT_FOUND", "CYCLE", "NOTHING_TO_UNDO", "NOTHING_TO_REDO", "UNDO_CONFLICT", "OWNER_GONE")
+            self.assertIn(error.name, expected, str(error))
+            return error
+
+
+if __name__ == "__main__":
+    unittest.main()
