@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import decimal
+import importlib.util
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ from typing import Any
 
 import nest
 from nest import Diff, Inserted, Interrupted, NestError, Resumed, Snapshot, Updated
+from nest.wire import compression
 
 from .server import MISSING, Server
 
@@ -146,6 +148,32 @@ class LiveTests(unittest.IsolatedAsyncioTestCase):
             for name, value in (("count", True), ("weight", "1"), ("due", 5), ("title", None), ("photo", "x")):
                 with self.subTest(name), self.assertRaises(NestError):
                     await client.transaction([things.update(row, {name: value})])
+
+    @unittest.skipUnless(compression.IS_AVAILABLE, "zstandard is missing")
+    async def test_large_answers_come_compressed_and_are_the_same(self) -> None:
+        async with nest.connect(self.server.address) as client:
+            items = await client.entity("Item")
+            list_step = items.insert(title="Long")
+            steps = [items.insert(title=f"row {n}", under=list_step) for n in range(2000)]
+            receipt = await client.transaction([list_step, *steps])
+            assert client._driver and client._driver.machine.welcome
+            self.assertTrue(client._driver.machine.welcome["features"] & 16)
+            rows = await client.fetch(items.children(receipt.id(list_step)).properties("title"))
+            self.assertEqual([row["title"] for row in rows], [f"row {n}" for n in range(2000)])
+
+    @unittest.skipUnless(importlib.util.find_spec("polars"), "polars is missing")
+    async def test_rows_become_a_table(self) -> None:
+        async with nest.connect(self.modelled.address) as client:
+            things = await client.entity("Thing")
+            due = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
+            steps = [things.insert(title="a", price="1.5", due=due, code=uuid.UUID(int=7)), things.insert(title="b")]
+            ids = [(await client.transaction([step])).id(step) for step in steps]
+            table = (await client.fetch(things.where(f"SELF IN {{{ids[0]}, {ids[1]}}}").sorted("title"))).to_polars()
+            self.assertEqual(table["id"].to_list(), ids)
+            self.assertEqual(table["price"].to_list(), [decimal.Decimal("1.5"), None])
+            self.assertEqual(table["due"].to_list(), [due, None])
+            self.assertEqual(table["parent"].to_list(), [1, 1])
+            self.assertEqual(table["code"].to_list(), [str(uuid.UUID(int=7)), None])
 
     async def test_a_subscription_shows_each_change(self) -> None:
         async with nest.connect(self.server.address) as client, nest.connect(self.server.address) as other:

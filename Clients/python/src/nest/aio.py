@@ -13,7 +13,7 @@ import re
 import secrets
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
@@ -83,6 +83,10 @@ class Client:
         self._driver: Driver | None = None
         self._model: Model | None = None
         self._predicates: dict[tuple[int, int, str], bytes] = {}
+
+    def __await__(self) -> Generator[Any, None, Client]:
+        """Connects; `close` ends the client."""
+        return self.__aenter__().__await__()
 
     async def __aenter__(self) -> Client:
         if self._driver:

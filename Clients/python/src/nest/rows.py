@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from .wire import results
 from .wire.codec import Fields
 from .wire.results import State, WireSection
 from .wire.rows import Position, WireRow
+from .wire.values import Date, Reference
 
 Path = tuple[int, int]
 
@@ -106,19 +108,30 @@ class Rows(RowList):
         return results.digest(self._state.sections)
 
     def to_polars(self) -> Any:
-        """The rows as a polars DataFrame; `id` is the first column. Needs the package polars."""
+        """The rows as a polars DataFrame; `id` is the first column. Needs the package polars.
+
+        References are ids, UUIDs are text.
+        """
         try:
             import polars
         except ImportError:
             raise NestError("UNSUPPORTED", "install polars first: pip install nest-client[frames]") from None
         columns: dict[str, list[Any]] = {"id": [row.id for row in self]}
         for slot, name in enumerate(self._shape.names):
-            values = [self._shape.value(slot, row.values[slot]) for row in self._rows]
-            columns[name] = [getattr(value, "id", value) if not isinstance(value, str) else value for value in values]
+            columns[name] = [_plain(self._shape.value(slot, row.values[slot])) for row in self._rows]
         return polars.DataFrame(columns, strict=False)
 
     def __repr__(self) -> str:
         return f"<{len(self)} rows at revision {self.revision}>"
+
+
+def _plain(value: Any) -> Any:
+    """A value that a column of a table can have."""
+    if isinstance(value, Reference):
+        return value.id
+    if isinstance(value, Date):
+        return value.microseconds
+    return str(value) if isinstance(value, uuid.UUID) else value
 
 
 @dataclass(frozen=True, slots=True)

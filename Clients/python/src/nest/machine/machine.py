@@ -314,6 +314,7 @@ class Machine:
         for one in list(self._subscriptions.values()):
             self._begin(one)
         self._calls.waiting += waiting
+        self._flush()
 
     def _model_changed(self) -> None:
         for call in self._calls.remove_if(lambda call: self._model_error(call.model) is not None):
