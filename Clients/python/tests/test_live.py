@@ -231,7 +231,8 @@ class LiveTests(unittest.IsolatedAsyncioTestCase):
             async with nest.connect(self.server.address, user="Ann") as other:
                 await other.transaction([items.update(object, title="Theirs")])
             receipt = await client.undo()
-            self.assertEqual([(c.reason, c.entity, c.property) for c in receipt.conflicts], [("edited", "Item", "title")])
+            conflicts = [(c.reason, c.entity, c.property) for c in receipt.conflicts]
+            self.assertEqual(conflicts, [("edited", "Item", "title")])
             self.assertEqual((receipt.conflicts[0].user, receipt.conflicts[0].is_user_claimed), ("Ann", True))
         async with nest.connect(self.server.address, session=session) as client:
             with self.assertRaises(NestError) as caught:
@@ -299,7 +300,8 @@ class LiveTests(unittest.IsolatedAsyncioTestCase):
             with client.subscribe(request, properties=["title"]) as changes:
                 self.assertIsInstance(next(changes), Snapshot)
                 client.transaction([items.insert(title="Inside", under=receipt.id(step))])
-                self.assertEqual([row["title"] for row in next(c for c in changes if isinstance(c, Diff)).rows], ["Inside"])
+                diff = next(change for change in changes if isinstance(change, Diff))
+                self.assertEqual([row["title"] for row in diff.rows], ["Inside"])
             self.assertEqual(list(changes), [])
             self.assertEqual(client.undo().name, client.history(limit=2)[1].name)
             self.assertEqual(len(client.fetch(request)), 0)

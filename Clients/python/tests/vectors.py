@@ -235,7 +235,9 @@ def fields_of(type: str, fields: Any) -> dict[str, Any]:
             made["position"] = position_of(fields.get("window"))
             made.pop("window", None)
     if type in ("snapshot", "snapshotSections"):
-        made["sections"] = [{"key": make_key(value_of(s["key"])), "row_count": s["rowCount"]} for s in fields["sections"]]
+        made["sections"] = [
+            {"key": make_key(value_of(s["key"])), "row_count": s["rowCount"]} for s in fields["sections"]
+        ]
     if type == "snapshotRows":
         made["rows"] = [row_of(row) for row in fields["rows"]]
     if type == "diff":

@@ -50,7 +50,8 @@ def check_clear(address: Address) -> None:
             return
     except ValueError:
         pass
-    raise NestError("UNTRUSTED", f"the token is not sent to {address} without TLS, where others could read it: use nests://")
+    text = f"the token is not sent to {address} without TLS, where others could read it: use nests://"
+    raise NestError("UNTRUSTED", text)
 
 
 def tls_context(given: ssl.SSLContext | None) -> ssl.SSLContext:

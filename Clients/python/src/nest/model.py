@@ -163,7 +163,8 @@ def to_wire(property: Property, value: Any) -> Value:
         return Reference(object_id(value))
     made = _wire_value(property.type, value)
     if made is None:
-        raise NestError("INVALID", f"{property.name} takes no {type(value).__name__}: it is of the type {property.type}")
+        text = f"{property.name} takes no {type(value).__name__}: it is of the type {property.type}"
+        raise NestError("INVALID", text)
     return made
 
 

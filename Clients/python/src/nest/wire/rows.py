@@ -116,8 +116,9 @@ def _write_path(w: Writer, at: tuple[int, int]) -> None:
 
 
 _at = Codec(lambda r: (r.varint(), r.varint()), _write_path)
+_why = choice("deleted", "unmatched", "outOfWindow", first=1)
 _changes = struct(
-    deleted_rows=list_of(struct(at=_at, id=object_id, reason=choice("deleted", "unmatched", "outOfWindow", first=1)), 4),
+    deleted_rows=list_of(struct(at=_at, id=object_id, reason=_why), 4),
     deleted_sections=list_of(varint),
     inserted_sections=list_of(struct(at=varint, key=key), 2),
     moves=list_of(struct(**{"from": _at, "to": _at}), 4),
