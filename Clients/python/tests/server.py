@@ -50,6 +50,12 @@ class Server:
                 return
         raise AssertionError(f"nestd ended with {self._process.wait()}")
 
+    def run(self, *arguments: str) -> str:
+        """Runs a command of nestd on the store of a server that is stopped; returns what it prints."""
+        store = ["--store", os.path.join(self.directory, "store.sqlite")]
+        done = subprocess.run([NESTD, *arguments, *store], capture_output=True, text=True, check=True)
+        return done.stdout
+
     def kill(self) -> None:
         """Ends it as a power cut does."""
         self._end(signal.SIGKILL)

@@ -11,13 +11,17 @@ import os
 import pathlib
 import random
 import secrets
+import shutil
+import ssl
+import subprocess
+import tempfile
 import unittest
 import uuid
 from typing import Any
 
 import nest
 from nest import Diff, Inserted, Interrupted, NestError, Resumed, Snapshot, Updated
-from nest.wire import compression
+from nest.wire import compression, limits
 
 from .server import MISSING, Server
 
@@ -62,12 +66,12 @@ MODEL = {
 }
 
 
-async def until(changes: Any, kind: type) -> Any:
+async def until(changes: Any, kind: Any) -> Any:
     """The next change of a kind."""
     async for change in changes:
         if isinstance(change, kind):
             return change
-    raise AssertionError(f"the subscription ended without a {kind.__name__}")
+    raise AssertionError(f"the subscription ended without a {kind}")
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -291,6 +295,24 @@ class LiveTests(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(NestError):
             await client.fetch(items)
 
+    async def test_a_slow_loop_gets_one_snapshot_in_place_of_many_changes(self) -> None:
+        async with nest.connect(self.server.address) as client:
+            items = await client.entity("Item")
+            step = items.insert(title="Busy")
+            object = (await client.transaction([step])).id(step)
+            changes = client.subscribe(items.children(object).properties("title"))
+            self.assertIsInstance(await changes.__anext__(), Snapshot)
+            count = limits.CHANGES_WAITING_MAX + 50
+            for n in range(count):
+                await client.transaction([items.insert(title=str(n), under=object)])
+            first = await changes.__anext__()
+            assert isinstance(first, Snapshot)
+            self.assertEqual((first.reason, len(first.rows) > limits.CHANGES_WAITING_MAX), ("too far behind", True))
+            last = first.rows
+            while len(last) < count:
+                last = (await until(changes, Diff)).rows
+            self.assertEqual([row["title"] for row in last], [str(n) for n in range(count)])
+
     def test_the_blocking_face_has_the_same_names(self) -> None:
         with nest.sync.connect(self.server.address) as client:
             items = client.entity("Item")
@@ -347,6 +369,41 @@ class RestartTests(unittest.IsolatedAsyncioTestCase):
 
 
 @unittest.skipIf(MISSING, MISSING)
+@unittest.skipUnless(shutil.which("openssl"), "openssl is missing")
+class SecurityTests(unittest.IsolatedAsyncioTestCase):
+    async def test_a_token_over_tls(self) -> None:
+        directory = tempfile.mkdtemp(prefix="nest-python-")
+        self.addCleanup(shutil.rmtree, directory)
+        key, certificate = os.path.join(directory, "key.pem"), os.path.join(directory, "cert.pem")
+        command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+        names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate]
+        subprocess.run([*command.split(), *names], check=True, capture_output=True)
+        server = Server("--tls-cert", certificate, "--tls-key", key)
+        self.addCleanup(server.close)
+        server.stop()
+        token = server.run("token", "create", "me")
+        server.start()
+        address = f"nests://127.0.0.1:{server.port}"
+        context = ssl.create_default_context(cafile=certificate)
+        async with nest.connect(address, token=token, tls=context) as client:
+            items = await client.entity("Item")
+            await client.transaction([items.insert(title="Secret")])
+            self.assertEqual(await client.count(items.where('title == "Secret"')), 1)
+        refusals: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
+            (address, {"tls": context}, ("UNAUTHENTICATED",)),
+            # The certificate is not one that this machine trusts.
+            (address, {"token": token}, ("UNREACHABLE",)),
+            # The server may answer with a message of TLS before it closes the connection.
+            (server.address, {"token": token}, ("UNREACHABLE", "PROTOCOL")),
+        ]
+        for wrong, options, names in refusals:
+            with self.subTest(names), self.assertRaises(NestError) as caught:
+                async with nest.connect(wrong, **options):
+                    self.fail("it has connected")
+            self.assertIn(caught.exception.name, names)
+
+
+@unittest.skipIf(MISSING, MISSING)
 class RandomHistory(unittest.IsolatedAsyncioTestCase):
     """After every diff the rows of the client equal a fresh fetch, and the digest agrees."""
 
@@ -360,9 +417,9 @@ class RandomHistory(unittest.IsolatedAsyncioTestCase):
             items = await client.entity("Item")
             requests = [
                 items.children(1).properties("title", "done", "children.@count"),
-                items.sorted("title:c", "-done").properties("title", "done", "parent.title").section(
-                    "title", "firstCharacter"
-                ),
+                items.sorted("title:c", "-done")
+                .properties("title", "done", "parent.title")
+                .section("title", "firstCharacter"),
                 items.where("done == YES").sorted("-title").window(2, 5),
             ]
             followed = [client.subscribe(request) for request in requests]
@@ -370,6 +427,8 @@ class RandomHistory(unittest.IsolatedAsyncioTestCase):
                 await one.__anext__()
             ids = [1]
             for _ in range(int(os.environ.get("NEST_STEPS", 120))):
+                if chance.random() < 0.05:
+                    await self.cut(client, server, requests, followed, chance, ids)
                 receipt = await self.step(client, items, chance, ids)
                 for request, one in zip(requests, followed, strict=True):
                     # The receipt comes after the diffs of its revision.
@@ -383,6 +442,22 @@ class RandomHistory(unittest.IsolatedAsyncioTestCase):
                         self.assertEqual(rows.position.row, fresh.position.row)
             for one in followed:
                 one.close()
+
+    async def cut(
+        self, client: nest.Client, server: Server, requests: Any, followed: Any, chance: random.Random, ids: list[int]
+    ) -> None:
+        """Cuts the connection while another client writes, and waits until all subscriptions are right again."""
+        assert client._driver and client._driver._transport
+        client._driver._transport.abort()
+        async with nest.connect(server.address) as other:
+            await self.step(other, await other.entity("Item"), chance, ids)
+            async with asyncio.timeout(60):
+                for request, one in zip(requests, followed, strict=True):
+                    await until(one, Interrupted)
+                    await until(one, (Resumed, Snapshot))
+                    fresh = await other.fetch(request)
+                    while self.shown(one.rows) != self.shown(fresh):
+                        await one.__anext__()
 
     def shown(self, rows: nest.Rows) -> Any:
         return [(s.key, [(row.id, row.to_dict()) for row in s.rows]) for s in rows.sections]

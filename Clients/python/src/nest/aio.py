@@ -1,8 +1,8 @@
 """The client on asyncio.
 
-    async with nest.connect("127.0.0.1:7000") as client:
-        items = await client.entity("Item")
-        rows = await client.fetch(items.children(1))
+async with nest.connect("127.0.0.1:7000") as client:
+    items = await client.entity("Item")
+    rows = await client.fetch(items.children(1))
 """
 
 from __future__ import annotations
@@ -246,9 +246,7 @@ class Client:
         self, revision: int, *, policy: Policy = "keep", rehome: bool = False, of_anyone: bool = False
     ) -> Receipt:
         """Takes back any one past transaction by its revision, as a new undo entry."""
-        return await self._take_back(
-            "revert", policy=policy, rehomes=rehome, revision=revision, of_anyone=of_anyone
-        )
+        return await self._take_back("revert", policy=policy, rehomes=rehome, revision=revision, of_anyone=of_anyone)
 
     async def _take_back(self, message: str, **fields: Any) -> Receipt:
         made = {"key": secrets.token_bytes(16), **fields}

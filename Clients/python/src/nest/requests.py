@@ -182,10 +182,14 @@ class FetchRequest:
         names = tuple(values[number][0] for number in projection)
         types = tuple(values[number][1] for number in projection)
         shape = Shape(names, types, {name: slot for slot, name in enumerate(names)}, model)
-        section: Fields | None = None if self.section_key is None else {
-            "function": self.section_key[0],
-            "path": read_path(model, entity, self.section_key[1])[0],
-        }
+        section: Fields | None = (
+            None
+            if self.section_key is None
+            else {
+                "function": self.section_key[0],
+                "path": read_path(model, entity, self.section_key[1])[0],
+            }
+        )
         wire: Fields = {
             "entity": entity.number,
             "source": self.source and {"object": self.source[0], "relationship": self.source[1]},

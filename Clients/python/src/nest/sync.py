@@ -1,8 +1,8 @@
 """The client for programs that block: the names of nest.aio, on a loop in a thread.
 
-    with nest.sync.connect("127.0.0.1:7000") as client:
-        items = client.entity("Item")
-        rows = client.fetch(items.children(1))
+with nest.sync.connect("127.0.0.1:7000") as client:
+    items = client.entity("Item")
+    rows = client.fetch(items.children(1))
 """
 
 from __future__ import annotations

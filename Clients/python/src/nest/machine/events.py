@@ -98,16 +98,4 @@ class Ended:
     error: NestError | None
 
 
-Event = (
-    Ready
-    | Lost
-    | Closed
-    | Answered
-    | Failed
-    | Replaced
-    | Changed
-    | PositionChanged
-    | Interrupted
-    | Resumed
-    | Ended
-)
+Event = Ready | Lost | Closed | Answered | Failed | Replaced | Changed | PositionChanged | Interrupted | Resumed | Ended

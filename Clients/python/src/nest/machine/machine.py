@@ -17,32 +17,19 @@ from ..wire import limits
 from ..wire.codec import Fields
 from ..wire.frames import MORE, Frame
 from ..wire.messages import NAMES, decode, encode, error_of
-from ..wire.results import DiffMismatch, SnapshotAssembler, State
+from ..wire.results import SnapshotAssembler, State
+from .alive import Health, KeepAlive
 from .backoff import Backoff
 from .calls import MODEL_CHANGED, Call, CallTable, refusal, unknown_outcome
-from .events import (
-    Answered,
-    Changed,
-    Closed,
-    Ended,
-    Event,
-    Failed,
-    Interrupted,
-    Lost,
-    PositionChanged,
-    Ready,
-    Replaced,
-    Resumed,
-)
+from .events import Answered, Closed, Ended, Event, Failed, Lost, Ready
 from .link import Link
-from .views import Subscription, View, add_part
+from .subscriptions import FEATURE_RESUME, Subscriptions
+from .views import SNAPSHOT_PARTS, add_part
 
-FEATURE_RESUME = 1 << 1
 FEATURE_UNDO = 1 << 2
 FEATURE_COMPRESSION = 1 << 4
 #: The codes with which a server refuses a token: the client must not connect again with it.
 _TOKEN_CODES = ("UNAUTHENTICATED", "TOKEN_EXPIRED")
-_SNAPSHOT_PARTS = ("snapshot", "snapshotSections", "snapshotRows")
 _EARLY = ("welcome", "error", "goAway")
 
 
@@ -78,24 +65,21 @@ class Machine:
         self.error: NestError | None = None
         self.wants_close = False
         self._options = options
-        self._random = random
+        self.random = random
         self._backoff = Backoff(random)
         self._link = Link()
         self._calls = CallTable()
-        self._subscriptions: dict[int, Subscription] = {}
-        self._views: dict[int, View] = {}
+        self._subscriptions = Subscriptions(self)
         self._events: list[Event] = []
-        self._own: list[int] = []
         self._next_number = 1
-        self._now = 0.0
+        self.now = 0.0
         self._close_reason: NestError | None = None
         self._retry_after = 0.0
         self._ready_since: float | None = None
         # Deadlines
         self._handshake_at: float | None = None
         self._connect_at: float | None = None
-        self._last_received = 0.0
-        self._pinged_at: float | None = None
+        self._alive: KeepAlive | None = None
 
     # What the driver does
 
@@ -108,8 +92,8 @@ class Machine:
         """When `time` must be called, if nothing else happens before."""
         times = [self._handshake_at, self._connect_at]
         if self.phase in (Phase.READY, Phase.LEAVING) and not self.wants_close:
-            times.append(self._alive_at)
-            times += [one.retry_at for one in self._subscriptions.values()]
+            times.append(self._alive.deadline if self._alive else None)
+            times.append(self._subscriptions.retry_at)
         return min((time for time in times if time is not None), default=None)
 
     def take_events(self) -> list[Event]:
@@ -121,8 +105,9 @@ class Machine:
 
     def opened(self, now: float) -> None:
         """There is a connection: the client sends its preface and HELLO."""
-        self._now = now
+        self.now = now
         self._link = Link()
+        self._alive = None
         self.phase = Phase.HANDSHAKING
         self._handshake_at = now + limits.HANDSHAKE_SECONDS
         options = self._options
@@ -139,9 +124,9 @@ class Machine:
 
     def received(self, data: bytes, now: float) -> None:
         """Handles received bytes, however they were cut. Wrong bytes end the connection, never the client."""
-        self._now = now
-        self._last_received = now
-        self._pinged_at = None
+        self.now = now
+        if self._alive:
+            self._alive.received(now)
         if self.wants_close or self.phase is Phase.CLOSED:
             return
         try:
@@ -152,12 +137,12 @@ class Machine:
             if error.name == "VERSION_MISMATCH":
                 self._give_up(error)
             else:
-                self._close_connection(error)
+                self.close_connection(error)
         self._flush()
 
     def closed(self, now: float, why: str = "the server closed the connection") -> None:
         """The connection has ended, or could not be made."""
-        self._now = now
+        self.now = now
         self.wants_close = False
         self._handshake_at = None
         if self.phase is Phase.CLOSED:
@@ -176,26 +161,25 @@ class Machine:
         self.phase = Phase.BACKING_OFF
         self._connect_at = now + pause
         self._calls.lost()
-        self._own.clear()
-        self._views.clear()
-        for one in self._subscriptions.values():
-            self._interrupt(one, error)
+        self._subscriptions.lost(error)
         self._events.append(Lost(error, pause))
 
     def time(self, now: float) -> None:
         """Handles the deadlines that have passed."""
-        self._now = now
+        self.now = now
         if self._connect_at is not None and now >= self._connect_at:
             self._connect_at = None
             self.phase = Phase.CONNECTING
         if self._handshake_at is not None and now >= self._handshake_at:
             self._handshake_at = None
-            self._close_connection(NestError("TIMED_OUT", "the server does not answer HELLO"))
+            self.close_connection(NestError("TIMED_OUT", "the server does not answer HELLO"))
         if self.phase in (Phase.READY, Phase.LEAVING) and not self.wants_close:
-            self._check_alive()
-            for one in list(self._subscriptions.values()):
-                if one.retry_at is not None and now >= one.retry_at:
-                    self._begin(one)
+            health = self._alive.check(now) if self._alive else Health.FINE
+            if health is Health.SILENT:
+                self._link.send_fields("ping", payload=bytes(8))
+            elif health is Health.DEAD:
+                self.close_connection(NestError("TIMED_OUT", "the server does not respond"))
+            self._subscriptions.time(now)
         self._flush()
 
     # What a program does
@@ -240,26 +224,39 @@ class Machine:
     def subscribe(self, request: Fields, model: int | None = None) -> int:
         """Follows a result: events with the number that it returns follow until Ended."""
         number = self._take_number()
-        one = Subscription(number, request, model)
         error = self.error or self._model_error(model)
         if error:
             self._events.append(Ended(number, error))
         else:
-            self._subscriptions[number] = one
-            self._begin(one)
+            self._subscriptions.open(number, request, model)
             self._flush()
         return number
 
     def unsubscribe(self, number: int) -> None:
-        one = self._subscriptions.pop(number, None)
-        if one:
-            self._leave(one)
-            self._events.append(Ended(number, None))
-            self._flush()
+        self._subscriptions.close(number)
+        self._flush()
 
     def shut(self) -> None:
         """Ends the client for good."""
         self._end(NestError("CLOSED", "the client is closed"), None)
+
+    # What subscriptions use
+
+    @property
+    def is_ready(self) -> bool:
+        return self.phase is Phase.READY
+
+    def submit(self, call: Call) -> None:
+        """Lets a request of the machine itself wait; the next flush sends it."""
+        self._calls.waiting.append(call)
+
+    def emit(self, event: Event) -> None:
+        self._events.append(event)
+
+    def close_connection(self, error: NestError) -> None:
+        """Asks the driver to close the connection; `closed` follows."""
+        self._close_reason = self._close_reason or error
+        self.wants_close = True
 
     # The connection
 
@@ -284,13 +281,11 @@ class Machine:
             case "pong" | "authors" | "presence":
                 decode(name, frame.body)
             case "own":
-                self._remember_own(decode(name, frame.body)["revisions"])
+                self._subscriptions.remember_own(decode(name, frame.body)["revisions"])
             case "progress":
-                revision = decode(name, frame.body)["revision"]
-                for view in self._views.values():
-                    view.progress(revision)
+                self._subscriptions.progress(decode(name, frame.body)["revision"])
             case _ if frame.id >= limits.VIEW_ID_MIN:
-                self._view_frame(name, frame.id, frame.body, has_more)
+                self._subscriptions.frame(name, frame.id, frame.body, has_more)
             case _:
                 self._answer(name, frame.id, frame.body, has_more)
 
@@ -300,7 +295,8 @@ class Machine:
         last, self.welcome = self.welcome, welcome
         self.phase = Phase.READY
         self._handshake_at = None
-        self._ready_since = self._now
+        self._ready_since = self.now
+        self._alive = KeepAlive(self.now, welcome["ping_interval_milliseconds"] / 1000)
         is_compressed = self._options.unpacks and bool(welcome["features"] & FEATURE_COMPRESSION)
         self._link.welcomed(welcome["frame_bytes_max"], is_compressed)
         self._events.append(Ready(welcome))
@@ -311,8 +307,8 @@ class Machine:
             self._model_changed()
         # Subscriptions come first: what a write that waits changes then comes as a diff.
         waiting, self._calls.waiting = self._calls.waiting, deque()
-        for one in list(self._subscriptions.values()):
-            self._begin(one)
+        for one in self._subscriptions:
+            self._subscriptions.begin(one)
         self._calls.waiting += waiting
         self._flush()
 
@@ -320,10 +316,10 @@ class Machine:
         for call in self._calls.remove_if(lambda call: self._model_error(call.model) is not None):
             lost = unknown_outcome("the connection was lost, and the server has another model now")
             self._fail(call, lost if call.may_be_executed else NestError("SCHEMA_CHANGED", MODEL_CHANGED))
-        for one in list(self._subscriptions.values()):
+        for one in self._subscriptions:
             error = self._model_error(one.model)
             if error:
-                self._end_subscription(one, error)
+                self._subscriptions.end(one, error)
 
     def _model_error(self, model: int | None) -> NestError | None:
         if model is None or not self.welcome or self.welcome["model_hash"] == model:
@@ -342,7 +338,7 @@ class Machine:
             if error.name in _TOKEN_CODES:
                 self._give_up(error)
             else:
-                self._close_connection(error)
+                self.close_connection(error)
             return
         call = self._calls.in_flight.pop(id, None)
         if not call:
@@ -368,12 +364,7 @@ class Machine:
 
     def _leave_if_done(self) -> None:
         if self.phase is Phase.LEAVING and not self._calls.in_flight:
-            self._close_connection(self._close_reason or NestError("SHUTTING_DOWN", "the server stops"))
-
-    def _close_connection(self, error: NestError) -> None:
-        """Asks the driver to close the connection; `closed` follows."""
-        self._close_reason = self._close_reason or error
-        self.wants_close = True
+            self.close_connection(self._close_reason or NestError("SHUTTING_DOWN", "the server stops"))
 
     def _give_up(self, error: NestError) -> None:
         self._end(error, error)
@@ -385,39 +376,17 @@ class Machine:
         self.error = error
         self.wants_close = True
         self._handshake_at = self._connect_at = None
-        for one in self._subscriptions.values():
+        for one in self._subscriptions:
             one.pending = None
         for call in list(self._calls):
             self._fail(call, unknown_outcome(error.text) if call.is_write and self._was_sent(call) else error)
         self._calls = CallTable()
-        for one in list(self._subscriptions.values()):
-            self._end_subscription(one, shown)
+        for one in self._subscriptions:
+            self._subscriptions.end(one, shown)
         self._events.append(Closed(shown))
 
     def _was_sent(self, call: Call) -> bool:
         return call.may_be_executed or call in self._calls.in_flight.values()
-
-    # Signs of life
-
-    @property
-    def _interval(self) -> float:
-        milliseconds: int = self.welcome["ping_interval_milliseconds"] if self.welcome else 20_000
-        return max(milliseconds / 1000, limits.PING_INTERVAL_SECONDS_MIN)
-
-    @property
-    def _alive_at(self) -> float:
-        if self._pinged_at is None:
-            return self._last_received + self._interval
-        return self._pinged_at + limits.PING_TIMEOUT_SECONDS
-
-    def _check_alive(self) -> None:
-        if self._now < self._alive_at:
-            return
-        if self._pinged_at is not None:
-            self._close_connection(NestError("TIMED_OUT", "the server does not respond"))
-        else:
-            self._pinged_at = self._now
-            self._link.send_fields("ping", payload=bytes(8))
 
     # Calls
 
@@ -455,7 +424,7 @@ class Machine:
         call = self._calls.in_flight.get(id)
         if not call:
             raise ProtocolError("PROTOCOL", f"the message {name} answers no request")
-        if name in _SNAPSHOT_PARTS and call.answer == "snapshot":
+        if name in SNAPSHOT_PARTS and call.answer == "snapshot":
             state = self._fetched(call, name, body, has_more)
             if state is None:
                 return
@@ -466,7 +435,7 @@ class Machine:
             raise ProtocolError("PROTOCOL", f"the message {name} does not answer {call.message}")
         del self._calls.in_flight[id]
         if name == "receipt" and answer["is_changed"] and not answer["is_replayed"]:
-            self._remember_own([answer["revision"]])
+            self._subscriptions.remember_own([answer["revision"]])
         if call.answered:
             call.answered(answer)
         elif call.number is not None:
@@ -486,178 +455,3 @@ class Machine:
         finally:
             call.assembler = None
         return state if call.has_window else replace(state, position=None)
-
-    def _remember_own(self, revisions: list[int]) -> None:
-        self._own += [revision for revision in revisions if revision not in self._own]
-        del self._own[: -limits.OWN_REVISIONS_MAX]
-
-    # Subscriptions
-
-    def _begin(self, one: Subscription) -> None:
-        """Subscribes, if there is a connection."""
-        one.retry_at = None
-        if self.phase is not Phase.READY or not self.welcome or one.view or one.pending:
-            return
-        resume = None
-        if one.held and one.history and self.welcome["features"] & FEATURE_RESUME:
-            resume = {"history_id": one.history, "revision": one.held.revision}
-        request = one.request
-        position = one.held.position if one.held else None
-        if request.get("around") and position and position.anchor:
-            request = {**request, "around": {**request["around"], "anchor": position.anchor}}
-        body = encode("subscribe", {"resume": resume, "at_least": 0, "request": request})
-        call = Call(None, "subscribe", body, "subscribed", model=one.model)
-        call.answered = lambda fields: self._subscribed(one, call, fields)
-        call.refused = lambda error: self._not_subscribed(one, call, error)
-        one.pending = call
-        self._calls.waiting.append(call)
-
-    def _subscribed(self, one: Subscription, call: Call, fields: Fields) -> None:
-        id, first = fields["view"], fields["first"]
-        # Otherwise the program has ended it meanwhile: it leaves the view again.
-        is_wanted = one.pending is call
-        one.pending = None if is_wanted else one.pending
-        if first == "alreadySubscribed":
-            self._join(one, id, is_wanted)
-            return
-        view = self._views[id] = View(id, tuple(fields["projection"]), one.has_window)
-        if first != "snapshot":
-            if one.held is None:
-                raise ProtocolError("PROTOCOL", "a difference comes for a subscription without a state")
-            view.state = one.held
-            if first == "current":
-                view.progress(fields["revision"])
-        if not is_wanted:
-            self._unsubscribe(view)
-            return
-        self._enter(one, view)
-        if view.state:
-            self._resumed(one, view.state)
-
-    def _join(self, one: Subscription, id: int, is_wanted: bool) -> None:
-        """Enters a view of another subscription, whose frames serve both."""
-        view = self._views.get(id)
-        if view is None:
-            raise ProtocolError("PROTOCOL", "a subscription has a view that the connection does not have")
-        if not is_wanted:
-            self._unsubscribe(view)
-            return
-        if view.is_broken:
-            # The state was found to be wrong in the meantime: the next connection begins without it.
-            one.held = None
-            self._close_connection(NestError("PROTOCOL", "a diff did not fit"))
-            return
-        held = one.held
-        self._enter(one, view)
-        if view.state is None:
-            return
-        if held and held.sections == view.state.sections:
-            self._resumed(one, view.state)
-        else:
-            one.is_interrupted = False
-            self._events.append(Replaced(one.number, view.state, "first"))
-
-    def _enter(self, one: Subscription, view: View) -> None:
-        one.view = view
-        view.subscriptions.append(one)
-
-    def _resumed(self, one: Subscription, state: State) -> None:
-        if one.is_interrupted:
-            one.is_interrupted = False
-            self._events.append(Resumed(one.number, state))
-
-    def _not_subscribed(self, one: Subscription, call: Call, error: NestError) -> None:
-        if one.pending is not call:
-            return
-        one.pending = None
-        if one.held and error.retry in (1, 2, 4):
-            pause = limits.SUBSCRIBE_AGAIN_SECONDS_MAX * (1 + self._random()) / 2
-            one.retry_at = self._now + max(pause, error.retry_after)
-        else:
-            self._end_subscription(one, error)
-
-    def _view_frame(self, name: str, id: int, body: bytes, has_more: bool) -> None:
-        view = self._views.get(id)
-        if view is None or view.is_broken:
-            # A frame of a view that the client has left.
-            return
-        try:
-            if name in _SNAPSHOT_PARTS:
-                state = view.snapshot(name, body, has_more)
-                if state:
-                    for one in view.subscriptions:
-                        one.is_interrupted = False
-                        self._events.append(Replaced(one.number, state, view.reason))
-            elif name == "diff":
-                before, diff = view.diff(body)
-                assert view.state
-                own = tuple(r for r in self._own if before.revision < r <= view.state.revision)
-                for one in view.subscriptions:
-                    self._events.append(Changed(one.number, before, view.state, diff, own))
-            elif name == "totals":
-                self._totals(view, decode(name, body))
-            elif name == "subscriptionEnd":
-                fields = decode(name, body)
-                del self._views[id]
-                for one in view.subscriptions:
-                    one.view = None
-                    self._end_subscription(one, NestError(fields["code"], fields["message"]))
-            else:
-                raise ProtocolError("PROTOCOL", f"the message {name} has the id of a view")
-        except DiffMismatch:
-            self._drop(view)
-
-    def _totals(self, view: View, fields: Fields) -> None:
-        if view.state is None or view.assembler or not view.has_window:
-            raise ProtocolError("PROTOCOL", "totals come for a view without a window")
-        view.state = replace(view.state, position=fields["position"])
-        for one in view.subscriptions:
-            self._events.append(PositionChanged(one.number, view.state))
-
-    def _drop(self, view: View) -> None:
-        """The two sides differ: drops the state, and subscribes again without it."""
-        view.is_broken = True
-        subscriptions, view.subscriptions = view.subscriptions, []
-        for _ in subscriptions:
-            self._unsubscribe(view)
-        for one in subscriptions:
-            one.view = None
-            one.held = None
-            self._begin(one)
-
-    def _interrupt(self, one: Subscription, error: NestError) -> None:
-        one.pending = None
-        one.retry_at = None
-        if one.view:
-            one.held = one.view.state or one.held
-            one.history = self.welcome["history_id"] if self.welcome else None
-            one.view = None
-        if one.held and not one.is_interrupted:
-            one.is_interrupted = True
-            self._events.append(Interrupted(one.number, error))
-
-    def _unsubscribe(self, view: View) -> None:
-        """Ends one of the subscriptions that the server counts for a view."""
-        if self.phase is not Phase.READY:
-            return
-        call = Call(None, "unsubscribe", encode("unsubscribe", {"view": view.id}), "done")
-        call.answered = lambda _: self._unsubscribed(view)
-        self._calls.waiting.append(call)
-
-    def _unsubscribed(self, view: View) -> None:
-        """Until now a SUBSCRIBE that the server has read before could join the view."""
-        if not view.subscriptions and self._views.get(view.id) is view:
-            del self._views[view.id]
-
-    def _leave(self, one: Subscription) -> None:
-        one.pending = None
-        view, one.view = one.view, None
-        if view:
-            view.subscriptions.remove(one)
-            self._unsubscribe(view)
-
-    def _end_subscription(self, one: Subscription, error: NestError | None) -> None:
-        self._subscriptions.pop(one.number, None)
-        one.pending = None
-        one.view = None
-        self._events.append(Ended(one.number, error))

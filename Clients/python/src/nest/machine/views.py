@@ -10,6 +10,8 @@ from ..wire.messages import decode
 from ..wire.results import SnapshotAssembler, State, apply_diff
 from .calls import Call
 
+SNAPSHOT_PARTS = ("snapshot", "snapshotSections", "snapshotRows")
+
 
 @dataclass(slots=True, eq=False)
 class Subscription:

@@ -33,7 +33,6 @@ from .codec import (
     u8,
     u64,
     varint,
-    varint_any,
 )
 from .model import model
 from .requests import properties, request

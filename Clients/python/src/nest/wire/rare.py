@@ -236,9 +236,7 @@ def _write_shown(w: Writer, data: bytes) -> None:
 
 
 def _too_long(size: int) -> ProtocolError:
-    return ProtocolError(
-        "LIMIT_EXCEEDED", f"a presence of {size} bytes is longer than {limits.PRESENCE_BYTES_MAX}"
-    )
+    return ProtocolError("LIMIT_EXCEEDED", f"a presence of {size} bytes is longer than {limits.PRESENCE_BYTES_MAX}")
 
 
 _shown = Codec(_read_shown, _write_shown)
@@ -250,8 +248,9 @@ presence = struct(
     is_whole=_flag,
     changes=checked(
         list_of(_presence, 6, limits.PRESENCE_CHANGES_MAX),
-        lambda all: all == sorted(all, key=lambda one: int(one["number"]))
-        and len({one["number"] for one in all}) == len(all),
+        lambda all: (
+            all == sorted(all, key=lambda one: int(one["number"])) and len({one["number"] for one in all}) == len(all)
+        ),
         "its numbers do not increase",
     ),
 )

@@ -109,7 +109,6 @@ snapshot_sections = struct(sections=list_of(_section, 2))
 totals = struct(revision=varint, position=position)
 
 
-
 def _write_path(w: Writer, at: tuple[int, int]) -> None:
     w.varint(at[0])
     w.varint(at[1])

@@ -69,9 +69,7 @@ _coalescing = struct(
 transaction = struct(
     key=key,
     name=or_none(name, ""),
-    preconditions=list_of(
-        struct(object=object_id, revision=varint), 2, limits.PRECONDITIONS_PER_TRANSACTION_MAX
-    ),
+    preconditions=list_of(struct(object=object_id, revision=varint), 2, limits.PRECONDITIONS_PER_TRANSACTION_MAX),
     mutations=list_of(mutation, 2, limits.MUTATIONS_PER_TRANSACTION_MAX),
     _coalescing=trailing(struct(coalescing=_coalescing), {"coalescing": None}),
 )
@@ -166,9 +164,7 @@ def _are_runs(runs: Sequence[Fields]) -> bool:
 
 
 _runs = checked(
-    list_of(
-        struct(first=object_id, count=varint, is_found=choice(False, True, code="MALFORMED")), 3, limits.RUNS_MAX
-    ),
+    list_of(struct(first=object_id, count=varint, is_found=choice(False, True, code="MALFORMED")), 3, limits.RUNS_MAX),
     _are_runs,
     "a run of results is not possible",
 )
