@@ -44,6 +44,14 @@ import Testing
         #expect(timeline.total == 45_000)
     }
 
+    /// The checkpoint after a write lasts until the next one has arrived.
+    @Test func aCheckpointIsNoCommit() throws {
+        let write = Self.write(at: 100_000)
+        let checkpoint = TraceEvent(.sync, 100_500, 101_500, thread: Self.engine)
+        let timelines = CommitTimeline.all(in: [write[0], checkpoint] + write.dropFirst(), client: Self.client)
+        #expect(timelines == CommitTimeline.all(in: write, client: Self.client))
+    }
+
     /// The end of a trace may cut the last write off; the engine also works without a commit.
     @Test func anIncompleteWriteHasNoTimeline() {
         for count in 1...8 {

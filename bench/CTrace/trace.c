@@ -2,6 +2,7 @@
 #include "trace.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@ static nest_trace_event *events;
 static size_t capacity;
 static atomic_size_t next;
 static atomic_bool is_recording;
+/* Threads that write an event now. */
+static atomic_int recorders;
 
 static uint64_t now(void) {
     struct timespec time;
@@ -28,9 +31,12 @@ uint32_t nest_trace_thread(void) {
 }
 
 static void record(nest_trace_kind kind, uint64_t begin, uint64_t end, int64_t result) {
-    size_t place = atomic_fetch_add(&next, 1);
-    if (place >= capacity) return;
-    events[place] = (nest_trace_event){begin, end, result, kind, nest_trace_thread()};
+    atomic_fetch_add(&recorders, 1);
+    if (atomic_load(&is_recording)) {
+        size_t place = atomic_fetch_add(&next, 1);
+        if (place < capacity) events[place] = (nest_trace_event){begin, end, result, kind, nest_trace_thread()};
+    }
+    atomic_fetch_sub(&recorders, 1);
 }
 
 int nest_trace_start(size_t count) {
@@ -44,6 +50,7 @@ int nest_trace_start(size_t count) {
 
 nest_trace_event *nest_trace_stop(size_t *count, size_t *missed) {
     atomic_store(&is_recording, false);
+    while (atomic_load(&recorders)) sched_yield();
     size_t recorded = atomic_load(&next);
     *count = recorded < capacity ? recorded : capacity;
     *missed = recorded - *count;
@@ -56,7 +63,6 @@ nest_trace_event *nest_trace_stop(size_t *count, size_t *missed) {
 void nest_trace_free(nest_trace_event *result) { free(result); }
 
 void nest_trace_mark(int64_t number) {
-    if (!atomic_load(&is_recording)) return;
     uint64_t time = now();
     record(NEST_TRACE_MARK, time, time, number);
 }

@@ -4,15 +4,15 @@ package enum CommitStage: Int, CaseIterable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .request: "the client writes to its socket"
-        case .arrival: "nestd's event loop wakes and reads"
-        case .mailbox: "it decodes the frame; the engine wakes"
-        case .execution: "the engine executes, SQLite logs"
+        case .request: "client writes"
+        case .arrival: "loop wakes, reads"
+        case .mailbox: "loop decodes, engine wakes"
+        case .execution: "engine executes, logs"
         case .disk: "fdatasync"
-        case .results: "the engine makes diffs and the receipt"
-        case .outbox: "the event loop wakes and makes frames"
-        case .output: "it writes to all sockets"
-        case .answer: "the client wakes and reads the last"
+        case .results: "engine makes diffs"
+        case .outbox: "loop wakes, makes frames"
+        case .output: "loop writes to sockets"
+        case .answer: "client wakes, reads"
         }
     }
 }
@@ -37,37 +37,40 @@ package struct CommitTimeline: Equatable {
 
     /// `events`: from the client's write until the next one, in the order of their begin.
     init?(_ events: ArraySlice<TraceEvent>, client: UInt32) {
-        guard let request = events.first, let engine = events.first(where: { $0.kind == .sync })?.thread else {
-            return nil
-        }
-        func first(_ kind: TraceEvent.Kind, from: UInt64, where isMeant: (TraceEvent) -> Bool = { _ in true })
-            -> TraceEvent?
-        {
-            events.first { $0.kind == kind && $0.begin >= from && isMeant($0) }
-        }
-        func last(_ kind: TraceEvent.Kind, before: UInt64 = .max, where isMeant: (TraceEvent) -> Bool = { _ in true })
-            -> TraceEvent?
-        {
-            events.last { $0.kind == kind && $0.begin < before && isMeant($0) }
-        }
-        let isOfLoop = { (event: TraceEvent) in event.thread != client && event.thread != engine }
-        guard let sync = first(.sync, from: request.begin),
-            let read = first(.read, from: request.begin, where: isOfLoop),
-            let begun = last(.begun, before: sync.begin),
-            let performed = first(.performed, from: sync.end),
-            let synced = last(.sync, before: performed.begin),
-            let firstOutput = first(.write, from: performed.end, where: isOfLoop),
-            let lastOutput = last(.write, where: isOfLoop),
-            let answer = last(.read, where: { $0.thread == client })
+        guard let request = events.first, let commit = Self.commit(in: events) else { return nil }
+        func isOfLoop(_ event: TraceEvent) -> Bool { event.thread != client && event.thread != commit.begun.thread }
+        guard let read = events.first(where: { $0.kind == .read && isOfLoop($0) }),
+            let firstOutput = events.first(where: {
+                $0.kind == .write && isOfLoop($0) && $0.begin >= commit.performed.begin
+            }),
+            let lastOutput = events.last(where: { $0.kind == .write && isOfLoop($0) }),
+            let answer = events.last(where: { $0.kind == .read && $0.thread == client })
         else { return nil }
         var moment = request.begin
         // What overlaps counts for the earlier stage: a server may read before the client's call has returned.
         self.durations = [
-            request.end, read.end, begun.begin, sync.begin, synced.end, performed.begin, firstOutput.begin,
-            lastOutput.end, answer.end,
+            request.end, read.end, commit.begun.begin, commit.firstSync.begin, commit.lastSync.end,
+            commit.performed.begin, firstOutput.begin, lastOutput.end, answer.end,
         ].map { end in
             defer { moment = max(moment, end) }
             return end > moment ? end - moment : 0
         }
+    }
+
+    private struct Commit {
+        let begun, firstSync, lastSync, performed: TraceEvent
+    }
+
+    /// Returns the first batch of the engine that waits for the disk. The checkpoint after a batch waits for it too,
+    /// and may still do so when the next write arrives.
+    private static func commit(in events: ArraySlice<TraceEvent>) -> Commit? {
+        for start in events.indices where events[start].kind == .begun {
+            let batch = events[start...].prefix { $0.kind != .performed }
+            guard batch.endIndex < events.endIndex,
+                let first = batch.first(where: { $0.kind == .sync }), let last = batch.last(where: { $0.kind == .sync })
+            else { continue }
+            return Commit(begun: events[start], firstSync: first, lastSync: last, performed: events[batch.endIndex])
+        }
+        return nil
     }
 }

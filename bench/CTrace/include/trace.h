@@ -31,7 +31,7 @@ typedef struct {
 int nest_trace_start(size_t capacity);
 
 /* Ends it. The events are in the order in which they ended, nearly, and belong to the caller: free them with
-   nest_trace_free. `missed`: how many calls found no place. No thread may be in a recorded call. */
+   nest_trace_free. `missed`: how many calls found no place. A call that has not returned is left out. */
 nest_trace_event *_Nullable nest_trace_stop(size_t *_Nonnull count, size_t *_Nonnull missed);
 void nest_trace_free(nest_trace_event *_Nullable events);
 
