@@ -22,9 +22,6 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
-let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let concurrencyHelpers = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
@@ -58,9 +55,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.18.0"),
-        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -118,8 +112,8 @@ let package = Package(
             dependencies: ["NestModel", "CLibXML2", concurrencyHelpers],
             swiftSettings: settings
         ),
-        // Only for SHA-256, of secrets and of the log. It uses the system's library, because building another one takes
-        // two minutes.
+        // For SHA-256 of secrets and of the log, and for the certificates of tests. It uses the system's library,
+        // because building another one takes two minutes.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "NestSecrets",
@@ -204,14 +198,23 @@ let package = Package(
         .target(name: "ChaosProxy", dependencies: [nioCore, nioPosix], path: "bench/Proxy", swiftSettings: settings),
         // The servers that nestbench compares nest with: the least work, in C.
         .target(name: "CLimits", path: "bench/CLimits"),
+        // Runs the server in the load client's process, and records what both do. A separate target for the same
+        // reason.
+        .target(name: "CTrace", path: "bench/CTrace"),
+        .target(
+            name: "BenchStages",
+            dependencies: ["NestModel", "NestStore", "NestServer", "CTrace", logging],
+            path: "bench/Stages",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "nestbench",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestClient", "BenchEngine", "ChaosProxy", argumentParser,
-                "CLimits", "CSQLite", concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
+                "NestModel", "NestProtocol", "NestFraming", "NestClient", "BenchEngine", "BenchStages", "ChaosProxy",
+                argumentParser, "CLimits", "CSQLite", concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
-            exclude: ["CLimits", "Count", "Engine", "Peers", "Proxy", "report"],
+            exclude: ["CLimits", "CTrace", "Count", "Engine", "Peers", "Proxy", "Stages", "report"],
             swiftSettings: settings
         ),
         // Compares nest with other servers. The protocols of these servers are a separate target, which the tests use.
@@ -256,9 +259,7 @@ let package = Package(
         // Tests.
         .target(
             name: "NestTestSupport",
-            dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestSchema", sqlite, crypto, certificates, asn1,
-            ],
+            dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestSchema", "CCrypto", sqlite],
             path: "Tests/NestTestSupport",
             swiftSettings: settings
         ),
@@ -379,8 +380,8 @@ let package = Package(
         .testTarget(
             name: "NestBenchTests",
             dependencies: [
-                "NestModel", "NestProtocol", "BenchEngine", "CLimits", "nestbench", "NestTestSupport", argumentParser,
-                concurrencyHelpers, nioCore,
+                "NestModel", "NestProtocol", "BenchEngine", "BenchStages", "CLimits", "nestbench", "NestTestSupport",
+                argumentParser, concurrencyHelpers, nioCore, nioPosix,
             ],
             swiftSettings: settings
         ),

@@ -15,6 +15,7 @@ struct NestBench: AsyncParsableCommand {
 
             Examples:
               nestbench commit
+              nestbench stages --subscribers 100
               nestbench fanout --subscribers 1000 --in-flight 64
               nestbench order --json
               nestbench undo --sizes 1000 1000000 --shapes chain
@@ -31,10 +32,10 @@ struct NestBench: AsyncParsableCommand {
               nestbench all
             """,
         subcommands: [
-            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self,
+            CommitCommand.self, StagesCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self,
+            UndoCommand.self,
             SubtreeCommand.self, BulkCommand.self, FirstCommand.self, ResultsCommand.self, OutlineCommand.self,
-            ResumeCommand.self,
-            ScalingCommand.self, WebCommand.self, AttackCommand.self, ClusterCommand.self,
+            ResumeCommand.self, ScalingCommand.self, WebCommand.self, AttackCommand.self, ClusterCommand.self,
             AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self, ServeAnswers.self,
         ]
     )
@@ -61,7 +62,7 @@ struct BenchOptions: ParsableArguments {
 struct AllCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all",
-        abstract: "Run all but attack, cluster, scaling and web."
+        abstract: "Run all but attack, cluster, scaling, stages and web."
     )
     @OptionGroup var options: BenchOptions
 

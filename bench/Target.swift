@@ -11,6 +11,10 @@ struct BenchTarget {
     let child: Child?
     let group: MultiThreadedEventLoopGroup
 
+    init(host: String, port: Int, child: Child?, group: MultiThreadedEventLoopGroup) {
+        (self.host, self.port, self.child, self.group) = (host, port, child, group)
+    }
+
     /// `hasWeb`: the server must have a port for browsers too.
     init(_ options: BenchOptions, hasWeb: Bool = false) throws {
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)

@@ -4,6 +4,7 @@ import Logging
 import NestOperations
 import NestServer
 import ServiceLifecycle
+import UnixSignals
 
 /// The operators' interfaces of the server: logs, metrics, health, systemd.
 struct Operations {
@@ -42,8 +43,18 @@ struct Operations {
             }
         )
         services.append(
-            ReloadOnSignal(reloader: reloader, board: self.board, notifier: self.notifier, status: status)
+            ReloadOnSignal(
+                signals: await UnixSignalsSequence(trapping: .sighup),
+                reloader: reloader,
+                board: self.board,
+                notifier: self.notifier,
+                status: status
+            )
         )
+        // libdispatch takes a descriptor for the first sleep, as for a signal, and ends the process when there is none.
+        // So it takes them before clients can use them up.
+        try? await Task.sleep(for: .nanoseconds(1), clock: .continuous)
+        try? await Task.sleep(for: .nanoseconds(1), clock: .suspending)
         return services
     }
 

@@ -4,6 +4,8 @@ import UnixSignals
 
 /// Reads the configuration again on SIGHUP, and notifies systemd when that begins and ends.
 struct ReloadOnSignal: Service {
+    /// Each SIGHUP.
+    let signals: UnixSignalsSequence
     let reloader: Reloader
     let board: HealthBoard
     let notifier: ServiceNotifier?
@@ -12,7 +14,7 @@ struct ReloadOnSignal: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            for await _ in await UnixSignalsSequence(trapping: .sighup) {
+            for await _ in self.signals {
                 // Settings that are applied before the server runs would be lost.
                 while self.board.health == .starting, !Task.isCancelled {
                     try? await Task.sleep(for: .milliseconds(50))

@@ -45,7 +45,7 @@ package final class EngineThread: Sendable {
     private let batchTime = Timer(label: "nest.engine.batch")
     private let commitTimes = NIOLockedValueBox(CommitTimes())
 
-    /// `onStage`: called on the engine's thread, which waits for it. For tests.
+    /// `onStage`: called on the engine's thread, which waits for it. For tests and traces.
     package init(onStage: (@Sendable (EngineStage, [EngineInput]) -> Void)? = nil) {
         self.mailbox = NIOLockedValueBox(Mailbox())
         self.wake = DispatchSemaphore(value: 0)

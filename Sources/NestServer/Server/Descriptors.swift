@@ -17,6 +17,20 @@ package enum Descriptors {
         }
     }
 
+    /// The descriptors that connections leave free. libdispatch reads files of /proc while its threads are busy, and
+    /// ends the process when it cannot open one.
+    private static let spare: rlim_t = 4
+
+    /// Whether that many are free, if those in use have the lowest numbers, which the kernel gives out first.
+    static var hasSpare: Bool {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return true }
+        let lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+        guard lowest >= 0 else { return errno != EMFILE && errno != ENFILE }
+        close(lowest)
+        return rlim_t(lowest) + self.spare <= limit.rlim_cur
+    }
+
     /// Returns how many connections the process has descriptors for. Raises its soft limit as far as allowed. `files`:
     /// the number of files that the web port may have open.
     static func slots(wanted: Int, files: Int) -> Slots {

@@ -47,7 +47,7 @@ package struct ServerConfiguration: Sendable {
     package var eventLoopCount = max(1, min(4, System.coreCount - 1))
     /// The clock that expires tokens, in microseconds since 1970-01-01 UTC. Tests set it.
     package var now: @Sendable () -> Int64 = { WallClock.now() }
-    /// Called on the engine's thread, which waits for it. For tests.
+    /// Called on the engine's thread, which waits for it. For tests and traces.
     package var onEngineStage: (@Sendable (EngineStage, [EngineInput]) -> Void)?
     /// The bytes of the newest records that a leader keeps for its followers.
     package var logRingBytes = Limits.logRingBytes

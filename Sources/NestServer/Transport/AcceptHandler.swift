@@ -5,7 +5,7 @@ import NestModel
 import NestProtocol
 
 /// Accepts connections while the connection limiter allows it. Pauses when the system has no descriptor or memory for
-/// another connection, and while most connections end before WELCOME.
+/// another connection, also before the last descriptors are used, and while most connections end before WELCOME.
 ///
 /// Without the pause the listener would spin: a socket that cannot be accepted stays readable.
 final class AcceptHandler: ChannelDuplexHandler {
@@ -33,8 +33,13 @@ final class AcceptHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let limiter = self.limiter
+        let connection = self.unwrapInboundIn(data)
+        guard Descriptors.hasSpare else {
+            connection.close(promise: nil)
+            return self.pauseForLack(IOError(errnoCode: EMFILE, reason: "accept"), context)
+        }
         limiter.accepted()
-        self.unwrapInboundIn(data).closeFuture.whenComplete { _ in limiter.closed() }
+        connection.closeFuture.whenComplete { _ in limiter.closed() }
         context.fireChannelRead(data)
     }
 
@@ -53,6 +58,10 @@ final class AcceptHandler: ChannelDuplexHandler {
             self.log("accept.failed", error)
             return context.fireErrorCaught(error)
         }
+        self.pauseForLack(error, context)
+    }
+
+    private func pauseForLack(_ error: IOError, _ context: ChannelHandlerContext) {
         var counts = ServerMetrics.Counts()
         counts.acceptPauses = 1
         self.metrics.add(counts)

@@ -1,62 +1,18 @@
-import ArgumentParser
 import NestClient
 import NestModel
 
 /// The options for the connection to a server and for authentication, of the client and of the server. Flags override
 /// the environment, which overrides the current context.
-struct ConnectOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "The address of nestd, or of several: a:7000,b:7000 (or NEST_SERVER).",
-            valueName: "host:port"
-        )
-    )
+struct ConnectOptions {
     var server: String?
-
-    @Option(
-        help: ArgumentHelp("A saved server (or NEST_CONTEXT): 'nestc help context'.", valueName: "name"),
-        completion: ModelCompletion.contexts
-    )
     var context: String?
-
-    @Option(
-        help: ArgumentHelp("The file with the token (or NEST_TOKEN_FILE).", valueName: "file"),
-        completion: .file()
-    )
     var tokenFile: String?
-
-    @Option(help: ArgumentHelp("Who you are, for a server without tokens (or NEST_USER).", valueName: "name"))
     var user: String?
-
-    @Flag(help: "Connect with TLS. More options: 'nestc help context'.")
     var tls = false
-
-    @Option(
-        help: ArgumentHelp(
-            "The authorities that may sign the server's certificate, in PEM.",
-            valueName: "file",
-            visibility: .hidden
-        ),
-        completion: .file()
-    )
     var tlsCa: String?
-
-    @Option(help: ArgumentHelp("The name in the server's certificate.", valueName: "name", visibility: .hidden))
     var tlsServerName: String?
-
-    @Option(
-        help: ArgumentHelp("This client's certificate, in PEM.", valueName: "file", visibility: .hidden),
-        completion: .file()
-    )
     var tlsCert: String?
-
-    @Option(
-        help: ArgumentHelp("The private key of --tls-cert, in PEM.", valueName: "file", visibility: .hidden),
-        completion: .file()
-    )
     var tlsKey: String?
-
-    @Flag(help: ArgumentHelp("Send a token even where others can read it.", visibility: .hidden))
     var insecure = false
 
     /// The options that take a value. They may precede the command's name.

@@ -4,8 +4,63 @@ import NestDocuments
 import NestModel
 
 /// The options of every command. They may also precede the command's name.
+///
+/// Those for the connection are no group of their own: a debug build checks the options of a group within a group four
+/// times as often, in every run.
 struct GlobalOptions: ParsableArguments {
-    @OptionGroup var connect: ConnectOptions
+    @Option(
+        help: ArgumentHelp(
+            "The address of nestd, or of several: a:7000,b:7000 (or NEST_SERVER).",
+            valueName: "host:port"
+        )
+    )
+    var server: String?
+
+    @Option(
+        help: ArgumentHelp("A saved server (or NEST_CONTEXT): 'nestc help context'.", valueName: "name"),
+        completion: ModelCompletion.contexts
+    )
+    var context: String?
+
+    @Option(
+        help: ArgumentHelp("The file with the token (or NEST_TOKEN_FILE).", valueName: "file"),
+        completion: .file()
+    )
+    var tokenFile: String?
+
+    @Option(help: ArgumentHelp("Who you are, for a server without tokens (or NEST_USER).", valueName: "name"))
+    var user: String?
+
+    @Flag(help: "Connect with TLS. More options: 'nestc help context'.")
+    var tls = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The authorities that may sign the server's certificate, in PEM.",
+            valueName: "file",
+            visibility: .hidden
+        ),
+        completion: .file()
+    )
+    var tlsCa: String?
+
+    @Option(help: ArgumentHelp("The name in the server's certificate.", valueName: "name", visibility: .hidden))
+    var tlsServerName: String?
+
+    @Option(
+        help: ArgumentHelp("This client's certificate, in PEM.", valueName: "file", visibility: .hidden),
+        completion: .file()
+    )
+    var tlsCert: String?
+
+    @Option(
+        help: ArgumentHelp("The private key of --tls-cert, in PEM.", valueName: "file", visibility: .hidden),
+        completion: .file()
+    )
+    var tlsKey: String?
+
+    @Flag(help: ArgumentHelp("Send a token even where others can read it.", visibility: .hidden))
+    var insecure = false
 
     @Option(
         help: ArgumentHelp(
@@ -23,6 +78,21 @@ struct GlobalOptions: ParsableArguments {
 
     @Flag(name: [.short, .long], help: "Print only errors on standard error.")
     var quiet = false
+
+    var connect: ConnectOptions {
+        ConnectOptions(
+            server: self.server,
+            context: self.context,
+            tokenFile: self.tokenFile,
+            user: self.user,
+            tls: self.tls,
+            tlsCa: self.tlsCa,
+            tlsServerName: self.tlsServerName,
+            tlsCert: self.tlsCert,
+            tlsKey: self.tlsKey,
+            insecure: self.insecure
+        )
+    }
 
     /// Prints a message on standard error, unless `--quiet` is given: with `--json`, as a line `{"note":"…"}`.
     func note(_ text: String) {

@@ -61,11 +61,15 @@ extension ProcessTests {
         @Test func theServerDoesNotSpinWithoutDescriptors() async throws {
             let (process, port) = try await Self.server("--nofile=1024:1024")
             try await Self.ping(process, port: port)
-            try await Self.limit(process.pid, to: ProcessFigures.descriptorCount(of: process.pid) + 1)
+            let limit = try ProcessFigures.descriptorCount(of: process.pid) + 1
+            try await Self.limit(process.pid, to: limit)
             let peers = SilentPeers(80, port: port)
             let load = try await Self.load(of: process.pid)
             #expect(load < 0.3, "the server spins: \(load) of a spinning thread's processor time")
             #expect(process.errors.contains("accept.paused"), "\(process.errors)")
+            // A connection that is accepted and closed at once may have it for a moment.
+            let counts = try (0..<50).map { _ in try ProcessFigures.descriptorCount(of: process.pid) }
+            #expect(counts.contains { $0 < limit }, "libdispatch ends a process without a free descriptor")
             peers.close()
             try await Self.limit(process.pid, to: 1_024)
             try await Self.ping(process, port: port)

@@ -288,7 +288,7 @@ extension SocketTests {
 
         /// nestd does not start with an expired certificate, but it may expire later.
         @Test func certificatesOutOfTheirTimeAreNamedInTheError() async throws {
-            for (name, seconds) in [("early", 3_600.0...7_200.0), ("old", -7_200.0 ... -3_600.0)] {
+            for (name, seconds) in [("early", 3_600...7_200), ("old", -7_200 ... -3_600)] {
                 let identity = try self.authority.identity(name, validIn: seconds)
                 var configuration = TLSConfiguration.makeServerConfiguration(
                     certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificateFile).map {

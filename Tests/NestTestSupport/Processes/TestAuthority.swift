@@ -1,9 +1,9 @@
-import Crypto
+import CCrypto
 import Foundation
-import SwiftASN1
-import X509
 
 /// A certificate authority created for one test, so that the repository contains no expiring certificates.
+///
+/// The system's libcrypto makes the certificates: Swift's packages for that would be a quarter of a build.
 public struct TestAuthority {
     /// The certificate and key of a server or client.
     public struct Identity {
@@ -11,8 +11,7 @@ public struct TestAuthority {
         public let keyFile: String
     }
 
-    private let certificate: Certificate
-    private let key: Certificate.PrivateKey
+    private let certificate: TestCertificate
     private let directory: TemporaryDirectory
     /// The path of the authority's own certificate, in PEM.
     public let file: String
@@ -21,28 +20,17 @@ public struct TestAuthority {
 
     public init(_ name: String, in directory: TemporaryDirectory) throws {
         self.directory = directory
-        let key = P256.Signing.PrivateKey()
-        self.key = Certificate.PrivateKey(key)
-        let subject = try DistinguishedName { CommonName(name) }
-        self.certificate = try Certificate(
-            version: .v3,
-            serialNumber: Certificate.SerialNumber(),
-            publicKey: self.key.publicKey,
-            notValidBefore: Date(timeIntervalSinceNow: -3_600),
-            notValidAfter: Date(timeIntervalSinceNow: 86_400),
-            issuer: subject,
-            subject: subject,
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
-                Critical(KeyUsage(digitalSignature: true, keyCertSign: true))
-            },
-            issuerPrivateKey: self.key
+        self.certificate = try TestCertificate(
+            name,
+            validIn: -3_600...86_400,
+            extensions: [
+                (NID_basic_constraints, "critical,CA:TRUE"),
+                (NID_key_usage, "critical,digitalSignature,keyCertSign"),
+            ]
         )
         self.file = "\(directory.path)/\(name).pem"
-        try Self.write(try self.certificate.serializeAsPEM().pemString, to: self.file)
         self.keyFile = "\(directory.path)/\(name).authority.key"
-        try Self.write(key.pemRepresentation, to: self.keyFile)
+        try self.certificate.write(certificate: self.file, key: self.keyFile)
     }
 
     /// Creates a certificate for `localhost`, 127.0.0.1 or another name. `validIn`: the period of validity, in seconds
@@ -50,37 +38,21 @@ public struct TestAuthority {
     public func identity(
         _ name: String,
         host: String? = "localhost",
-        validIn seconds: ClosedRange<Double> = -3_600...86_400
+        validIn seconds: ClosedRange<Int> = -3_600...86_400
     ) throws -> Identity {
-        let key = P256.Signing.PrivateKey()
-        let names: [GeneralName] =
-            host == "127.0.0.1"
-            ? [.ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1]))] : host.map { [.dnsName($0)] } ?? []
-        let certificate = try Certificate(
-            version: .v3,
-            serialNumber: Certificate.SerialNumber(),
-            publicKey: Certificate.PublicKey(key.publicKey),
-            notValidBefore: Date(timeIntervalSinceNow: seconds.lowerBound),
-            notValidAfter: Date(timeIntervalSinceNow: seconds.upperBound),
-            issuer: self.certificate.subject,
-            subject: try DistinguishedName { CommonName(name) },
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.notCertificateAuthority)
-                if !names.isEmpty { SubjectAlternativeNames(names) }
-            },
-            issuerPrivateKey: self.key
+        var extensions = [(NID_basic_constraints, "critical,CA:FALSE")]
+        if let host { extensions.append((NID_subject_alt_name, host == "127.0.0.1" ? "IP:\(host)" : "DNS:\(host)")) }
+        let certificate = try TestCertificate(
+            name,
+            validIn: seconds,
+            extensions: extensions,
+            issuer: self.certificate
         )
         let identity = Identity(
             certificateFile: "\(self.directory.path)/\(name).crt",
             keyFile: "\(self.directory.path)/\(name).key"
         )
-        try Self.write(try certificate.serializeAsPEM().pemString, to: identity.certificateFile)
-        try Self.write(key.pemRepresentation, to: identity.keyFile)
+        try certificate.write(certificate: identity.certificateFile, key: identity.keyFile)
         return identity
-    }
-
-    private static func write(_ text: String, to path: String) throws {
-        try Data(text.utf8).write(to: URL(filePath: path))
     }
 }

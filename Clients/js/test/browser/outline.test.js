@@ -145,7 +145,9 @@ test('pages of a live outline', { skip: missing || (program === null && 'chromiu
       assert.deepEqual(await ann.evaluate(steps), ['Home', 'Shopping']);
       await press(ann, 'ArrowRight');
       await drawn(ann, ['- Dairy', '   Milk', '   Butter']);
-      await ann.evaluate(() => location.reload());
+      // Until the new page is there, the old one shows the same rows.
+      await ann.evaluate(() => { window.isOld = true; location.reload(); });
+      await ann.until(() => !window.isOld);
       await drawn(ann, ['- Dairy', '   Milk', '   Butter']);
       await ann.evaluate(() => document.querySelector('#outline').focus());
       await press(ann, 'ArrowDown', ' ');

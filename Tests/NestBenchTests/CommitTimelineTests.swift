@@ -1,0 +1,78 @@
+import NIOCore
+import NIOPosix
+import NestTestSupport
+import Testing
+
+@testable import BenchStages
+@testable import nestbench
+
+/// The stages into which `nestbench stages` splits a commit.
+@Suite struct CommitTimelineTests {
+    private static let (client, loop, engine) = (UInt32(1), UInt32(2), UInt32(3))
+
+    /// One write whose stages take 1, 2, 3, … 9 microseconds.
+    private static func write(at start: UInt64) -> [TraceEvent] {
+        func event(_ kind: TraceEvent.Kind, _ begin: UInt64, _ end: UInt64, _ thread: UInt32) -> TraceEvent {
+            TraceEvent(kind, start + begin * 1_000, start + end * 1_000, thread: thread)
+        }
+        return [
+            event(.write, 0, 1, Self.client), event(.read, 2, 3, Self.loop), event(.begun, 6, 6, Self.engine),
+            event(.sync, 10, 15, Self.engine), event(.performed, 21, 21, Self.engine),
+            event(.handedOut, 25, 25, Self.engine), event(.write, 28, 30, Self.loop),
+            event(.write, 31, 36, Self.loop), event(.read, 32, 33, Self.client), event(.read, 40, 45, Self.client),
+        ]
+    }
+
+    @Test func everyStageBeginsWhereTheOneBeforeItEnds() throws {
+        let timelines = CommitTimeline.all(in: Self.write(at: 0) + Self.write(at: 100_000), client: Self.client)
+        #expect(timelines.count == 2)
+        for timeline in timelines {
+            #expect(CommitStage.allCases.map { timeline[$0] } == (1...9).map { $0 * 1_000 })
+            #expect(timeline.total == 45_000)
+        }
+    }
+
+    /// A loopback socket wakes the server before the client's call returns.
+    @Test func whatOverlapsCountsForTheEarlierStage() throws {
+        var events = Self.write(at: 0)
+        events[0].end = 7_000
+        let timeline = try #require(CommitTimeline.all(in: events, client: Self.client).first)
+        #expect(timeline[.request] == 7_000)
+        #expect(timeline[.arrival] == 0)
+        #expect(timeline[.mailbox] == 0)
+        #expect(timeline[.execution] == 3_000)
+        #expect(timeline.total == 45_000)
+    }
+
+    /// The checkpoint after a write lasts until the next one has arrived.
+    @Test func aCheckpointIsNoCommit() throws {
+        let write = Self.write(at: 100_000)
+        let checkpoint = TraceEvent(.sync, 100_500, 101_500, thread: Self.engine)
+        let timelines = CommitTimeline.all(in: [write[0], checkpoint] + write.dropFirst(), client: Self.client)
+        #expect(timelines == CommitTimeline.all(in: write, client: Self.client))
+    }
+
+    /// The end of a trace may cut the last write off; the engine also works without a commit.
+    @Test func anIncompleteWriteHasNoTimeline() {
+        for count in 1...8 {
+            let part = Array(Self.write(at: 0).prefix(count))
+            #expect(CommitTimeline.all(in: part, client: Self.client).isEmpty, "\(count) events")
+        }
+    }
+}
+
+extension SocketTests {
+    @Suite struct StagesTests {
+        /// A server with its store, two subscribers and the trace, as the command runs them.
+        @Test func everyWriteOfARoundHasItsStages() async throws {
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+            let directory = TemporaryDirectory()
+            let size = FanoutRound.Size(subscribers: 2, inFlight: 1, writes: 50)
+            let (timelines, round) = try await StagesCommand.round(size, in: directory.path, on: group)
+            #expect(timelines.count == size.writes)
+            #expect(round.diffs == size.writes)
+            for timeline in timelines { #expect(timeline[.disk] > 0) }
+            try await group.shutdownGracefully()
+        }
+    }
+}

@@ -1,0 +1,76 @@
+/// The stages of a write that is alone in the server, in their order. Each begins where the one before it ends.
+package enum CommitStage: Int, CaseIterable, CustomStringConvertible {
+    case request, arrival, mailbox, execution, disk, results, outbox, output, answer
+
+    package var description: String {
+        switch self {
+        case .request: "client writes"
+        case .arrival: "loop wakes, reads"
+        case .mailbox: "loop decodes, engine wakes"
+        case .execution: "engine executes, logs"
+        case .disk: "fdatasync"
+        case .results: "engine makes diffs"
+        case .outbox: "loop wakes, makes frames"
+        case .output: "loop writes to sockets"
+        case .answer: "client wakes, reads"
+        }
+    }
+}
+
+/// When the stages of one write ended.
+package struct CommitTimeline: Equatable {
+    /// Nanoseconds for each stage.
+    package let durations: [UInt64]
+
+    package var total: UInt64 { self.durations.reduce(0, +) }
+
+    package subscript(_ stage: CommitStage) -> UInt64 { self.durations[stage.rawValue] }
+
+    /// Splits a trace with one write in flight at the client's writes: `client` is the thread on which it writes and
+    /// reads. Leaves out what has no complete write.
+    package static func all(in events: [TraceEvent], client: UInt32) -> [CommitTimeline] {
+        let starts = events.indices.filter { events[$0].kind == .write && events[$0].thread == client }
+        return zip(starts, starts.dropFirst() + [events.endIndex]).compactMap { start, end in
+            CommitTimeline(events[start..<end], client: client)
+        }
+    }
+
+    /// `events`: from the client's write until the next one, in the order of their begin.
+    init?(_ events: ArraySlice<TraceEvent>, client: UInt32) {
+        guard let request = events.first, let commit = Self.commit(in: events) else { return nil }
+        func isOfLoop(_ event: TraceEvent) -> Bool { event.thread != client && event.thread != commit.begun.thread }
+        guard let read = events.first(where: { $0.kind == .read && isOfLoop($0) }),
+            let firstOutput = events.first(where: {
+                $0.kind == .write && isOfLoop($0) && $0.begin >= commit.performed.begin
+            }),
+            let lastOutput = events.last(where: { $0.kind == .write && isOfLoop($0) }),
+            let answer = events.last(where: { $0.kind == .read && $0.thread == client })
+        else { return nil }
+        var moment = request.begin
+        // What overlaps counts for the earlier stage: a server may read before the client's call has returned.
+        self.durations = [
+            request.end, read.end, commit.begun.begin, commit.firstSync.begin, commit.lastSync.end,
+            commit.performed.begin, firstOutput.begin, lastOutput.end, answer.end,
+        ].map { end in
+            defer { moment = max(moment, end) }
+            return end > moment ? end - moment : 0
+        }
+    }
+
+    private struct Commit {
+        let begun, firstSync, lastSync, performed: TraceEvent
+    }
+
+    /// Returns the first batch of the engine that waits for the disk. The checkpoint after a batch waits for it too,
+    /// and may still do so when the next write arrives.
+    private static func commit(in events: ArraySlice<TraceEvent>) -> Commit? {
+        for start in events.indices where events[start].kind == .begun {
+            let batch = events[start...].prefix { $0.kind != .performed }
+            guard batch.endIndex < events.endIndex,
+                let first = batch.first(where: { $0.kind == .sync }), let last = batch.last(where: { $0.kind == .sync })
+            else { continue }
+            return Commit(begun: events[start], firstSync: first, lastSync: last, performed: events[batch.endIndex])
+        }
+        return nil
+    }
+}
