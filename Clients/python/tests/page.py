@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from nest.machine import Event, Machine, Options
-from nest.wire.frames import MORE, PREFACE, FrameDecoder
+from nest.wire.frames import MORE, FrameDecoder
 from nest.wire.messages import MESSAGES, NAMES, decode, encode
 from nest.wire.results import WireSection, digest
 from nest.wire.rows import Position, WireRow, make_key
 
+PREFACE = b"NEST" + bytes((1, 1, 1, 0))
+KEY = bytes(16)
 SESSION = bytes(range(16))
 HISTORY = bytes(range(16, 32))
 VIEW = 0x80000005
@@ -53,7 +55,9 @@ def snapshot(ids: list[int], revision: int = 7, id: int = VIEW) -> bytes:
     return frame("snapshot", id, MORE, **head) + frame("snapshotRows", id, rows=rows)
 
 
-def insertion(old: list[int], new: int, start: int, to: int, view: int = VIEW, wrong: bool = False) -> bytes:
+def insertion(
+    old: list[int], new: int, start: int, to: int, view: int = VIEW, wrong: bool = False, position: Position | None = None
+) -> bytes:
     """A diff that puts a row at the end."""
     return frame(
         "diff",
@@ -67,7 +71,7 @@ def insertion(old: list[int], new: int, start: int, to: int, view: int = VIEW, w
         moves=[],
         inserted_rows=[{"at": (0, len(old)), "row": WireRow(new, (str(new),))}],
         updates=[],
-        position=None,
+        position=position,
     )
 
 
@@ -98,7 +102,7 @@ class Page:
         """Connects, and answers HELLO."""
         self.open()
         assert [name for name, _, _ in self.sent()] == ["hello"]
-        self.get(PREFACE[:4] + bytes((1, 1, 1, 0)) + welcome(**more))
+        self.get(PREFACE + welcome(**more))
         return self
 
     def get(self, *data: bytes) -> None:
@@ -135,3 +139,13 @@ class Page:
             self.now = max(self.now, self.machine.deadline)
             self.machine.time(self.now)
         self.ready(**more)
+
+
+def write(page: Page, title: str = "x", model: int | None = 5) -> int:
+    step = ("insert", {"entity": 1, "values": [{"property": 1, "what": ("value", title)}], "placements": []})
+    fields = {"key": KEY, "name": "", "preconditions": [], "mutations": [step], "coalescing": None}
+    return page.machine.call("transaction", "receipt", fields, model=model, is_write=True)
+
+
+def kinds(events: Any) -> list[str]:
+    return [type(event).__name__ for event in events]

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("NEST_BUILD", ROOT / ".build" / "debug"))
@@ -75,3 +76,11 @@ class Server:
     def close(self) -> None:
         self.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+async def until(changes: Any, kind: Any) -> Any:
+    """The next change of a kind."""
+    async for change in changes:
+        if isinstance(change, kind):
+            return change
+    raise AssertionError(f"the subscription ended without a {kind}")

@@ -24,7 +24,7 @@ from nest import Diff, Inserted, Interrupted, NestError, Resumed, Snapshot, Upda
 from nest.machine.backoff import Backoff
 from nest.wire import compression, limits
 
-from .server import MISSING, Server
+from .server import MISSING, Server, until
 
 MODEL = {
     "format": "nest-model",
@@ -65,14 +65,6 @@ MODEL = {
         },
     ],
 }
-
-
-async def until(changes: Any, kind: Any) -> Any:
-    """The next change of a kind."""
-    async for change in changes:
-        if isinstance(change, kind):
-            return change
-    raise AssertionError(f"the subscription ended without a {kind}")
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -330,171 +322,6 @@ class LiveTests(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(len(client.fetch(request)), 0)
         with self.assertRaises(NestError):
             client.fetch(request)
-
-
-@unittest.skipIf(MISSING, MISSING)
-class RestartTests(unittest.IsolatedAsyncioTestCase):
-    def setUp(self) -> None:
-        self.server = Server()
-        self.addCleanup(self.server.close)
-
-    async def interrupted_by(self, end: Any) -> None:
-        async with nest.connect(self.server.address) as client, nest.connect(self.server.address) as other:
-            items = await client.entity("Item")
-            changes = client.subscribe(items.children(1).properties("title"))
-            await changes.__anext__()
-            await client.transaction([items.insert(title="before")])
-            rows = (await until(changes, Diff)).rows
-            await asyncio.to_thread(end)
-            self.assertIsInstance(await until(changes, Interrupted), Interrupted)
-            writes = [other.transaction([items.insert(title=f"during {n}")]) for n in range(5)]
-            waiting = [asyncio.ensure_future(one) for one in writes]
-            await asyncio.sleep(0)
-            await asyncio.to_thread(self.server.start)
-            receipts = await asyncio.gather(*waiting)
-            self.assertEqual(len({receipt.revision for receipt in receipts}), 5)
-            resumed = await until(changes, Resumed)
-            self.assertLessEqual(len(rows), len(resumed.rows))
-            last = resumed.rows
-            while len(last) < 6:
-                last = (await until(changes, Diff)).rows
-            fresh = await client.fetch(items.children(1).properties("title"))
-            self.assertEqual([row.to_dict() for row in last], [row.to_dict() for row in fresh])
-            self.assertEqual([row["title"] for row in last], ["before", *(f"during {n}" for n in range(5))])
-
-    async def test_a_killed_server_loses_nothing_and_the_subscription_resumes(self) -> None:
-        await self.interrupted_by(self.server.kill)
-
-    async def test_a_server_that_stops_says_goodbye_and_the_subscription_resumes(self) -> None:
-        await self.interrupted_by(self.server.stop)
-
-
-@unittest.skipIf(MISSING, MISSING)
-@unittest.skipUnless(shutil.which("openssl"), "openssl is missing")
-class SecurityTests(unittest.IsolatedAsyncioTestCase):
-    async def test_a_token_over_tls(self) -> None:
-        directory = tempfile.mkdtemp(prefix="nest-python-")
-        self.addCleanup(shutil.rmtree, directory)
-        key, certificate = os.path.join(directory, "key.pem"), os.path.join(directory, "cert.pem")
-        command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
-        names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate]
-        subprocess.run([*command.split(), *names], check=True, capture_output=True)
-        server = Server("--tls-cert", certificate, "--tls-key", key)
-        self.addCleanup(server.close)
-        server.stop()
-        token = server.run("token", "create", "me")
-        server.start()
-        address = f"nests://127.0.0.1:{server.port}"
-        context = ssl.create_default_context(cafile=certificate)
-        async with nest.connect(address, token=token, tls=context) as client:
-            items = await client.entity("Item")
-            await client.transaction([items.insert(title="Secret")])
-            self.assertEqual(await client.count(items.where('title == "Secret"')), 1)
-        refusals: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
-            (address, {"tls": context}, ("UNAUTHENTICATED",)),
-            # The certificate is not one that this machine trusts.
-            (address, {"token": token}, ("UNREACHABLE",)),
-            # The server may answer with a message of TLS before it closes the connection.
-            (server.address, {"token": token}, ("UNREACHABLE", "PROTOCOL")),
-        ]
-        for wrong, options, names in refusals:
-            with self.subTest(names), self.assertRaises(NestError) as caught:
-                async with nest.connect(wrong, **options):
-                    self.fail("it has connected")
-            self.assertIn(caught.exception.name, names)
-
-
-@unittest.skipIf(MISSING, MISSING)
-class RandomHistory(unittest.IsolatedAsyncioTestCase):
-    """After every diff the rows of the client equal a fresh fetch, and the digest agrees."""
-
-    async def test_a_random_history(self) -> None:
-        seed = int(os.environ.get("NEST_SEED", random.SystemRandom().randrange(2**32)))
-        print(f"NEST_SEED={seed}", flush=True)
-        server = Server()
-        self.addCleanup(server.close)
-        chance = random.Random(seed)
-        async with nest.connect(server.address) as client:
-            items = await client.entity("Item")
-            requests = [
-                items.children(1).properties("title", "done", "children.@count"),
-                items.sorted("title:c", "-done")
-                .properties("title", "done", "parent.title")
-                .section("title", "firstCharacter"),
-                items.where("done == YES").sorted("-title").window(2, 5),
-            ]
-            followed = [client.subscribe(request) for request in requests]
-            for one in followed:
-                await one.__anext__()
-            ids = [1]
-            for _ in range(int(os.environ.get("NEST_STEPS", 120))):
-                if chance.random() < 0.05:
-                    await self.cut(client, server, requests, followed, chance, ids)
-                receipt = await self.step(client, items, chance, ids)
-                for request, one in zip(requests, followed, strict=True):
-                    # The receipt comes after the diffs of its revision.
-                    rows, fresh = one.rows, await client.fetch(request)
-                    assert rows is not None
-                    self.assertEqual(self.shown(rows), self.shown(fresh), f"seed {seed}, revision {receipt}")
-                    self.assertEqual(rows.digest, fresh.digest)
-                    self.assertEqual(rows.position is None, fresh.position is None)
-                    if rows.position and fresh.position and len(rows) > 0:
-                        # The size of the whole may come later, by TOTALS; where the rows begin may not.
-                        self.assertEqual(rows.position.row, fresh.position.row)
-            for one in followed:
-                one.close()
-
-    async def cut(
-        self, client: nest.Client, server: Server, requests: Any, followed: Any, chance: random.Random, ids: list[int]
-    ) -> None:
-        """Cuts the connection while another client writes, and waits until all subscriptions are right again."""
-        assert client._driver and client._driver._transport
-        # Pauses double with each loss of a young connection.
-        client._driver.machine._backoff = Backoff(lambda: 0.0)
-        client._driver._transport.abort()
-        async with nest.connect(server.address) as other:
-            await self.step(other, await other.entity("Item"), chance, ids)
-            async with asyncio.timeout(60):
-                for request, one in zip(requests, followed, strict=True):
-                    # Changes that nobody has taken may have become one snapshot.
-                    await until(one, (Interrupted, Snapshot))
-                    fresh = await other.fetch(request)
-                    while self.shown(one.rows) != self.shown(fresh):
-                        await one.__anext__()
-
-    def shown(self, rows: nest.Rows) -> Any:
-        return [(s.key, [(row.id, row.to_dict()) for row in s.rows]) for s in rows.sections]
-
-    async def step(self, client: nest.Client, items: nest.Entity, chance: random.Random, ids: list[int]) -> Any:
-        def title() -> str:
-            return chance.choice("abcäÄZé") + chance.choice("xyz ") * chance.randrange(4)
-
-        steps = []
-        for _ in range(chance.choice((1, 1, 2, 5))):
-            kind = chance.choice(("insert", "insert", "update", "update", "move", "delete"))
-            object = chance.choice(ids)
-            place = chance.choice((None, nest.FIRST))
-            if kind == "insert" or object == 1:
-                under = chance.choice((1, object))
-                steps.append(items.insert(title=title(), done=chance.random() < 0.5, under=under, place=place))
-            elif kind == "update":
-                steps.append(items.update(object, title=title(), done=chance.random() < 0.5))
-            elif kind == "move":
-                steps.append(items.move(object, under=chance.choice(ids), place=place))
-            else:
-                steps.append(items.delete(object))
-        try:
-            if chance.random() < 0.15:
-                return await client.undo(policy=chance.choice(("keep", "force")))
-            if chance.random() < 0.1:
-                return await client.redo()
-            receipt = await client.transaction(steps)
-            ids += [receipt.id(step) for step in steps if step.makes_object]
-            return receipt
-        except NestError as error:
-            expected = ("NOT_FOUND", "CYCLE", "NOTHING_TO_UNDO", "NOTHING_TO_REDO", "UNDO_CONFLICT", "OWNER_GONE")
-            self.assertIn(error.name, expected, str(error))
-            return error
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 """
 
 from . import sync
-from .aio import Client, Subscription, connect
+from .aio import Client, connect
+from .changes import ChangedObject, ChangePoint, Changes, ChangeSet, FeedEvent, Following, Progress
 from .errors import Fault, NestError, ProtocolError
 from .history import HistoryEntry, Object, UndoEntry, UndoState
 from .model import Attribute, EntityDescription, Model, Relationship
@@ -28,6 +29,7 @@ from .rows import (
     Snapshot,
     Updated,
 )
+from .subscription import Subscription
 from .transactions import FIRST, LAST, Conflict, Place, Receipt, Step, after, at, before
 from .wire.rows import Position
 from .wire.values import Date, Reference
@@ -37,6 +39,10 @@ __all__ = [
     "LAST",
     "Attribute",
     "Change",
+    "ChangePoint",
+    "ChangeSet",
+    "ChangedObject",
+    "Changes",
     "Client",
     "Conflict",
     "Date",
@@ -45,7 +51,9 @@ __all__ = [
     "Entity",
     "EntityDescription",
     "Fault",
+    "FeedEvent",
     "FetchRequest",
+    "Following",
     "HistoryEntry",
     "Inserted",
     "Interrupted",
@@ -56,6 +64,7 @@ __all__ = [
     "Place",
     "Position",
     "PositionChange",
+    "Progress",
     "ProtocolError",
     "Receipt",
     "Reference",

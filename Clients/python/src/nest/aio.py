@@ -7,31 +7,32 @@ async with nest.connect("127.0.0.1:7000") as client:
 
 from __future__ import annotations
 
-import asyncio
 import random
 import re
 import secrets
 import ssl
-from collections import deque
-from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+import warnings
+from collections.abc import Generator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
-from . import machine as m
 from .address import Address, check_clear, read_address, read_token, tls_context
+from .changes import ChangePoint, Changes
 from .driver import Driver
 from .errors import NestError
 from .history import HistoryEntry, Object, UndoState, make_entry, make_object, make_undo_state
-from .machine import Machine, Options
+from .machine import Machine, Options, Phase
 from .model import Model, make_model, object_id
 from .requests import Entity, FetchRequest, Lowered
-from .rows import Change, Diff, Interrupted, PositionChange, Resumed, Rows, Snapshot, row_events
+from .rows import Rows
+from .subscription import Subscription
 from .transactions import Receipt, Step, make_receipt, make_transaction
 from .wire import compression, limits
-from .wire.codec import Fields
+from .wire.bodies import Welcome
 from .wire.messages import NEWEST
 
 Policy = Literal["keep", "force", "strict"]
+State = Literal["connecting", "ready", "reconnecting", "closed"]
 #: Words whose meaning depends on the time: what the server makes of them is not kept.
 _NOW = re.compile(r"\b(now|today|yesterday|tomorrow)\b", re.IGNORECASE)
 _PREDICATES_MAX = 256
@@ -47,16 +48,26 @@ def connect(
     zone: str = "",
     tls: ssl.SSLContext | None = None,
     server_name: str | None = None,
+    request_timeout: float | None = limits.REQUEST_SECONDS,
+    reconnect_pause_max: float = limits.RECONNECT_SECONDS_MAX,
 ) -> Client:
     """A client that connects when it is entered.
 
-    `address`: `host:port`, or `nests://host:port` for TLS with the context `tls`. `token`: what `nestc token create`
-    printed; it is sent over TLS or to your own machine only. `session`: 16 secret bytes that own the undo stack: keep
-    them to undo in a later run. `zone`: how dates without a zone are read in predicates, such as `Europe/Berlin`.
+    `address`: `host:port`, or `nests://host:port` for TLS. `token`: what `nestc token create` printed; it is sent over
+    TLS or to your own machine only. `user`: your name for others, on a server without tokens. `session`: 16 secret
+    bytes that own the undo stack: keep them to undo in a later run. `zone`: how dates without a zone are read in
+    predicates, such as `Europe/Berlin`; UTC if left out.
+
+    `tls`: the context of a `nests://` address, which is set to TLS 1.3 and `nest/1`; the system's certificates if left
+    out. `server_name`: the name in the certificate, if it is not the host. `request_timeout`: seconds until a request
+    fails that has no answer, also while there is no connection; None: never. `reconnect_pause_max`: seconds, the longest
+    pause between attempts to connect.
     """
     where = read_address(address)
     if token is not None:
         check_clear(where)
+    if not where.is_secure and (tls is not None or server_name is not None):
+        raise NestError("INVALID", f"{where} is without TLS: write nests://{where.host}:{where.port}")
     if session is not None and len(session) != 16:
         raise NestError("INVALID", "a session has 16 bytes")
     options = Options(
@@ -65,24 +76,39 @@ def connect(
         user=user,
         token=read_token(token) if token is not None else None,
         unpacks=compression.IS_AVAILABLE,
+        reconnect_pause_max=reconnect_pause_max,
     )
-    return Client(where, options, zone, tls_context(tls) if where.is_secure else None, server_name)
+    context = tls_context(tls) if where.is_secure else None
+    return Client(where, options, zone, context, server_name, request_timeout)
 
 
 class Client:
-    """A client of one server, which connects again by itself until it is closed."""
+    """A client of one server, which connects again by itself until it is closed.
+
+    It belongs to the event loop in which it was entered: other threads use nest.sync, or run_coroutine_threadsafe.
+    """
 
     def __init__(
-        self, address: Address, options: Options, zone: str, tls: ssl.SSLContext | None, server_name: str | None
+        self,
+        address: Address,
+        options: Options,
+        zone: str,
+        tls: ssl.SSLContext | None,
+        server_name: str | None,
+        request_timeout: float | None,
     ) -> None:
+        self._driver: Driver | None = None
         self._address = address
         self._options = options
         self._zone = zone
         self._tls = tls
         self._server_name = server_name
-        self._driver: Driver | None = None
+        self._request_timeout = request_timeout
         self._model: Model | None = None
         self._predicates: dict[tuple[int, int, str], bytes] = {}
+
+    def __repr__(self) -> str:
+        return f"<Client of {self._address}, {self.state}>"
 
     def __await__(self) -> Generator[Any, None, Client]:
         """Connects; `close` ends the client."""
@@ -92,19 +118,33 @@ class Client:
         if self._driver:
             raise NestError("INVALID", "a client is entered once: make another one with connect()")
         machine = Machine(self._options, random.SystemRandom().random)
-        self._driver = Driver(machine, self._address, self._tls, self._server_name)
+        self._driver = Driver(machine, self._address, self._tls, self._server_name, self._request_timeout)
         await self._driver.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        await self.aclose()
 
     def close(self) -> None:
         """Ends the client: its subscriptions end, and requests that wait fail with CLOSED."""
         if self._driver:
             self._driver.close()
+
+    async def aclose(self) -> None:
+        """As `close`; returns when the connection is closed."""
+        self.close()
+        if self._driver:
+            await self._driver.wait_closed()
+
+    def __del__(self) -> None:
+        driver = self._driver
+        if driver is None or driver.machine.error or driver.loop.is_closed():
+            return
+        warnings.warn(f"{self!r} was never closed: use `async with`", ResourceWarning, stacklevel=2)
+        # The thread that collects it may be any.
+        driver.loop.call_soon_threadsafe(driver.close)
 
     @property
     def session(self) -> bytes:
@@ -112,8 +152,19 @@ class Client:
         return self._options.session
 
     @property
+    def state(self) -> State:
+        """`reconnecting` while a connection that was there is lost; requests wait until it is back."""
+        machine = self._driver.machine if self._driver else None
+        if machine and machine.error:
+            return "closed"
+        if machine is None or machine.welcome is None:
+            return "connecting"
+        return "ready" if machine.phase is Phase.READY else "reconnecting"
+
+    @property
     def is_connected(self) -> bool:
-        return self._driver is not None and self._driver.machine.phase.value == "ready"
+        """Whether the server has accepted the client, and the connection is there."""
+        return self.state == "ready"
 
     @property
     def _running(self) -> Driver:
@@ -122,7 +173,7 @@ class Client:
         return self._driver
 
     @property
-    def _welcome(self) -> Fields:
+    def _welcome(self) -> Welcome:
         welcome = self._running.machine.welcome
         if welcome is None:
             raise NestError("CLOSED", "the client was never connected")
@@ -135,7 +186,8 @@ class Client:
         hash = self._welcome["model_hash"]
         if self._model is None or self._model.hash != hash:
             fields = await self._running.call("getModel", "model", model=hash)
-            self._model = make_model(hash, fields)
+            if self._model is None or self._model.hash != hash:
+                self._model = make_model(hash, fields)
         return self._model
 
     async def entity(self, name: str) -> Entity:
@@ -183,7 +235,15 @@ class Client:
             if window.step != 1:
                 raise NestError("INVALID", "a window has every row of a range")
             request = request.window(window.start, len(window))
-        return Subscription(self, request)
+        return Subscription(self, request, self._lower)
+
+    def changes(self, *, since: ChangePoint | None = None, entities: Sequence[str | Entity] = ()) -> Changes:
+        """Follows what every transaction changes, in order and without gaps: an iterator, which begins with Following.
+
+        `since`: the `at` of an earlier change, also of another run; from now on if left out. `entities`: only objects
+        of these, and of the entities below them; all if left out.
+        """
+        return Changes(self, since, entities, self.model)
 
     async def _lower(self, request: FetchRequest) -> Lowered:
         predicate = b""
@@ -216,44 +276,63 @@ class Client:
         name: str = "",
         expect: Mapping[Any, int] | None = None,
         coalescing: tuple[str, float] | None = None,
+        key: bytes | None = None,
     ) -> Receipt:
         """Writes all steps or none, as one undo entry. Returns when it is durable.
 
         `expect`: object -> revision; CONFLICT if the object has changed since. `coalescing`: a key and seconds; the
-        transaction joins the undo entry of the write before, if that had the same key and is not older.
+        transaction joins the undo entry of the write before, if that had the same key and is not older. `key`: 16
+        bytes, those of an earlier error or your own: the same write with the same key is executed at most once.
         """
         if not steps:
             raise NestError("INVALID", "a transaction has at least one step")
         model = steps[0].model
         if any(step.model.hash != model.hash for step in steps):
             raise NestError("INVALID", "the steps are of different models")
-        fields = make_transaction(steps, secrets.token_bytes(16), name, expect or {}, coalescing)
+        fields = make_transaction(steps, key or secrets.token_bytes(16), name, expect or {}, coalescing)
         answer = await self._running.call("transaction", "receipt", fields, model=model.hash, is_write=True)
         return make_receipt(answer, model, steps)
 
-    async def undo(self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None) -> Receipt:
+    async def undo(
+        self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None, key: bytes | None = None
+    ) -> Receipt:
         """Takes back the newest undo entry of the session; NOTHING_TO_UNDO if there is none.
 
-        `policy`: `keep` leaves what others have changed since, `force` overwrites it, `strict` refuses. `expected`:
-        the revision of the entry that is meant, by `undo_state`.
+        `policy`: `keep` leaves what others have changed since, `force` overwrites it, `strict` refuses. `rehome`: an
+        object whose owner is gone comes back under the nearest living one above. `expected`: the revision of the entry
+        that is meant, by `undo_state`. `key`: as of `transaction`.
         """
-        return await self._take_back("undo", policy=policy, rehomes=rehome, expected=expected)
+        return await self._take_back("undo", key, policy=policy, rehomes=rehome, expected=expected)
 
-    async def redo(self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None) -> Receipt:
-        return await self._take_back("redo", policy=policy, rehomes=rehome, expected=expected)
+    async def redo(
+        self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None, key: bytes | None = None
+    ) -> Receipt:
+        """Does again what the session's newest undo has taken back; NOTHING_TO_REDO if there is nothing."""
+        return await self._take_back("redo", key, policy=policy, rehomes=rehome, expected=expected)
 
     async def revert(
-        self, revision: int, *, policy: Policy = "keep", rehome: bool = False, of_anyone: bool = False
+        self,
+        revision: int,
+        *,
+        policy: Policy = "keep",
+        rehome: bool = False,
+        of_anyone: bool = False,
+        key: bytes | None = None,
     ) -> Receipt:
-        """Takes back any one past transaction by its revision, as a new undo entry."""
-        return await self._take_back("revert", policy=policy, rehomes=rehome, revision=revision, of_anyone=of_anyone)
+        """Takes back any one past transaction by its revision, as a new undo entry.
 
-    async def _take_back(self, message: str, **fields: Any) -> Receipt:
-        made = {"key": secrets.token_bytes(16), **fields}
+        `of_anyone`: also one of another session.
+        """
+        fields = {"policy": policy, "rehomes": rehome, "revision": revision, "of_anyone": of_anyone}
+        return await self._take_back("revert", key, **fields)
+
+    async def _take_back(self, message: str, key: bytes | None, **fields: Any) -> Receipt:
+        made = {"key": key or secrets.token_bytes(16), **fields}
         answer = await self._running.call(message, "receipt", made, is_write=True)
         return make_receipt(answer, await self.model() if answer["conflicts"] else None)
 
     async def undo_state(self) -> UndoState:
+        """What the next undo and redo of the session take back."""
         return make_undo_state(await self._running.call("getUndoState", "undoState", {"follows": False}))
 
     async def history(
@@ -268,97 +347,3 @@ class Client:
         }
         answer = await self._running.call("getHistory", "history", fields)
         return [make_entry(one) for one in answer["entries"]]
-
-
-class Subscription:
-    """The changes of a result. Each change has `rows`, the whole result; it is an iterator and a context.
-
-    A loop that is slow gets one Snapshot in place of many changes. It ends when the subscription is closed, and raises
-    the error with which the server has ended it.
-    """
-
-    def __init__(self, client: Client, request: FetchRequest) -> None:
-        self._client = client
-        self._request = request
-        self._lowered: Lowered | None = None
-        self._number: int | None = None
-        self._changes: deque[Change] = deque()
-        self._arrived = asyncio.Event()
-        self._error: NestError | None = None
-        self._is_ended = False
-        #: The newest rows; None before the first Snapshot.
-        self.rows: Rows | None = None
-
-    async def __aenter__(self) -> Subscription:
-        await self._start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __aiter__(self) -> AsyncIterator[Change]:
-        return self
-
-    async def __anext__(self) -> Change:
-        await self._start()
-        while not self._changes:
-            if self._is_ended:
-                if self._error:
-                    raise self._error
-                raise StopAsyncIteration
-            self._arrived.clear()
-            await self._arrived.wait()
-        return self._changes.popleft()
-
-    def close(self) -> None:
-        """Ends the subscription; its loop is done."""
-        if self._number is not None and not self._is_ended:
-            self._client._running.unsubscribe(self._number)
-        self._is_ended = True
-        self._changes.clear()
-        self._arrived.set()
-
-    async def _start(self) -> None:
-        if self._lowered or self._is_ended:
-            return
-        lowered = await self._client._lower(self._request)
-        if self._lowered or self._is_ended:
-            return
-        self._lowered = lowered
-        self._number = self._client._running.subscribe(lowered.wire, self._request.model.hash, self._receive)
-
-    def _receive(self, event: m.Event) -> None:
-        assert self._lowered
-        shape = self._lowered.shape
-        match event:
-            case m.Replaced(_, state, reason):
-                self.rows = Rows(state, shape)
-                self._add(Snapshot(self.rows, reason))
-            case m.Changed(_, before, state, diff, own):
-                self.rows = Rows(state, shape)
-                self._add(Diff(self.rows, row_events(diff, before, state, shape), own))
-            case m.PositionChanged(_, state):
-                self.rows = Rows(state, shape)
-                self._add(PositionChange(self.rows))
-            case m.Interrupted(_, error):
-                self._add(Interrupted(error))
-            case m.Resumed(_, state):
-                self.rows = Rows(state, shape)
-                self._add(Resumed(self.rows))
-            case m.Ended(_, error):
-                self._is_ended = True
-                self._error = error
-                self._arrived.set()
-
-    def _add(self, change: Change) -> None:
-        if len(self._changes) >= limits.CHANGES_WAITING_MAX and self.rows:
-            is_interrupted = isinstance(change, Interrupted)
-            self._changes.clear()
-            self._changes.append(Snapshot(self.rows, "too far behind"))
-            if not is_interrupted:
-                self._arrived.set()
-                return
-        self._changes.append(change)
-        self._arrived.set()

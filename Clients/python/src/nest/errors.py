@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["CODES", "Fault", "NestError", "ProtocolError", "number_of", "name_of"]
 
@@ -80,6 +81,7 @@ class NestError(Exception):
         faults: Sequence[Fault] = (),
         leader: str | None = None,
         column: int | None = None,
+        key: bytes | None = None,
     ) -> None:
         super().__init__(text)
         self.name = name
@@ -88,14 +90,32 @@ class NestError(Exception):
         self.retry = CODES.get(name, (0, 3))[1] if retry is None else retry
         #: Seconds that the server asks to wait first.
         self.retry_after = retry_after
+        #: The id of the object that the error is about.
         self.object = object
         self.faults = tuple(faults)
+        #: With NOT_LEADER: the address of the node that takes writes, HOST:PORT.
         self.leader = leader
         #: With INVALID_PREDICATE: the column of the mistake in the text, from 1.
         self.column = column
+        #: The idempotency key of the write. The same write with this key is executed at most once.
+        self.key = key
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.text!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is copied with its `args` alone, which are not what it is made of.
+        return _again, (type(self), self.__dict__)
+
+
+def _again(kind: type[NestError], state: dict[str, Any]) -> NestError:
+    error = kind.__new__(kind)
+    error.args = (state["text"],)
+    error.__dict__.update(state)
+    return error
 
 
 class ProtocolError(NestError):

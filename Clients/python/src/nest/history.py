@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .model import Attribute, Model, from_wire, to_datetime
-from .wire.codec import Fields
+from .wire.bodies import HistoryEntryBody, ObjectBody, UndoEntryBody, UndoStateBody
 from .wire.values import Date
 
 
@@ -22,6 +22,8 @@ class HistoryEntry:
     kind: str
     #: What an undo, redo or revert took back.
     reverted: int | None
+    #: The public number of the session that wrote it.
+    session_number: int
     name: str
     is_mine: bool
     is_next_undo: bool
@@ -32,12 +34,13 @@ class HistoryEntry:
     is_user_claimed: bool
 
 
-def make_entry(fields: Fields) -> HistoryEntry:
+def make_entry(fields: HistoryEntryBody) -> HistoryEntry:
     return HistoryEntry(
         fields["revision"],
         to_datetime(fields["time"]),
         fields["kind"],
         fields["reverted"],
+        fields["session_number"],
         fields["name"],
         fields["is_mine"],
         fields["is_next_undo"],
@@ -50,6 +53,8 @@ def make_entry(fields: Fields) -> HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class UndoEntry:
+    """What one undo or redo takes back. `revision`: of its newest transaction, for `expected`."""
+
     revision: int
     transaction_count: int
     name: str
@@ -65,8 +70,8 @@ class UndoState:
     redo_count: int
 
 
-def make_undo_state(fields: Fields) -> UndoState:
-    def entry(one: Fields | None) -> UndoEntry | None:
+def make_undo_state(fields: UndoStateBody) -> UndoState:
+    def entry(one: UndoEntryBody | None) -> UndoEntry | None:
         return UndoEntry(one["revision"], one["transaction_count"], one["name"]) if one else None
 
     return UndoState(entry(fields["undo"]), entry(fields["redo"]), fields["undo_count"], fields["redo_count"])
@@ -86,13 +91,12 @@ class Object:
     counts: Mapping[str, int] = field(hash=False)
 
 
-def make_object(fields: Fields, model: Model) -> Object:
+def make_object(fields: ObjectBody, model: Model) -> Object:
     entity = model.by_number[fields["entity"]]
-    by_number = {one.number: one for one in entity.properties.values()}
     values = {}
     for one in fields["values"]:
-        property = by_number[one["property"]]
-        type = property.type if isinstance(property, Attribute) else None
-        values[property.name] = from_wire(type, one["value"])
-    counts = {by_number[one["property"]].name: one["count"] for one in fields["counts"]}
+        name = entity.name_of(one["property"])
+        property = entity.properties.get(name)
+        values[name] = from_wire(property.type if isinstance(property, Attribute) else None, one["value"])
+    counts = {entity.name_of(one["property"]): one["count"] for one in fields["counts"]}
     return Object(fields["id"], entity.name, fields["revision"], values, counts)

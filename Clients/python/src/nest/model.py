@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import NestError
-from .wire.codec import Fields
+from .wire.bodies import EntityBody, ModelBody
 from .wire.values import Date, Reference, Value
 
 #: The name of an object's own entity among the properties of rows.
@@ -53,7 +53,7 @@ class Relationship:
 Property = Attribute | Relationship
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class EntityDescription:
     """An entity with all that it has, also what it has inherited."""
 
@@ -64,6 +64,11 @@ class EntityDescription:
     #: The object that owns every object inserted without an owner, if there is one.
     root: int | None
     properties: Mapping[str, Property] = field(repr=False)
+    _names: Mapping[int, str] = field(repr=False)
+
+    def name_of(self, number: int) -> str:
+        """The name of a property by its number; its digits if the entity does not have it."""
+        return self._names.get(number) or str(number)
 
     def property(self, name: str) -> Property:
         found = self.properties.get(name)
@@ -79,7 +84,7 @@ class EntityDescription:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Model:
     """All entities by name. `hash` names the model: numbers of one model mean nothing in another."""
 
@@ -98,35 +103,36 @@ class Model:
         return any(one.parent == entity.number for one in self.entities.values())
 
 
-def make_model(hash: int, fields: Fields) -> Model:
+def make_model(hash: int, fields: ModelBody) -> Model:
     """The model from the fields of MODEL."""
     entities = [_entity(one) for one in fields["entities"]]
     return Model(hash, {one.name: one for one in entities}, {one.number: one for one in entities})
 
 
-def _entity(fields: Fields) -> EntityDescription:
+def _entity(fields: EntityBody) -> EntityDescription:
     properties: dict[str, Property] = {}
     for one in fields["attributes"]:
-        values = {name: from_wire(one["type"], one[name]) for name in ("default", "minimum", "maximum")}
+        default, least, greatest = (from_wire(one["type"], v) for v in (one["default"], one["minimum"], one["maximum"]))
         properties[one["name"]] = Attribute(
-            one["number"], one["name"], one["type"], one["is_optional"], one["defaults_to_now"], **values
+            one["number"], one["name"], one["type"], one["is_optional"], one["defaults_to_now"], default, least, greatest
         )
-    for one in fields["relationships"]:
-        properties[one["name"]] = Relationship(
-            one["number"],
-            one["name"],
-            one["destination"],
-            one["inverse"],
-            one["is_to_many"],
-            one["is_ordered"],
-            one["is_optional"],
-            one["delete_rule"],
-            one["minimum_count"],
-            one["maximum_count"],
+    for other in fields["relationships"]:
+        properties[other["name"]] = Relationship(
+            other["number"],
+            other["name"],
+            other["destination"],
+            other["inverse"],
+            other["is_to_many"],
+            other["is_ordered"],
+            other["is_optional"],
+            other["delete_rule"],
+            other["minimum_count"],
+            other["maximum_count"],
         )
     root = fields["root"]["object"] if fields["root"] else None
+    names = {one.number: name for name, one in properties.items()}
     return EntityDescription(
-        fields["number"], fields["name"], fields["parent"], fields["is_abstract"], root, properties
+        fields["number"], fields["name"], fields["parent"], fields["is_abstract"], root, properties, names
     )
 
 
@@ -143,7 +149,10 @@ def from_wire(type: str | None, value: Value) -> Any:
     if isinstance(value, Date):
         return to_datetime(value.microseconds)
     if type == "decimal" and isinstance(value, str):
-        return decimal.Decimal(value)
+        try:
+            return decimal.Decimal(value)
+        except decimal.InvalidOperation:
+            return value
     return value
 
 
@@ -177,7 +186,10 @@ def _wire_value(type: str, value: Any) -> Value:
         case "integer" | "integer16" | "integer32" if isinstance(value, int) and not isinstance(value, bool):
             return value
         case "double" | "float" if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
+            try:
+                return float(value)
+            except OverflowError:
+                raise NestError("INVALID", "an integer is too large for a double") from None
         case "decimal" if isinstance(value, decimal.Decimal | int | str) and not isinstance(value, bool):
             return str(value)
         case "data" if isinstance(value, bytes | bytearray | memoryview):

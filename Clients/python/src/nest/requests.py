@@ -10,6 +10,7 @@ from typing import Any, Literal
 from .errors import NestError
 from .model import ENTITY, HIDDEN, Attribute, EntityDescription, Model, Relationship, from_wire, object_id
 from .transactions import Place, Step, assignments, placement
+from .wire.bodies import Request
 from .wire.codec import Fields
 from .wire.requests import ENTITY_PROPERTY, FIRST_COLUMN, FUNCTIONS
 from .wire.values import Value
@@ -18,7 +19,7 @@ SectionFunction = Literal["value", "firstCharacter", "year", "month", "day"]
 _SORT = re.compile(r"([-+]?)([^:\s]*)(?::(c|d|cd|dc))?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Shape:
     """The names of the values of rows, and how each becomes a value of Python."""
 
@@ -38,13 +39,13 @@ class Shape:
 class Lowered:
     """A request in the numbers of the model, and the shape of its rows."""
 
-    wire: Fields
+    wire: Request
     shape: Shape
     projection: tuple[int, ...]
 
     @property
     def has_window(self) -> bool:
-        return bool(self.wire["range"] or self.wire["around"])
+        return bool(self.wire.get("range") or self.wire.get("around"))
 
 
 def read_path(model: Model, entity: EntityDescription, text: str) -> tuple[Fields, str | None]:
@@ -99,7 +100,7 @@ def read_sort(model: Model, entity: EntityDescription, text: str) -> list[Fields
     return keys
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FetchRequest:
     """Which objects, in which order, in which sections, with which values, and which rows of the result.
 
@@ -115,6 +116,11 @@ class FetchRequest:
     section_key: tuple[str, str] | None = None
     range: tuple[int, int] | None = None
     anchor: tuple[int, int, int] | None = None
+
+    def __repr__(self) -> str:
+        names = [name for name in self.__dataclass_fields__ if name not in ("model", "description")]
+        parts = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name)]
+        return f"<{' '.join((self.description.name, *parts))}>"
 
     def where(self, text: str) -> FetchRequest:
         """Only objects for which this is true; several are combined with AND."""
@@ -190,23 +196,24 @@ class FetchRequest:
                 "path": read_path(model, entity, self.section_key[1])[0],
             }
         )
-        wire: Fields = {
+        around = self.anchor
+        wire: Request = {
             "entity": entity.number,
-            "source": self.source and {"object": self.source[0], "relationship": self.source[1]},
+            "source": {"object": self.source[0], "relationship": self.source[1]} if self.source else None,
             "projection": list(projection),
             "sort": [key for text in self.sort_keys for key in read_sort(model, entity, text)],
             "predicate": predicate,
             "columns": columns,
             "section": section,
-            "range": self.range and {"offset": self.range[0], "limit": self.range[1]},
-            "around": self.anchor and dict(zip(("anchor", "before", "after"), self.anchor, strict=True)),
+            "range": {"offset": self.range[0], "limit": self.range[1]} if self.range else None,
+            "around": {"anchor": around[0], "before": around[1], "after": around[2]} if around else None,
             "outline": None,
             "totals": [],
         }
         return Lowered(wire, shape, projection)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Entity(FetchRequest):
     """An entity of the server's model: the request for all its objects, and the steps that write them.
 
@@ -215,6 +222,7 @@ class Entity(FetchRequest):
 
     @property
     def name(self) -> str:
+        """The name of the entity in the model."""
         return self.description.name
 
     def __getattr__(self, name: str) -> Any:
@@ -274,10 +282,12 @@ class Entity(FetchRequest):
         )
 
     def update(self, object: Any, values: Mapping[str, Any] | None = None, /, **named: Any) -> Step:
+        """Changes values of an object: an id, a row, a reference, or an insert of the same transaction."""
         made = assignments(self.description, {**(values or {}), **named})
         return Step(self.model, "update", lambda r: {"object": r.of(object), "values": made(r)})
 
     def move(self, object: Any, *, under: Any, place: Place | None = None, via: str | None = None) -> Step:
+        """Puts an object under an owner, as the last one or at a place."""
         placed = placement(self.model, self.description, under, place, via)
         return Step(self.model, "move", lambda r: {"object": r.of(object), "placement": placed(r)})
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from .errors import NestError
 from .model import from_wire
 from .requests import Shape
 from .wire import results
-from .wire.codec import Fields
+from .wire.bodies import Diff as DiffBody
+from .wire.bodies import PropertyValue
 from .wire.results import State, WireSection
 from .wire.rows import Position, WireRow
 from .wire.values import Date, Reference
@@ -55,7 +56,11 @@ class RowList(Sequence[Row]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> RowList: ...
+    def __getitem__(self, index: int | slice) -> Row | RowList:
         if isinstance(index, slice):
             return RowList(self._rows[index], self._shape)
         row = self._rows[index]
@@ -67,6 +72,8 @@ class RowList(Sequence[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Section:
+    """Consecutive rows with the same key."""
+
     #: The value of the section key; "" in a result without sections.
     key: Any
     rows: RowList
@@ -78,7 +85,9 @@ class Rows(RowList):
     __slots__ = ("_state",)
 
     def __init__(self, state: State, shape: Shape) -> None:
-        super().__init__([row for section in state.sections for row in section.rows], shape)
+        sections = state.sections
+        is_one = len(sections) == 1
+        super().__init__(sections[0].rows if is_one else [row for one in sections for row in one.rows], shape)
         self._state = state
 
     @property
@@ -166,17 +175,21 @@ class Updated:
 
     at: Path
     row: Row
-    values: Mapping[str, Any]
+    values: Mapping[str, Any] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SectionInserted:
+    """A section has come: its index after the diff."""
+
     at: int
     key: Any
 
 
 @dataclass(frozen=True, slots=True)
 class SectionDeleted:
+    """A section has left: its index before the diff."""
+
     at: int
     key: Any
 
@@ -232,7 +245,7 @@ class Resumed:
 Change = Snapshot | Diff | PositionChange | Interrupted | Resumed
 
 
-def row_events(diff: Fields, before: State, after: State, shape: Shape) -> tuple[RowEvent, ...]:
+def row_events(diff: DiffBody, before: State, after: State, shape: Shape) -> tuple[RowEvent, ...]:
     """The events of a diff."""
     numbers = {number: slot for slot, number in enumerate(after.projection)}
 
@@ -240,16 +253,16 @@ def row_events(diff: Fields, before: State, after: State, shape: Shape) -> tuple
         row = after.sections[path[0]].rows[path[1]]
         return Row(row.id, row, shape)
 
-    def named(values: Sequence[Fields]) -> dict[str, Any]:
+    def named(values: Sequence[PropertyValue]) -> dict[str, Any]:
         slots = [(numbers[one["property"]], one["value"]) for one in values]
         return {shape.names[slot]: shape.value(slot, value) for slot, value in slots}
 
-    events: list[RowEvent] = [Deleted(one["at"], one["id"], one["reason"]) for one in diff["deleted_rows"]]
+    events: list[RowEvent] = [Deleted(gone["at"], gone["id"], gone["reason"]) for gone in diff["deleted_rows"]]
     for index in diff["deleted_sections"]:
         events.append(SectionDeleted(index, from_wire(None, before.sections[index].key.value)))
-    for one in diff["inserted_sections"]:
-        events.append(SectionInserted(one["at"], from_wire(None, one["key"].value)))
-    events += [Moved(one["from"], one["to"], row_at(one["to"])) for one in diff["moves"]]
-    events += [Inserted(one["at"], row_at(one["at"])) for one in diff["inserted_rows"]]
+    for section in diff["inserted_sections"]:
+        events.append(SectionInserted(section["at"], from_wire(None, section["key"].value)))
+    events += [Moved(move["from"], move["to"], row_at(move["to"])) for move in diff["moves"]]
+    events += [Inserted(new["at"], row_at(new["at"])) for new in diff["inserted_rows"]]
     events += [Updated(one["at"], row_at(one["at"]), named(one["values"])) for one in diff["updates"]]
     return tuple(events)

@@ -7,43 +7,78 @@ with nest.sync.connect("127.0.0.1:7000") as client:
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+import ssl
+from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from . import aio
-from .aio import Policy
+from .aio import Policy, State
+from .changes import ChangePoint, FeedEvent
+from .changes import Changes as AsyncChanges
 from .errors import NestError
 from .history import HistoryEntry, Object, UndoState
+from .loop import LoopThread
 from .model import Model
 from .requests import Entity, FetchRequest
 from .rows import Change, Rows
+from .stream import Stream as AsyncStream
+from .subscription import Subscription as AsyncSubscription
 from .transactions import Receipt, Step
+from .wire import limits
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Stream")  # type: ignore[type-arg]
 
 
-def connect(address: str = "127.0.0.1:7000", **options: Any) -> Client:
+def connect(
+    address: str = "127.0.0.1:7000",
+    *,
+    token: str | None = None,
+    user: str = "",
+    session: bytes | None = None,
+    client_name: str = "nest-client python",
+    zone: str = "",
+    tls: ssl.SSLContext | None = None,
+    server_name: str | None = None,
+    request_timeout: float | None = limits.REQUEST_SECONDS,
+    reconnect_pause_max: float = limits.RECONNECT_SECONDS_MAX,
+) -> Client:
     """A client that connects when it is entered; the options are those of nest.connect."""
-    return Client(aio.connect(address, **options))
+    return Client(
+        aio.connect(
+            address,
+            token=token,
+            user=user,
+            session=session,
+            client_name=client_name,
+            zone=zone,
+            tls=tls,
+            server_name=server_name,
+            request_timeout=request_timeout,
+            reconnect_pause_max=reconnect_pause_max,
+        )
+    )
 
 
 class Client:
-    """A client whose calls block. Several threads may use it at a time."""
+    """A client whose calls block. Several threads may use it, and close it, at a time."""
 
     def __init__(self, client: aio.Client) -> None:
         self._client = client
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="nest", daemon=True)
+        self._loop: LoopThread | None = None
+
+    def __repr__(self) -> str:
+        return f"<sync {self._client!r}>"
 
     def __enter__(self) -> Client:
-        self._thread.start()
+        if self._loop:
+            raise NestError("INVALID", "a client is entered once: make another one with connect()")
+        self._loop = LoopThread()
         try:
-            self._run(self._client.__aenter__())
+            self._loop.run(self._client.__aenter__())
         except BaseException:
-            self._stop()
+            self._loop.stop()
             raise
         return self
 
@@ -53,62 +88,68 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Ends the client: its subscriptions end, and calls that wait fail with CLOSED."""
-        if self._thread.is_alive():
-            self._run(self._close())
-            self._stop()
-
-    async def _close(self) -> None:
-        self._client.close()
-        # Who waits for an answer gets CLOSED, and the transport closes, before the loop stops.
-        others = {task for task in asyncio.all_tasks() if task is not asyncio.current_task()}
-        if others:
-            await asyncio.wait(others, timeout=1)
-        await asyncio.sleep(0)
-
-    def _stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        """Ends the client: its iterators end, and calls that wait in other threads fail with CLOSED."""
+        if not self._loop or not self._loop.is_running:
+            return
+        try:
+            self._loop.run(self._client.aclose())
+        except NestError as error:
+            # Another thread was faster.
+            if error.name != "CLOSED":
+                raise
+        finally:
+            self._loop.stop()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        if not self._thread.is_alive():
+        if not self._loop:
             work.close()
-            raise NestError("CLOSED", "the client is closed, or was not entered")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+            raise NestError("INVALID", "enter the client first: with nest.sync.connect(…) as client")
+        return self._loop.run(work)
 
     @property
     def session(self) -> bytes:
+        """The secret that owns the undo stack."""
         return self._client.session
 
     @property
+    def state(self) -> State:
+        """As of nest.aio.Client."""
+        return self._client.state
+
+    @property
     def is_connected(self) -> bool:
+        """As of nest.aio.Client."""
         return self._client.is_connected
 
     def model(self) -> Model:
+        """The server's model: its entities and their properties by name."""
         return self._run(self._client.model())
 
     def entity(self, name: str) -> Entity:
+        """The request for all objects of an entity, which also makes the steps that write them."""
         return self._run(self._client.entity(name))
 
     def fetch(self, request: FetchRequest, *, at_least: int | Literal["newest"] = 0) -> Rows:
+        """The rows of a request."""
         return self._run(self._client.fetch(request, at_least=at_least))
 
     def count(self, request: FetchRequest) -> int:
+        """How many rows a request has."""
         return self._run(self._client.count(request))
 
     def object(self, object: Any) -> Object:
+        """One object with all it has."""
         return self._run(self._client.object(object))
 
     def subscribe(
         self, request: FetchRequest, *, properties: Sequence[str] = (), window: range | None = None
     ) -> Subscription:
+        """Follows a request: an iterator of changes, which begins with a Snapshot."""
         return Subscription(self, self._client.subscribe(request, properties=properties, window=window))
+
+    def changes(self, *, since: ChangePoint | None = None, entities: Sequence[str | Entity] = ()) -> Changes:
+        """Follows what every transaction changes: an iterator, which begins with Following."""
+        return Changes(self, self._client.changes(since=since, entities=entities))
 
     def transaction(
         self,
@@ -117,38 +158,60 @@ class Client:
         name: str = "",
         expect: Mapping[Any, int] | None = None,
         coalescing: tuple[str, float] | None = None,
+        key: bytes | None = None,
     ) -> Receipt:
-        return self._run(self._client.transaction(steps, name=name, expect=expect, coalescing=coalescing))
+        """Writes all steps or none, as one undo entry. Returns when it is durable."""
+        return self._run(self._client.transaction(steps, name=name, expect=expect, coalescing=coalescing, key=key))
 
-    def undo(self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None) -> Receipt:
-        return self._run(self._client.undo(policy=policy, rehome=rehome, expected=expected))
+    def undo(
+        self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None, key: bytes | None = None
+    ) -> Receipt:
+        """Takes back the newest undo entry of the session."""
+        return self._run(self._client.undo(policy=policy, rehome=rehome, expected=expected, key=key))
 
-    def redo(self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None) -> Receipt:
-        return self._run(self._client.redo(policy=policy, rehome=rehome, expected=expected))
+    def redo(
+        self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None, key: bytes | None = None
+    ) -> Receipt:
+        """Does again what the session's newest undo has taken back."""
+        return self._run(self._client.redo(policy=policy, rehome=rehome, expected=expected, key=key))
 
     def revert(
-        self, revision: int, *, policy: Policy = "keep", rehome: bool = False, of_anyone: bool = False
+        self,
+        revision: int,
+        *,
+        policy: Policy = "keep",
+        rehome: bool = False,
+        of_anyone: bool = False,
+        key: bytes | None = None,
     ) -> Receipt:
-        return self._run(self._client.revert(revision, policy=policy, rehome=rehome, of_anyone=of_anyone))
+        """Takes back any one past transaction by its revision, as a new undo entry."""
+        return self._run(
+            self._client.revert(revision, policy=policy, rehome=rehome, of_anyone=of_anyone, key=key)
+        )
 
     def undo_state(self) -> UndoState:
+        """What the next undo and redo of the session take back."""
         return self._run(self._client.undo_state())
 
     def history(
         self, *, limit: int = 100, before: int = 0, only_mine: bool = False, object: Any = None
     ) -> list[HistoryEntry]:
+        """Committed transactions, newest first: those before a revision, of this session, of an object."""
         return self._run(self._client.history(limit=limit, before=before, only_mine=only_mine, object=object))
 
 
-class Subscription:
-    """The changes of a result, as nest.aio.Subscription: its loop blocks until the next change."""
+class Stream(Generic[T]):
+    """An iterator that blocks until the server pushes the next change; a context that closes it at its end."""
 
-    def __init__(self, client: Client, subscription: aio.Subscription) -> None:
+    def __init__(self, client: Client, stream: AsyncStream[T]) -> None:
         self._client = client
-        self._subscription = subscription
+        self._stream = stream
 
-    def __enter__(self) -> Subscription:
-        self._client._run(self._subscription.__aenter__())
+    def __repr__(self) -> str:
+        return f"<sync {self._stream!r}>"
+
+    def __enter__(self: S) -> S:
+        self._client._run(self._stream.__aenter__())
         return self
 
     def __exit__(
@@ -156,29 +219,52 @@ class Subscription:
     ) -> None:
         self.close()
 
-    def __iter__(self) -> Iterator[Change]:
+    def __iter__(self: S) -> S:
         return self
 
-    def __next__(self) -> Change:
+    def __next__(self) -> T:
         change = self._client._run(self._next())
         if change is None:
             raise StopIteration
         return change
 
-    async def _next(self) -> Change | None:
+    async def _next(self) -> T | None:
         try:
-            return await self._subscription.__anext__()
+            return await self._stream.__anext__()
         except StopAsyncIteration:
             return None
+
+    def close(self) -> None:
+        """Ends it: its loop is done, also in another thread."""
+        try:
+            self._client._run(self._stream.aclose())
+        except NestError as error:
+            # The client is closed, and has ended it.
+            if error.name != "CLOSED":
+                raise
+
+
+class Subscription(Stream[Change]):
+    """The changes of a result, as nest.Subscription."""
+
+    def __init__(self, client: Client, subscription: AsyncSubscription) -> None:
+        super().__init__(client, subscription)
+        self._subscription = subscription
 
     @property
     def rows(self) -> Rows | None:
         """The newest rows; None before the first Snapshot."""
         return self._subscription.rows
 
-    def close(self) -> None:
-        if self._client._thread.is_alive():
-            self._client._run(self._end())
 
-    async def _end(self) -> None:
-        self._subscription.close()
+class Changes(Stream[FeedEvent]):
+    """What every transaction changes, as nest.Changes."""
+
+    def __init__(self, client: Client, changes: AsyncChanges) -> None:
+        super().__init__(client, changes)
+        self._changes = changes
+
+    @property
+    def at(self) -> ChangePoint | None:
+        """The point after what the loop has taken: `client.changes(since=feed.at)` continues there."""
+        return self._changes.at

@@ -8,12 +8,13 @@ from typing import Any
 
 from .errors import NestError
 from .model import EntityDescription, Model, Relationship, object_id, to_wire
+from .wire import bodies
 from .wire.codec import Fields
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in an ordered list."""
+    """A place in an ordered list. `kind`: last, first, before, after or at, with an object or an index."""
 
     kind: str
     operand: Any = None
@@ -24,10 +25,12 @@ LAST = Place("last")
 
 
 def before(object: Any) -> Place:
+    """The place before an object: an id, a row, or an insert of the same transaction."""
     return Place("before", object)
 
 
 def after(object: Any) -> Place:
+    """The place after an object."""
     return Place("after", object)
 
 
@@ -171,7 +174,7 @@ class Receipt:
     #: All conflicts: `conflicts` lists the first 100.
     conflict_count: int
     _runs: tuple[tuple[int, int, bool], ...] = field(repr=False)
-    _numbers: Mapping[Step, int] = field(repr=False)
+    _numbers: Mapping[Step, int] = field(repr=False, hash=False)
 
     def id(self, step: Step) -> int:
         """The object that an insert or find_or_create of the transaction has made or found."""
@@ -193,8 +196,8 @@ class Receipt:
         raise NestError("PROTOCOL", "the receipt has fewer results than the transaction has inserts")
 
 
-def make_receipt(fields: Fields, model: Model | None, steps: Sequence[Step] = ()) -> Receipt:
-    listed = fields["conflicts"] or {"count": 0, "listed": []}
+def make_receipt(fields: bodies.Receipt, model: Model | None, steps: Sequence[Step] = ()) -> Receipt:
+    listed: bodies.Conflicts = fields["conflicts"] or {"count": 0, "listed": []}
     return Receipt(
         fields["revision"],
         fields["is_changed"],
@@ -207,16 +210,14 @@ def make_receipt(fields: Fields, model: Model | None, steps: Sequence[Step] = ()
     )
 
 
-def _conflict(fields: Fields, model: Model | None) -> Conflict:
+def _conflict(fields: bodies.ConflictBody, model: Model | None) -> Conflict:
     entity = model.by_number.get(fields["entity"]) if model else None
-    properties = entity.properties.values() if entity else ()
-    names = {one.number: one.name for one in properties}
     number = fields["property"]
     return Conflict(
         fields["reason"],
         entity.name if entity else str(fields["entity"]),
         fields["object"],
-        None if number is None else names.get(number, str(number)),
+        None if number is None else entity.name_of(number) if entity else str(number),
         fields["revision"],
         fields["label"],
         fields["user"],

@@ -6,32 +6,41 @@ It has no socket, no clock and no randomness of its own, so a test can play any 
 from .events import (
     Answered,
     Changed,
+    ChangesCame,
     Closed,
     Ended,
     Event,
     Failed,
+    FeedAdvanced,
+    FeedBegan,
     Interrupted,
     Lost,
     PositionChanged,
     Ready,
     Replaced,
     Resumed,
+    SubscriptionEvent,
 )
-from .machine import Machine, Options
+from .machine import Machine, Options, Phase
 
 __all__ = [
     "Answered",
     "Changed",
+    "ChangesCame",
     "Closed",
     "Ended",
     "Event",
     "Failed",
+    "FeedAdvanced",
+    "FeedBegan",
     "Interrupted",
     "Lost",
     "Machine",
     "Options",
+    "Phase",
     "PositionChanged",
     "Ready",
     "Replaced",
     "Resumed",
+    "SubscriptionEvent",
 ]

@@ -10,10 +10,11 @@ from ..wire import limits
 class Backoff:
     """Doubles the pause with each attempt that fails soon, with jitter, so that clients do not come back at once."""
 
-    __slots__ = ("_random", "_attempts")
+    __slots__ = ("_random", "_longest", "_attempts")
 
-    def __init__(self, random: Callable[[], float]) -> None:
+    def __init__(self, random: Callable[[], float], longest: float) -> None:
         self._random = random
+        self._longest = longest
         self._attempts = 0
 
     def lived(self, seconds: float) -> bool:
@@ -25,6 +26,6 @@ class Backoff:
 
     def next(self) -> float:
         """The next pause in seconds: between half of the doubled one and all of it."""
-        longest = min(limits.RECONNECT_SECONDS_MIN * 2.0 ** min(self._attempts, 16), limits.RECONNECT_SECONDS_MAX)
+        longest = min(limits.RECONNECT_SECONDS_MIN * 2.0 ** min(self._attempts, 16), self._longest)
         self._attempts += 1
         return longest * (1 + self._random()) / 2

@@ -1,14 +1,12 @@
-"""The requests of a program: they wait, are in flight, and are sent again after a lost connection."""
+"""One request, and what its refusal means."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import NestError
-from ..wire import limits
 from ..wire.results import SnapshotAssembler
 
 MODEL_CHANGED = (
@@ -21,77 +19,47 @@ MODEL_CHANGED = (
 class Call:
     """One request. Every request of this client may be sent again: writes have a key, and the others change nothing."""
 
-    #: The number for the program; None if only the machine waits for the answer.
-    number: int | None
     message: str
     body: bytes
     #: The name of the message that answers it.
     answer: str
     is_write: bool = False
+    key: bytes | None = None
     #: The hash of the model that its numbers are of; None: it has none.
     model: int | None = None
     #: Of FETCH: the properties whose values the rows carry.
     projection: tuple[int, ...] = ()
     has_window: bool = False
+    #: The number for the program. Numbers grow: a write with a smaller one is sent first.
+    number: int = 0
     #: Whether a server may have executed it on an earlier connection.
     may_be_executed: bool = False
+    #: The program no longer waits for the answer.
+    is_abandoned: bool = False
     assembler: SnapshotAssembler | None = None
-    #: What takes the answer of a request that the machine itself made.
+    #: What takes the answer, or the refusal, of a request that the machine itself makes.
     answered: Callable[[Any], None] | None = None
     refused: Callable[[NestError], None] | None = None
 
-
-@dataclass(slots=True)
-class CallTable:
-    """Which requests wait, and which are in flight by their request id."""
-
-    waiting: deque[Call] = field(default_factory=deque)
-    in_flight: dict[int, Call] = field(default_factory=dict)
-
-    def __iter__(self) -> Iterator[Call]:
-        yield from self.in_flight.values()
-        yield from self.waiting
-
     @property
-    def is_full(self) -> bool:
-        return len(self.waiting) >= limits.CLIENT_REQUESTS_WAITING_MAX
+    def is_own(self) -> bool:
+        """Whether the machine made it. A lost connection ends it: the next one begins with other requests."""
+        return self.answered is not None
 
-    def put_back(self, calls: list[Call]) -> None:
-        """Lets calls that were in flight wait again, before all others and in their order."""
-        for call in calls:
-            call.assembler = None
-        self.waiting.extendleft(reversed(calls))
 
-    def not_executed(self, after: int) -> None:
-        """The server has said that it executed no request with a higher id."""
-        ids = sorted(id for id in self.in_flight if id > after)
-        self.put_back([self.in_flight.pop(id) for id in ids])
-
-    def lost(self) -> None:
-        """The connection was lost: what was in flight may have been executed."""
-        calls = [call for _, call in sorted(self.in_flight.items())]
-        self.in_flight.clear()
-        for call in calls:
-            call.may_be_executed = call.may_be_executed or call.is_write
-        # A subscription begins anew with the state that it holds.
-        self.put_back([call for call in calls if call.number is not None])
-        self.waiting = deque(call for call in self.waiting if call.number is not None)
-
-    def remove_if(self, test: Callable[[Call], bool]) -> list[Call]:
-        """Takes out those of the waiting for which this is true."""
-        removed = [call for call in self.waiting if test(call)]
-        if removed:
-            self.waiting = deque(call for call in self.waiting if call not in removed)
-        return removed
-
-    def find(self, number: int) -> tuple[int | None, Call] | None:
-        for id, call in self.in_flight.items():
-            if call.number == number:
-                return id, call
-        for call in self.waiting:
-            if call.number == number:
-                return None, call
-        return None
+def call_of(
+    message: str,
+    answer: str,
+    body: bytes,
+    fields: Mapping[str, Any],
+    *,
+    model: int | None = None,
+    is_write: bool = False,
+    projection: tuple[int, ...] = (),
+    has_window: bool = False,
+) -> Call:
+    """A request of the program."""
+    return Call(message, body, answer, is_write, fields.get("key"), model, projection, has_window)
 
 
 def refusal(call: Call, error: NestError) -> NestError:
@@ -101,10 +69,14 @@ def refusal(call: Call, error: NestError) -> NestError:
     sending.
     """
     is_blind = error.retry != 0 or error.code >> 8 in (1, 2, 5)
-    if not call.may_be_executed or error.retry == 3 or not is_blind:
-        return error
-    return unknown_outcome(f"the connection was lost before the answer, and now the server refuses ({error.text})")
+    if call.may_be_executed and error.retry != 3 and is_blind:
+        why = f"the connection was lost before the answer, and now the server refuses ({error.text})"
+        return unknown_outcome(call, why)
+    if call.is_write and error.retry == 3:
+        error.key = call.key
+    return error
 
 
-def unknown_outcome(why: str) -> NestError:
-    return NestError("OUTCOME_UNKNOWN", f"{why}: the change may have been made; check before you retry")
+def unknown_outcome(call: Call, why: str) -> NestError:
+    text = f"{why}: the change may have been made; check before you retry, or send it again with the key of this error"
+    return NestError("OUTCOME_UNKNOWN", text, key=call.key)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import NestError
-from ..wire.codec import Fields
+from ..wire.bodies import ChangeSet, Diff, Since, Welcome
 from ..wire.results import State
 
 
@@ -14,7 +14,7 @@ from ..wire.results import State
 class Ready:
     """The server has accepted the client."""
 
-    welcome: Fields
+    welcome: Welcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Changed:
     subscription: int
     before: State
     state: State
-    diff: Fields
+    diff: Diff
     own: tuple[int, ...]
 
 
@@ -98,4 +98,41 @@ class Ended:
     error: NestError | None
 
 
-Event = Ready | Lost | Closed | Answered | Failed | Replaced | Changed | PositionChanged | Interrupted | Resumed | Ended
+@dataclass(frozen=True, slots=True)
+class FeedBegan:
+    """A feed of changes begins after `at`, or goes on there after an interruption."""
+
+    subscription: int
+    at: Since
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesCame:
+    """A CHANGE_SET: a transaction, or a part of one. `at` is the point after it; `size` its bytes."""
+
+    subscription: int
+    changes: ChangeSet
+    at: Since
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeedAdvanced:
+    """A feed has nothing more up to `at`."""
+
+    subscription: int
+    at: Since
+
+
+SubscriptionEvent = (
+    Replaced
+    | Changed
+    | PositionChanged
+    | Interrupted
+    | Resumed
+    | FeedBegan
+    | ChangesCame
+    | FeedAdvanced
+    | Ended
+)
+Event = Ready | Lost | Closed | Answered | Failed | SubscriptionEvent

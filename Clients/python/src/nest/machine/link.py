@@ -11,7 +11,7 @@ from ..wire.messages import MESSAGES, encode
 class Link:
     """One connection. It ends when the bytes of the server are wrong: every later byte is ignored."""
 
-    __slots__ = ("_decoder", "_preface", "_has_preface", "_output", "_next_id")
+    __slots__ = ("_decoder", "_preface", "_has_preface", "_output", "_next_id", "_most")
 
     def __init__(self) -> None:
         self._decoder = FrameDecoder()
@@ -19,12 +19,16 @@ class Link:
         self._has_preface = False
         self._output = bytearray(frames.PREFACE)
         self._next_id = 1
+        #: The largest body that the server accepts.
+        self._most = limits.FRAME_BYTES_MAX
 
     @property
     def has_ids(self) -> bool:
         return self._next_id <= limits.REQUEST_ID_MAX
 
     def welcomed(self, frame_bytes_max: int, is_compressed: bool) -> None:
+        """The limits of WELCOME. What fits into a frame before WELCOME always fits."""
+        self._most = max(frame_bytes_max, limits.FRAME_BYTES_BEFORE_WELCOME_MAX)
         self._decoder.limit = max(frame_bytes_max, limits.FRAME_BYTES_MAX)
         self._decoder.allows_compression = is_compressed
 
@@ -53,7 +57,7 @@ class Link:
         return frame
 
     def send(self, name: str, body: bytes, id: int = 0) -> None:
-        self._output += frames.encode_frame(MESSAGES[name][0], 0, id, body)
+        self._output += frames.encode_frame(MESSAGES[name][0], 0, id, body, self._most)
 
     def send_fields(self, name: str, **fields: object) -> None:
         self.send(name, encode(name, fields))

@@ -7,21 +7,17 @@ detached ──SUBSCRIBE──▶ pending ──SUBSCRIBED──▶ in a view
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
 from ..errors import NestError, ProtocolError
 from ..wire import limits
-from ..wire.codec import Fields
+from ..wire.bodies import Request, Subscribed, Totals
 from ..wire.messages import decode, encode
 from ..wire.results import DiffMismatch, State
 from .calls import Call
+from .context import Context
 from .events import Changed, Ended, Interrupted, PositionChanged, Replaced, Resumed
 from .views import SNAPSHOT_PARTS, Subscription, View
-
-if TYPE_CHECKING:
-    from .machine import Machine
 
 FEATURE_RESUME = 1 << 1
 
@@ -29,7 +25,7 @@ FEATURE_RESUME = 1 << 1
 class Subscriptions:
     """What programs follow. Subscriptions outlive connections; views do not."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Context) -> None:
         self._machine = machine
         self._all: dict[int, Subscription] = {}
         self._views: dict[int, View] = {}
@@ -38,7 +34,7 @@ class Subscriptions:
     def __iter__(self) -> Iterator[Subscription]:
         return iter(list(self._all.values()))
 
-    def open(self, number: int, request: Fields, model: int | None) -> None:
+    def open(self, number: int, request: Request, model: int | None) -> None:
         one = self._all[number] = Subscription(number, request, model)
         self.begin(one)
 
@@ -54,6 +50,20 @@ class Subscriptions:
         one.pending = None
         one.view = None
         self._machine.emit(Ended(one.number, error))
+
+    def end_all(self, error: NestError | None) -> None:
+        """The client ends."""
+        for one in self:
+            self.end(one, error)
+
+    def welcomed(self, model_error: Callable[[int | None], NestError | None]) -> None:
+        """There is a connection again: subscriptions resume, unless the server has another model."""
+        for one in self:
+            error = model_error(one.model)
+            if error:
+                self.end(one, error)
+            else:
+                self.begin(one)
 
     def lost(self, error: NestError) -> None:
         """The connection was lost: subscriptions keep their states."""
@@ -90,18 +100,14 @@ class Subscriptions:
         resume = None
         if one.held and one.history and welcome["features"] & FEATURE_RESUME:
             resume = {"history_id": one.history, "revision": one.held.revision}
-        request = one.request
-        position = one.held.position if one.held else None
-        if request.get("around") and position and position.anchor:
-            request = {**request, "around": {**request["around"], "anchor": position.anchor}}
-        body = encode("subscribe", {"resume": resume, "at_least": 0, "request": request})
-        call = Call(None, "subscribe", body, "subscribed", model=one.model)
+        body = encode("subscribe", {"resume": resume, "at_least": 0, "request": one.request_now()})
+        call = Call("subscribe", body, "subscribed", model=one.model)
         call.answered = lambda fields: self._subscribed(one, call, fields)
         call.refused = lambda error: self._not_subscribed(one, call, error)
         one.pending = call
         self._machine.submit(call)
 
-    def _subscribed(self, one: Subscription, call: Call, fields: Fields) -> None:
+    def _subscribed(self, one: Subscription, call: Call, fields: Subscribed) -> None:
         id, first = fields["view"], fields["first"]
         # Otherwise the program has ended it meanwhile: it leaves the view again.
         is_wanted = one.pending is call
@@ -109,7 +115,10 @@ class Subscriptions:
         if first == "alreadySubscribed":
             self._join(one, id, is_wanted)
             return
-        view = self._views[id] = View(id, tuple(fields["projection"]), one.has_window)
+        projection = tuple(fields["projection"])
+        if projection != tuple(one.request.get("projection") or projection):
+            raise ProtocolError("PROTOCOL", "the rows of a subscription have other values than it asks for")
+        view = self._views[id] = View(id, projection, one.has_window)
         if first != "snapshot":
             if one.held is None:
                 raise ProtocolError("PROTOCOL", "a difference comes for a subscription without a state")
@@ -159,6 +168,9 @@ class Subscriptions:
         if one.pending is not call:
             return
         one.pending = None
+        if error.name == "SHUTTING_DOWN":
+            # The next connection begins it.
+            return
         if one.held and error.retry in (1, 2, 4):
             pause = limits.SUBSCRIBE_AGAIN_SECONDS_MAX * (1 + self._machine.random()) / 2
             one.retry_at = self._machine.now + max(pause, error.retry_after)
@@ -185,9 +197,9 @@ class Subscriptions:
                 for one in view.subscriptions:
                     self._machine.emit(Changed(one.number, before, view.state, diff, own))
             elif name == "totals":
-                self._totals(view, decode(name, body))
+                self._totals(view, decode("totals", body))
             elif name == "subscriptionEnd":
-                fields = decode(name, body)
+                fields = decode("subscriptionEnd", body)
                 del self._views[id]
                 for one in view.subscriptions:
                     one.view = None
@@ -195,34 +207,43 @@ class Subscriptions:
             else:
                 raise ProtocolError("PROTOCOL", f"the message {name} has the id of a view")
         except DiffMismatch:
-            self._drop(view)
+            self._drop(view, is_snapshot=name in SNAPSHOT_PARTS)
 
-    def _totals(self, view: View, fields: Fields) -> None:
+    def _totals(self, view: View, fields: Totals) -> None:
         if view.state is None or view.assembler or not view.has_window:
             raise ProtocolError("PROTOCOL", "totals come for a view without a window")
         view.state = replace(view.state, position=fields["position"])
         for one in view.subscriptions:
             self._machine.emit(PositionChanged(one.number, view.state))
 
-    def _drop(self, view: View) -> None:
-        """The two sides differ: drops the state, and subscribes again without it."""
+    def _drop(self, view: View, is_snapshot: bool) -> None:
+        """The two sides differ: drops the state, and subscribes again without it.
+
+        If a snapshot itself is wrong, the next one may be too: it is requested after a pause.
+        """
         view.is_broken = True
         subscriptions, view.subscriptions = view.subscriptions, []
         for _ in subscriptions:
             self._unsubscribe(view)
         for one in subscriptions:
+            one.remember_anchor(view.state)
             one.view = None
             one.held = None
-            self.begin(one)
+            if is_snapshot:
+                one.retry_at = self._machine.now + limits.SUBSCRIBE_AGAIN_SECONDS_MAX
+            else:
+                self.begin(one)
 
     def _interrupt(self, one: Subscription, error: NestError) -> None:
         one.pending = None
         one.retry_at = None
-        if one.view:
-            one.held = one.view.state or one.held
+        if one.view and one.view.state:
+            one.held = one.view.state
+            one.remember_anchor(one.held)
+            # Before its snapshot was complete, the subscription holds the state of another history, maybe.
             welcome = self._machine.welcome
             one.history = welcome["history_id"] if welcome else None
-            one.view = None
+        one.view = None
         if one.held and not one.is_interrupted:
             one.is_interrupted = True
             self._machine.emit(Interrupted(one.number, error))
@@ -231,7 +252,7 @@ class Subscriptions:
         """Ends one of the subscriptions that the server counts for a view."""
         if not self._machine.is_ready:
             return
-        call = Call(None, "unsubscribe", encode("unsubscribe", {"view": view.id}), "done")
+        call = Call("unsubscribe", encode("unsubscribe", {"view": view.id}), "done")
         call.answered = lambda _: self._unsubscribed(view)
         self._machine.submit(call)
 

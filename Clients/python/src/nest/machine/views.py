@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..errors import ProtocolError
-from ..wire.codec import Fields
+from ..wire.bodies import Diff, Request
 from ..wire.messages import decode
 from ..wire.results import SnapshotAssembler, State, apply_diff
 from .calls import Call
@@ -18,12 +19,14 @@ class Subscription:
     """What a program follows. It outlives connections: it holds the state from which it resumes."""
 
     number: int
-    request: Fields
+    request: Request
     model: int | None
     view: View | None = None
     held: State | None = None
     #: The history that `held` is of.
     history: bytes | None = None
+    #: The last object that its window was around.
+    anchor: int | None = None
     #: SUBSCRIBE without an answer.
     pending: Call | None = None
     #: When to subscribe again, because the server could not take it.
@@ -33,6 +36,20 @@ class Subscription:
     @property
     def has_window(self) -> bool:
         return bool(self.request.get("range") or self.request.get("around"))
+
+    def remember_anchor(self, state: State | None) -> None:
+        """The window is around the anchor of this state from now on."""
+        if state and state.position and state.position.anchor:
+            self.anchor = state.position.anchor
+
+    def request_now(self) -> Request:
+        """The request with the last anchor of its window."""
+        around = self.request.get("around")
+        if not around or self.anchor is None:
+            return self.request
+        request = self.request.copy()
+        request["around"] = {"anchor": self.anchor, "before": around["before"], "after": around["after"]}
+        return request
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +81,7 @@ class View:
         self.state = state if self.has_window else replace(state, position=None)
         return self.state
 
-    def diff(self, body: bytes) -> tuple[State, Fields]:
+    def diff(self, body: bytes) -> tuple[State, Diff]:
         """Applies a DIFF; returns the state before it, and its fields."""
         fields = decode("diff", body, len(self.projection), self.has_window)
         before = self.state
@@ -79,7 +96,7 @@ class View:
             self.state = replace(self.state, revision=revision)
 
 
-def add_part(assembler: SnapshotAssembler, name: str, fields: Fields) -> None:
+def add_part(assembler: SnapshotAssembler, name: str, fields: Any) -> None:
     """Adds a frame that continues a snapshot."""
     if name == "snapshotSections":
         assembler.add_sections(fields["sections"])

@@ -62,7 +62,17 @@ REQUESTS_IN_FLIGHT_PER_CONNECTION_MAX = 128
 CLIENT_REQUESTS_WAITING_MAX = 65_536
 #: Changes of one subscription that its loop has not taken; then they become one snapshot.
 CHANGES_WAITING_MAX = 256
+#: Rows of the states of those changes, together.
+ROWS_WAITING_MAX = 1_000_000
+#: Bytes of changes of one feed that its loop has not taken; then the server keeps what follows.
+CHANGE_BYTES_WAITING_MAX = 1_048_576
+#: Time until a connection is made, with TLS.
+CONNECT_SECONDS = 10.0
 HANDSHAKE_SECONDS = 10.0
+#: Time for what was sent to leave when the client is closed.
+LINGER_SECONDS = 2.0
+#: Time until a request fails that has no answer, if the program does not say otherwise.
+REQUEST_SECONDS = 30.0
 PING_TIMEOUT_SECONDS = 10.0
 #: The shortest silence after which the client sends PING, whatever the server names.
 PING_INTERVAL_SECONDS_MIN = 0.1

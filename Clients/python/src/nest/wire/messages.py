@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, overload
 
 from ..errors import Fault, NestError, name_of, number_of
-from . import limits, rare, writes
+from . import bodies, limits, rare, writes
 from .bytes import Reader, Writer, malformed
 from .codec import (
     Codec,
@@ -261,20 +261,48 @@ COMPRESSIBLE = frozenset({0x33, 0x3A, 0x34, 0x15, 0x1B, 0x41, 0x43, 0x45, 0x55, 
 NEWEST = limits.VARINT_MAX
 
 
-def encode(name: str, fields: Fields | None = None) -> bytes:
+def encode(name: str, fields: Mapping[str, Any] | None = None) -> bytes:
     """The body of a message. Raises NestError if the fields cannot be encoded, or are over a limit."""
     return encode_with(MESSAGES[name][1], fields or {})
 
 
+@overload
+def decode(name: Literal["welcome"], body: bytes) -> bodies.Welcome: ...
+@overload
+def decode(name: Literal["error"], body: bytes) -> bodies.ErrorBody: ...
+@overload
+def decode(name: Literal["goAway"], body: bytes) -> bodies.GoAway: ...
+@overload
+def decode(name: Literal["ping"], body: bytes) -> bodies.Ping: ...
+@overload
+def decode(name: Literal["own"], body: bytes) -> bodies.Own: ...
+@overload
+def decode(name: Literal["progress"], body: bytes) -> bodies.Progress: ...
+@overload
+def decode(name: Literal["snapshot"], body: bytes, width: int = ...) -> bodies.SnapshotHead: ...
+@overload
+def decode(name: Literal["snapshotSections"], body: bytes, width: int = ...) -> bodies.SnapshotSections: ...
+@overload
+def decode(name: Literal["snapshotRows"], body: bytes, width: int = ...) -> bodies.SnapshotRows: ...
+@overload
+def decode(name: Literal["diff"], body: bytes, width: int, has_window: bool) -> bodies.Diff: ...
+@overload
+def decode(name: Literal["totals"], body: bytes) -> bodies.Totals: ...
+@overload
+def decode(name: Literal["subscriptionEnd"], body: bytes) -> bodies.SubscriptionEnd: ...
+@overload
+def decode(name: Literal["changeSet"], body: bytes) -> bodies.ChangeSet: ...
+@overload
+def decode(name: str, body: bytes, width: int = ..., has_window: bool = ...) -> Any: ...
 def decode(name: str, body: bytes, width: int = 0, has_window: bool = False) -> Any:
     """The fields of a body. `width` is the length of the view's projection, for rows and diffs."""
     return decode_with(MESSAGES[name][1], body, width, has_window)
 
 
-def error_of(fields: Fields) -> NestError:
+def error_of(fields: bodies.ErrorBody) -> NestError:
     """What an ERROR says, as the error that a program gets."""
     faults = tuple(
-        Fault(f["entity"], f["property"], f["object"], f["reason"], f["message"]) for f in fields.get("faults") or ()
+        Fault(f["entity"], f["property"], f["object"], f["reason"], f["message"]) for f in fields["faults"]
     )
     retry = fields["retry"]
     return NestError(
@@ -282,8 +310,8 @@ def error_of(fields: Fields) -> NestError:
         fields["message"],
         retry=retry if retry <= 4 else 3,
         retry_after=fields["retry_after"] / 1000,
-        object=fields.get("object"),
+        object=fields["object"],
         faults=faults,
-        leader=fields.get("leader"),
-        column=fields.get("column"),
+        leader=fields["leader"],
+        column=fields["column"],
     )

@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 
 from ..errors import ProtocolError
 from . import hash
+from .bodies import Diff, Path, SectionHead, SnapshotHead
 from .bytes import malformed
-from .codec import Fields
 from .rows import Key, Position, WireRow
-
-Path = tuple[int, int]
 
 
 class DiffMismatch(ProtocolError):
@@ -63,7 +61,7 @@ class SnapshotAssembler:
 
     __slots__ = ("_head", "_projection", "_keys", "_counts", "_rows", "_rows_left")
 
-    def __init__(self, head: Fields, projection: Sequence[int]) -> None:
+    def __init__(self, head: SnapshotHead, projection: Sequence[int]) -> None:
         self._head = head
         self._projection = tuple(projection)
         self._keys: list[Key] = []
@@ -73,7 +71,7 @@ class SnapshotAssembler:
         self._rows_left = position.total - position.row
         self.add_sections(head["sections"])
 
-    def add_sections(self, sections: Sequence[Fields]) -> None:
+    def add_sections(self, sections: Sequence[SectionHead]) -> None:
         if self._rows:
             raise malformed("sections come after a row")
         if len(self._keys) + len(sections) > self._head["section_count"]:
@@ -109,7 +107,7 @@ def _wrong(what: str) -> DiffMismatch:
     return DiffMismatch("coordinates", what)
 
 
-def _take_out(sections: list[tuple[Key, list[WireRow]]], diff: Fields) -> dict[Path, WireRow]:
+def _take_out(sections: list[tuple[Key, list[WireRow]]], diff: Diff) -> dict[Path, WireRow]:
     """Takes out what leaves, by its old path, from the last to the first. Returns the moved rows by their new path."""
     held: dict[Path, WireRow] = {}
     leaving: list[tuple[Path, int | None, Path | None]] = []
@@ -131,7 +129,7 @@ def _take_out(sections: list[tuple[Key, list[WireRow]]], diff: Fields) -> dict[P
     return held
 
 
-def _change_sections(sections: list[tuple[Key, list[WireRow]]], diff: Fields) -> None:
+def _change_sections(sections: list[tuple[Key, list[WireRow]]], diff: Diff) -> None:
     previous = len(sections)
     for index in reversed(diff["deleted_sections"]):
         if index >= previous:
@@ -148,7 +146,7 @@ def _change_sections(sections: list[tuple[Key, list[WireRow]]], diff: Fields) ->
         sections.insert(last, (inserted["key"], []))
 
 
-def _put_in(sections: list[tuple[Key, list[WireRow]]], diff: Fields, held: dict[Path, WireRow], width: int) -> None:
+def _put_in(sections: list[tuple[Key, list[WireRow]]], diff: Diff, held: dict[Path, WireRow], width: int) -> None:
     arriving: list[tuple[Path, WireRow]] = [(new["at"], new["row"]) for new in diff["inserted_rows"]]
     arriving += held.items()
     arriving.sort(key=lambda one: one[0])
@@ -162,7 +160,7 @@ def _put_in(sections: list[tuple[Key, list[WireRow]]], diff: Fields, held: dict[
         sections[section][1].insert(index, row)
 
 
-def _update(sections: list[tuple[Key, list[WireRow]]], diff: Fields, projection: Sequence[int]) -> None:
+def _update(sections: list[tuple[Key, list[WireRow]]], diff: Diff, projection: Sequence[int]) -> None:
     slots = {property: slot for slot, property in enumerate(projection)}
     for update in diff["updates"]:
         section, index = update["at"]
@@ -177,7 +175,7 @@ def _update(sections: list[tuple[Key, list[WireRow]]], diff: Fields, projection:
         sections[section][1][index] = WireRow(row.id, tuple(values))
 
 
-def apply_diff(state: State, diff: Fields, is_answer: bool = False) -> State:
+def apply_diff(state: State, diff: Diff, is_answer: bool = False) -> State:
     """The state after a diff (protocol.md, section 11). Raises DiffMismatch, and then nothing has changed.
 
     `is_answer`: the diff answers RESUBSCRIBE or SET_EXPANDED. Only then may it begin and end at one revision.

@@ -1,0 +1,79 @@
+"""An event loop in a thread, for programs that block."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from .errors import NestError
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """Runs coroutines for other threads until it is stopped.
+
+    The thread is a daemon: it does not keep the interpreter from ending. A child process after a fork does not have it.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._is_stopped = False
+        self._thread = threading.Thread(target=self._main, name="nest", daemon=True)
+        self._thread.start()
+
+    def _main(self) -> None:
+        try:
+            self._loop.run_forever()
+            # What was begun before the stop ends here, so that no thread waits for it for ever.
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                self._loop.run_until_complete(asyncio.wait(tasks))
+        finally:
+            self._loop.close()
+
+    @property
+    def is_running(self) -> bool:
+        return not self._is_stopped and os.getpid() == self._process
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs a coroutine in the loop, and waits for its result. An interrupt of this thread cancels it."""
+        try:
+            self._check()
+            with self._lock:
+                if self._is_stopped:
+                    raise NestError("CLOSED", "the client is closed")
+                future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except BaseException:
+            work.close()
+            raise
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError:
+            raise NestError("CLOSED", "the client was closed meanwhile") from None
+        except BaseException:
+            future.cancel()
+            raise
+
+    def _check(self) -> None:
+        if os.getpid() != self._process:
+            raise NestError("CLOSED", "a client does not go on in a forked process: connect again there")
+        if threading.current_thread() is self._thread:
+            raise NestError("INVALID", "the loop of a blocking client cannot wait for itself")
+
+    def stop(self) -> None:
+        """Ends the loop and the thread; nothing happens the second time."""
+        with self._lock:
+            if self._is_stopped:
+                return
+            self._is_stopped = True
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()

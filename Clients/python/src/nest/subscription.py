@@ -1,0 +1,67 @@
+"""A subscription on asyncio: the changes of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from . import machine as m
+from .requests import FetchRequest, Lowered
+from .rows import Change, Diff, Interrupted, PositionChange, Resumed, Rows, Snapshot, row_events
+from .stream import Owner, Stream
+from .wire import limits
+
+
+class Subscription(Stream[Change]):
+    """The changes of a result: an asynchronous iterator, which begins with a Snapshot.
+
+    Most changes have `rows`, the whole result. A loop that is slow gets one Snapshot in place of many changes.
+    """
+
+    def __init__(
+        self, client: Owner, request: FetchRequest, lower: Callable[[FetchRequest], Awaitable[Lowered]]
+    ) -> None:
+        super().__init__(client)
+        self._request = request
+        self._lower = lower
+        self._lowered: Lowered | None = None
+        #: The newest rows, which may be newer than those of the last change; None before the first Snapshot.
+        self.rows: Rows | None = None
+
+    def __repr__(self) -> str:
+        return f"<Subscription of {self._request!r}>"
+
+    async def _prepare(self) -> Callable[[m.Machine], int]:
+        self._lowered = lowered = await self._lower(self._request)
+        return lambda machine: machine.subscribe(lowered.wire, self._request.model.hash)
+
+    def _receive(self, event: m.SubscriptionEvent) -> None:
+        assert self._lowered
+        shape = self._lowered.shape
+        match event:
+            case m.Replaced(_, state, reason):
+                self.rows = Rows(state, shape)
+                self._add(Snapshot(self.rows, reason))
+            case m.Changed(_, before, state, diff, own):
+                self.rows = Rows(state, shape)
+                self._add(Diff(self.rows, row_events(diff, before, state, shape), own))
+            case m.PositionChanged(_, state):
+                self.rows = Rows(state, shape)
+                self._add(PositionChange(self.rows))
+            case m.Interrupted(_, error):
+                self._add(Interrupted(error))
+            case m.Resumed(_, state):
+                self.rows = Rows(state, shape)
+                self._add(Resumed(self.rows))
+            case _:
+                super()._receive(event)
+
+    def _add(self, one: Change) -> None:
+        """Lets a change wait. Too many, or changes of too many rows, become one Snapshot."""
+        rows = len(self.rows) if self.rows else 0
+        count = len(self._waiting)
+        if self.rows and count and (count >= limits.CHANGES_WAITING_MAX or count * rows > limits.ROWS_WAITING_MAX):
+            self._waiting.clear()
+            super()._add(Snapshot(self.rows, "too far behind"))
+            if not isinstance(one, Interrupted):
+                return
+        super()._add(one)
