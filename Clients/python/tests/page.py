@@ -56,7 +56,13 @@ def snapshot(ids: list[int], revision: int = 7, id: int = VIEW) -> bytes:
 
 
 def insertion(
-    old: list[int], new: int, start: int, to: int, view: int = VIEW, wrong: bool = False, position: Position | None = None
+    old: list[int],
+    new: int,
+    start: int,
+    to: int,
+    view: int = VIEW,
+    wrong: bool = False,
+    position: Position | None = None,
 ) -> bytes:
     """A diff that puts a row at the end."""
     return frame(

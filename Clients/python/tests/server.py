@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import pathlib
 import re
@@ -14,6 +16,7 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("NEST_BUILD", ROOT / ".build" / "debug"))
 NESTD = BUILD / "nestd"
+NESTC = BUILD / "nestc"
 #: Why tests with a server are skipped; empty if they are not.
 MISSING = "" if NESTD.exists() else f"there is no nestd in {BUILD}: set NEST_BUILD, or run make build-tests"
 
@@ -21,10 +24,14 @@ MISSING = "" if NESTD.exists() else f"there is no nestd in {BUILD}: set NEST_BUI
 class Server:
     """A server in a directory of its own, which `close` removes. It keeps its port when it starts again."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, model: Any = None) -> None:
         self.directory = tempfile.mkdtemp(prefix="nest-python-")
         self.port = 0
         self._options = options
+        if model:
+            path = pathlib.Path(self.directory, "model.json")
+            path.write_text(json.dumps(model))
+            self._options = (*options, "--model", str(path))
         self._process: subprocess.Popen[str] | None = None
         self.start()
 
@@ -50,6 +57,22 @@ class Server:
                 self.port = int(found[1])
                 return
         raise AssertionError(f"nestd ended with {self._process.wait()}")
+
+    @property
+    def command(self) -> dict[str, Any]:
+        """What a command of nestc needs to know of this server, for `subprocess` and `asyncio`."""
+        return {"env": {"PATH": os.environ["PATH"], "HOME": self.directory, "NEST_SERVER": self.address}}
+
+    async def nestc(self, *arguments: str) -> list[Any]:
+        """The lines that a command of nestc prints with --json."""
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            NESTC, *arguments, "--json", **self.command, stdout=pipe, stderr=pipe
+        )
+        output, errors = await process.communicate()
+        if process.returncode != 0:
+            raise AssertionError(f"nestc {' '.join(arguments)}: {errors.decode()}")
+        return [json.loads(line) for line in output.splitlines()]
 
     def run(self, *arguments: str) -> str:
         """Runs a command of nestd on the store of a server that is stopped; returns what it prints."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from nest.machine import Answered, Closed, Ended, Lost, Ready
+from nest.machine import Answered, Closed, Lost, Ready
 from nest.wire import limits
 
 from .page import PREFACE, REQUEST, SESSION, Page, error, frame
@@ -152,9 +152,9 @@ class Connections(unittest.TestCase):
 
     def test_a_client_that_was_never_connected_does_not_go_on(self) -> None:
         page = Page()
-        page.machine.closed(page.now, "nobody listens")
+        page.machine.closed(page.now, "no server listens")
         (closed,) = page.events()
-        self.assertEqual((closed.error.name, closed.error.text), ("UNREACHABLE", "nobody listens"))
+        self.assertEqual((closed.error.name, closed.error.text), ("UNREACHABLE", "no server listens"))
         self.assertFalse(page.machine.wants_connection)
 
 

@@ -6,65 +6,16 @@ import asyncio
 import datetime
 import decimal
 import importlib.util
-import json
-import os
-import pathlib
-import random
 import secrets
-import shutil
-import ssl
-import subprocess
-import tempfile
 import unittest
 import uuid
-from typing import Any
 
 import nest
-from nest import Diff, Inserted, Interrupted, NestError, Resumed, Snapshot, Updated
-from nest.machine.backoff import Backoff
+from nest import Diff, Inserted, NestError, Snapshot, Updated
 from nest.wire import compression, limits
 
+from .model import modelled
 from .server import MISSING, Server, until
-
-MODEL = {
-    "format": "nest-model",
-    "entities": [
-        {
-            "name": "Thing",
-            "label": "title",
-            "attributes": [
-                {"name": "title", "type": "string"},
-                {"name": "done", "type": "boolean", "default": False},
-                {"name": "count", "type": "integer", "optional": True},
-                {"name": "weight", "type": "double", "optional": True},
-                {"name": "price", "type": "decimal", "optional": True},
-                {"name": "due", "type": "date", "optional": True},
-                {"name": "code", "type": "uuid", "optional": True},
-                {"name": "photo", "type": "data", "optional": True},
-            ],
-            "relationships": [
-                {
-                    "name": "children",
-                    "destination": "Thing",
-                    "inverse": "parent",
-                    "toMany": True,
-                    "ordered": True,
-                    "deleteRule": "cascade",
-                },
-                {"name": "parent", "destination": "Thing", "inverse": "children"},
-                {"name": "tags", "destination": "Tag", "inverse": "things", "toMany": True},
-            ],
-            "root": {"relationship": "parent", "object": 1},
-        },
-        {
-            "name": "Tag",
-            "attributes": [{"name": "name", "type": "string", "minimum": 1}],
-            "relationships": [
-                {"name": "things", "destination": "Thing", "inverse": "tags", "toMany": True, "ordered": True}
-            ],
-        },
-    ],
-}
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -75,13 +26,7 @@ class LiveTests(unittest.IsolatedAsyncioTestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.server = Server()
-        cls.modelled = cls.with_model()
-
-    @classmethod
-    def with_model(cls) -> Server:
-        path = pathlib.Path(cls.server.directory, "model.json")
-        path.write_text(json.dumps(MODEL))
-        return Server("--model", str(path))
+        cls.modelled = modelled()
 
     @classmethod
     def tearDownClass(cls) -> None:

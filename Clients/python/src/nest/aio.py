@@ -60,8 +60,8 @@ def connect(
 
     `tls`: the context of a `nests://` address, which is set to TLS 1.3 and `nest/1`; the system's certificates if left
     out. `server_name`: the name in the certificate, if it is not the host. `request_timeout`: seconds until a request
-    fails that has no answer, also while there is no connection; None: never. `reconnect_pause_max`: seconds, the longest
-    pause between attempts to connect.
+    fails that has no answer, also while there is no connection; None: never. `reconnect_pause_max`: the longest pause
+    between attempts to connect, in seconds.
     """
     where = read_address(address)
     if token is not None:
@@ -142,9 +142,9 @@ class Client:
         driver = self._driver
         if driver is None or driver.machine.error or driver.loop.is_closed():
             return
-        warnings.warn(f"{self!r} was never closed: use `async with`", ResourceWarning, stacklevel=2)
         # The thread that collects it may be any.
         driver.loop.call_soon_threadsafe(driver.close)
+        warnings.warn(f"{self!r} was never closed: use `async with`", ResourceWarning, stacklevel=2)
 
     @property
     def session(self) -> bytes:

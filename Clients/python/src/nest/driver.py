@@ -65,9 +65,7 @@ class Driver:
         """Returns when the client has ended and its connection is closed."""
         await asyncio.shield(self._gone)
 
-    async def call(
-        self, message: str, answer: str, fields: Mapping[str, Any] | None = None, **options: Any
-    ) -> Any:
+    async def call(self, message: str, answer: str, fields: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Sends a request, and waits for its answer. Cancelling it does not undo a write that was sent."""
         number = self.machine.call(message, answer, fields, **options)
         future: asyncio.Future[Any] = self.loop.create_future()

@@ -114,7 +114,14 @@ def _entity(fields: EntityBody) -> EntityDescription:
     for one in fields["attributes"]:
         default, least, greatest = (from_wire(one["type"], v) for v in (one["default"], one["minimum"], one["maximum"]))
         properties[one["name"]] = Attribute(
-            one["number"], one["name"], one["type"], one["is_optional"], one["defaults_to_now"], default, least, greatest
+            one["number"],
+            one["name"],
+            one["type"],
+            one["is_optional"],
+            one["defaults_to_now"],
+            default,
+            least,
+            greatest,
         )
     for other in fields["relationships"]:
         properties[other["name"]] = Relationship(

@@ -84,9 +84,9 @@ class Stream(Generic[T]):
         driver, number = getattr(self, "_driver", None), getattr(self, "_number", None)
         if driver is None or number is None or self._is_ended or driver.loop.is_closed():
             return
-        warnings.warn(f"{self!r} was never closed: use `async with`", ResourceWarning, stacklevel=2)
         # The thread that collects it may be any.
         driver.loop.call_soon_threadsafe(driver.unfollow, number)
+        warnings.warn(f"{self!r} was never closed: use `async with`", ResourceWarning, stacklevel=2)
 
     # What a subclass adds
 
@@ -119,5 +119,3 @@ class Stream(Generic[T]):
         driver = self._client._running
         self._number = driver.follow(begin, self._receive)
         self._driver = driver
-
-

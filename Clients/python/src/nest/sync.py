@@ -185,9 +185,7 @@ class Client:
         key: bytes | None = None,
     ) -> Receipt:
         """Takes back any one past transaction by its revision, as a new undo entry."""
-        return self._run(
-            self._client.revert(revision, policy=policy, rehome=rehome, of_anyone=of_anyone, key=key)
-        )
+        return self._run(self._client.revert(revision, policy=policy, rehome=rehome, of_anyone=of_anyone, key=key))
 
     def undo_state(self) -> UndoState:
         """What the next undo and redo of the session take back."""

@@ -1,4 +1,4 @@
-"""What the machine tells its driver. `call` and `subscription` are the numbers that the machine gave."""
+"""What the machine reports to its driver. `call` and `subscription` are the numbers that the machine gave."""
 
 from __future__ import annotations
 
@@ -125,14 +125,6 @@ class FeedAdvanced:
 
 
 SubscriptionEvent = (
-    Replaced
-    | Changed
-    | PositionChanged
-    | Interrupted
-    | Resumed
-    | FeedBegan
-    | ChangesCame
-    | FeedAdvanced
-    | Ended
+    Replaced | Changed | PositionChanged | Interrupted | Resumed | FeedBegan | ChangesCame | FeedAdvanced | Ended
 )
 Event = Ready | Lost | Closed | Answered | Failed | SubscriptionEvent

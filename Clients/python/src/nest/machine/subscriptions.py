@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+
 from ..errors import NestError, ProtocolError
 from ..wire import limits
 from ..wire.bodies import Request, Subscribed, Totals

@@ -301,9 +301,7 @@ def decode(name: str, body: bytes, width: int = 0, has_window: bool = False) -> 
 
 def error_of(fields: bodies.ErrorBody) -> NestError:
     """What an ERROR says, as the error that a program gets."""
-    faults = tuple(
-        Fault(f["entity"], f["property"], f["object"], f["reason"], f["message"]) for f in fields["faults"]
-    )
+    faults = tuple(Fault(f["entity"], f["property"], f["object"], f["reason"], f["message"]) for f in fields["faults"])
     retry = fields["retry"]
     return NestError(
         fields["code"],
