@@ -18,7 +18,12 @@ OF_NODES = {"follow", "logHead", "record", "logBehind", "peerOpen", "peerClose",
 _LEAVES = ("sum", "min", "max", "avg")
 
 
+#: The files that tests have loaded.
+loaded: set[str] = set()
+
+
 def load(name: str) -> Any:
+    loaded.add(name)
     return json.loads((DIRECTORY / f"{name}.json").read_text())
 
 
