@@ -1,94 +1,366 @@
-@unittest.skipIf(MISSING, MISSING)
-class RandomHistory(unittest.IsolatedAsyncioTestCase):
-    """After every diff the rows of the client equal a fresh fetch, and the digest agrees."""
+"""A random client beside nestc, through a proxy that breaks its connections, with a server that is killed.
 
-    async def test_a_random_history(self) -> None:
-        seed = int(os.environ.get("NEST_SEED", random.SystemRandom().randrange(2**32)))
-        print(f"NEST_SEED={seed}", flush=True)
-        server = Server()
-        self.addCleanup(server.close)
-        chance = random.Random(seed)
-        async with nest.connect(server.address) as client:
-            items = await client.entity("Item")
-            requests = [
-                items.children(1).properties("title", "done", "children.@count"),
-                items.sorted("title:c", "-done")
-                .properties("title", "done", "parent.title")
-                .section("title", "firstCharacter"),
-                items.where("done == YES").sorted("-title").window(2, 5),
-            ]
-            followed = [client.subscribe(request) for request in requests]
-            for one in followed:
-                await one.__anext__()
-            ids = [1]
-            for _ in range(int(os.environ.get("NEST_STEPS", 120))):
-                if chance.random() < 0.05:
-                    await self.cut(client, server, requests, followed, chance, ids)
-                receipt = await self.step(client, items, chance, ids)
-                for request, one in zip(requests, followed, strict=True):
-                    # The receipt comes after the diffs of its revision.
-                    rows, fresh = one.rows, await client.fetch(request)
-                    assert rows is not None
-                    self.assertEqual(self.shown(rows), self.shown(fresh), f"seed {seed}, revision {receipt}")
-                    self.assertEqual(rows.digest, fresh.digest)
-                    self.assertEqual(rows.position is None, fresh.position is None)
-                    if rows.position and fresh.position and len(rows) > 0:
-                        # The size of the whole may come later, by TOTALS; where the rows begin may not.
-                        self.assertEqual(rows.position.row, fresh.position.row)
-            for one in followed:
-                one.close()
+Every diff is applied a second time by code of its own, and its digest compared with the one that nestc prints for the
+same revision. At quiet points every subscription equals what nestc fetches. In the end every write has happened as
+often as it was acknowledged, and the feed has every revision once. NEST_SEED and NEST_STEPS repeat and extend a run.
+"""
 
-    async def cut(
-        self, client: nest.Client, server: Server, requests: Any, followed: Any, chance: random.Random, ids: list[int]
-    ) -> None:
-        """Cuts the connection while another client writes, and waits until all subscriptions are right again."""
-        assert client._driver and client._driver._transport
-        # Pauses double with each loss of a young connection.
-        client._driver.machine._backoff = Backoff(lambda: 0.0)
-        client._driver._transport.abort()
-        async with nest.connect(server.address) as other:
-            await self.step(other, await other.entity("Item"), chance, ids)
-            async with asyncio.timeout(60):
-                for request, one in zip(requests, followed, strict=True):
-                    # Changes that nobody has taken may have become one snapshot.
-                    await until(one, (Interrupted, Snapshot))
-                    fresh = await other.fetch(request)
-                    while self.shown(one.rows) != self.shown(fresh):
-                        await one.__anext__()
+from __future__ import annotations
 
-    def shown(self, rows: nest.Rows) -> Any:
-        return [(s.key, [(row.id, row.to_dict()) for row in s.rows]) for s in rows.sections]
+import asyncio
+import json
+import os
+import random
+import unittest
+from collections import Counter
+from collections.abc import Awaitable
+from typing import Any
+from unittest import mock
 
-    async def step(self, client: nest.Client, items: nest.Entity, chance: random.Random, ids: list[int]) -> Any:
-        def title() -> str:
-            return chance.choice("abcäÄZé") + chance.choice("xyz ") * chance.randrange(4)
+import nest
+from nest import ChangePoint, ChangeSet, Deleted, Diff, Inserted, Moved, NestError, SectionDeleted, SectionInserted
+from nest.machine.subscriptions import Subscriptions
+from nest.wire.rows import make_key
 
-        steps = []
-        for _ in range(chance.choice((1, 1, 2, 5))):
-            kind = chance.choice(("insert", "insert", "update", "update", "move", "delete"))
-            object = chance.choice(ids)
-            place = chance.choice((None, nest.FIRST))
-            if kind == "insert" or object == 1:
-                under = chance.choice((1, object))
-                steps.append(items.insert(title=title(), done=chance.random() < 0.5, under=under, place=place))
-            elif kind == "update":
-                steps.append(items.update(object, title=title(), done=chance.random() < 0.5))
-            elif kind == "move":
-                steps.append(items.move(object, under=chance.choice(ids), place=place))
-            else:
-                steps.append(items.delete(object))
+from .model import MODEL
+from .proxy import ChaosProxy
+from .server import MISSING, NESTC, Server
+
+NESTED = ["--entity", "Thing", "--where", "parent != nil"]
+#: A request as the client makes it, and as nestc does.
+REQUESTS: list[tuple[Any, list[str]]] = [
+    (
+        lambda things: things.children(1).properties("title", "done", "children.@count"),
+        ["--of", "1", "--relationship", "children", "--properties"],
+    ),
+    (
+        lambda things: (
+            things.where("parent != nil")
+            .sorted("title:c", "-count")
+            .section("title", "firstCharacter")
+            .properties("title", "parent.title")
+        ),
+        [*NESTED, "--sort", "title:c,-count", "--section", "firstCharacter(title)", "--properties"],
+    ),
+    (
+        lambda things: (
+            things.where("parent != nil")
+            .where("done == YES")
+            .sorted("-count")
+            .window(1, 4)
+            .properties("count", "title")
+        ),
+        [*NESTED[:-1], "parent != nil AND done == YES", "--sort", "-count", "--window", "1..5", "--properties"],
+    ),
+    (
+        lambda things: things.where("parent != nil").where("ANY tags.name == 'red'").properties("title", "tags.@count"),
+        [*NESTED[:-1], "parent != nil AND ANY tags.name == 'red'", "--properties"],
+    ),
+]
+REFUSALS = {
+    *("NOT_FOUND", "CYCLE", "NOTHING_TO_UNDO", "NOTHING_TO_REDO", "UNDO_CONFLICT", "OWNER_GONE", "ROOT_OBJECT"),
+    *("INVALID", "VALIDATION_FAILED"),
+}
+
+
+def plain_digest(sections: Any) -> int:
+    """The digest of protocol.md, section 12, word by word."""
+    digest = 0
+    for section in sections:
+        for row in section.rows:
+            z = make_key(section.key).hash ^ row.id * 0x9E3779B97F4A7C15 % 2**64
+            z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+            z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+            digest = (digest * 0x0C9B1D3F5A276E85 + (z ^ z >> 31) % (2**61 - 2) + 1) % (2**61 - 1)
+    return digest
+
+
+def shape(rows: nest.Rows) -> list[tuple[Any, list[int]]]:
+    return [(section.key, [row.id for row in section.rows]) for section in rows.sections]
+
+
+def applied(state: Any, events: Any) -> Any:
+    """A diff on ids alone, as section 11 of protocol.md writes it."""
+    state = [(key, list(ids)) for key, ids in state]
+    leaving = [(e.at, None) for e in events if isinstance(e, Deleted)]
+    leaving += [(e.source, e.target) for e in events if isinstance(e, Moved)]
+    arriving = [(e.at, e.row.id) for e in events if isinstance(e, Inserted)]
+    for (section, row), target in sorted(leaving, key=lambda one: one[0], reverse=True):
+        id = state[section][1].pop(row)
+        if target:
+            arriving.append((target, id))
+    for event in reversed([e for e in events if isinstance(e, SectionDeleted)]):
+        assert state.pop(event.at)[1] == [], "a deleted section has rows"
+    for event in events:
+        if isinstance(event, SectionInserted):
+            state.insert(event.at, (event.key, []))
+    for (section, row), id in sorted(arriving):
+        state[section][1].insert(row, id)
+    return state
+
+
+class Follower:
+    """A subscription whose every change is checked, and nestc with the same request beside it."""
+
+    def __init__(self, server: Server, subscription: nest.Subscription, options: list[str], shown: list[str]) -> None:
+        self.subscription = subscription
+        self.options = [*options, ",".join(shown)]
+        self.digests: dict[int, str] = {}
+        self.compared = 0
+        self._seen: dict[int, str] = {}
+        self._server = server
+
+    async def follow(self) -> None:
+        before: Any = None
+        async for change in self.subscription:
+            rows = getattr(change, "rows", None)
+            if rows is None:
+                continue
+            assert before is None or rows.revision >= before.revision, "revisions grow"
+            if isinstance(change, Diff):
+                assert applied(shape(before), change.events) == shape(rows), "the events lead to other rows"
+            assert plain_digest(rows.sections) == rows.digest
+            self._saw(rows.revision, f"{rows.digest:016x}")
+            before = rows
+
+    async def watch(self) -> None:
+        """Reads the digests that nestc prints."""
+        process = await asyncio.create_subprocess_exec(
+            NESTC,
+            "subscribe",
+            "--json",
+            *self.options,
+            **self._server.command,
+            stdout=asyncio.subprocess.PIPE,
+            limit=1 << 24,
+        )
+        assert process.stdout
         try:
-            if chance.random() < 0.15:
-                return await client.undo(policy=chance.choice(("keep", "force")))
-            if chance.random() < 0.1:
-                return await client.redo()
-            receipt = await client.transaction(steps)
-            ids += [receipt.id(step) for step in steps if step.makes_object]
-            return receipt
+            async for line in process.stdout:
+                event = json.loads(line)
+                if event["event"] in ("snapshot", "diff"):
+                    self.digests[event.get("revision", event.get("to"))] = event["digest"]
+            raise AssertionError("nestc has ended")
+        finally:
+            process.kill()
+            await process.wait()
+
+    def _saw(self, revision: int, digest: str) -> None:
+        self._seen[revision] = digest
+
+    def compare(self) -> None:
+        """Compares the digests of all revisions that both have seen."""
+        for revision in self._seen.keys() & self.digests.keys():
+            assert self._seen[revision] == self.digests[revision], f"the digest at revision {revision}"
+            self.compared += 1
+        self._seen.clear()
+
+
+class Run:
+    def __init__(self, test: unittest.TestCase, chance: random.Random, server: Server, proxy: ChaosProxy) -> None:
+        self.test, self.chance, self.server, self.proxy = test, chance, server, proxy
+        self.counts: Counter[str] = Counter()
+        #: What became of each write: its name, and its receipt or the name of its refusal.
+        self.outcomes: dict[str, Any] = {}
+        self.calls: set[asyncio.Task[None]] = set()
+        self.faults: list[BaseException] = []
+        self.ids = [1]
+        self.revisions: list[int] = []
+
+    def begin(self, work: Awaitable[None]) -> None:
+        async def call() -> None:
+            try:
+                await work
+            except NestError as error:
+                if error.name not in REFUSALS:
+                    self.faults.append(error)
+            except Exception as error:
+                self.faults.append(error)
+
+        task = asyncio.ensure_future(call())
+        self.calls.add(task)
+        task.add_done_callback(self.calls.discard)
+
+    async def write(self, client: nest.Client, entities: dict[str, nest.Entity]) -> None:
+        chance, things, tags = self.chance, entities["Thing"], entities["Tag"]
+        steps = []
+        for _ in range(chance.choice((1, 1, 2, 6))):
+            object, place = chance.choice(self.ids), chance.choice((None, nest.FIRST))
+            match chance.choice(("insert", "insert", "update", "update", "move", "tag", "delete")):
+                case "insert":
+                    values = {"title": self.title(), "count": chance.randrange(9), "done": chance.random() < 0.5}
+                    steps.append(things.insert(values, under=chance.choice((1, object)), place=place))
+                case "update" if object != 1:
+                    steps.append(things.update(object, title=self.title(), done=chance.random() < 0.5))
+                case "move" if object != 1:
+                    steps.append(things.move(object, under=chance.choice(self.ids), place=place))
+                case "tag":
+                    tag = tags.find_or_create({"name": chance.choice(("red", "green"))})
+                    steps += [tag, chance.choice((things.relate, things.unrelate))(object, "tags", tag)]
+                case "delete" if object != 1 and chance.random() < 0.25:
+                    steps.append(things.delete(object))
+        if not steps:
+            return
+        name = f"write {len(self.outcomes)}"
+        self.outcomes[name] = None
+        try:
+            receipt = await client.transaction(steps, name=name)
         except NestError as error:
-            expected = ("NOT_FOUND", "CYCLE", "NOTHING_TO_UNDO", "NOTHING_TO_REDO", "UNDO_CONFLICT", "OWNER_GONE")
-            self.assertIn(error.name, expected, str(error))
-            return error
+            self.outcomes[name] = error.name
+            raise
+        self.outcomes[name] = receipt
+        self.ids += [receipt.id(step) for step in steps if step.kind == "insert"]
+
+    def title(self) -> str:
+        return self.chance.choice("abcäÄZé") + self.chance.choice("xyz ") * self.chance.randrange(4)
+
+    async def undo(self, client: nest.Client) -> None:
+        await client.undo(policy=self.chance.choice(("keep", "force")))
+
+    async def redo(self, client: nest.Client) -> None:
+        await client.redo()
+
+    async def feed(self, client: nest.Client) -> None:
+        """Every revision from the first on."""
+        assert client._driver and client._driver.machine.welcome
+        start = ChangePoint(client._driver.machine.welcome["history_id"].hex(), 0)
+        async for change in client.changes(since=start):
+            if isinstance(change, ChangeSet) and change.is_last:
+                self.revisions.append(change.revision)
+
+    async def quiet(self, followers: list[Follower]) -> None:
+        """Waits until nothing is under way; then every subscription is what nestc fetches."""
+        await self.proxy.calm()
+        if self.calls:
+            await asyncio.wait(self.calls, timeout=60)
+        self.test.assertEqual((len(self.calls), self.faults), (0, []))
+        for one in followers:
+            expected = await self.server.nestc("fetch", *one.options)
+            deadline = asyncio.get_running_loop().time() + 20
+            while self.shown(one) != expected and asyncio.get_running_loop().time() < deadline:
+                await asyncio.sleep(0.02)
+            self.test.assertEqual(self.faults, [])
+            self.test.assertEqual(self.shown(one), expected, " ".join(one.options))
+            one.compare()
+            self.counts["fetched"] += 1
+            self.counts["rows"] += len(expected)
+
+    def shown(self, one: Follower) -> Any:
+        rows = one.subscription.rows
+        assert rows is not None
+        has_sections = "--section" in one.options
+        return [
+            {"id": row.id, **({"section": section.key} if has_sections else {}), **row.to_dict()}
+            for section in rows.sections
+            for row in section.rows
+        ]
+
+    async def step(self, subject: Any, other: Any) -> None:
+        match self.chance.choices(
+            ("write", "other", "undo", "redo", "wait", "break", "wild", "kill"), (30, 12, 8, 4, 14, 4, 6, 1)
+        )[0]:
+            case "write":
+                self.begin(self.write(*subject))
+            case "other":
+                self.begin(self.write(*other))
+            case "undo":
+                self.begin(self.undo(subject[0]))
+            case "redo":
+                self.begin(self.redo(subject[0]))
+            case "break":
+                self.counts["breaks"] += 1
+                await self.proxy.break_all()
+            case "wild":
+                self.proxy.is_wild = not self.proxy.is_wild
+                await self.proxy.break_all()
+            case "kill":
+                self.counts["kills"] += 1
+                await asyncio.to_thread(self.server.kill)
+                await asyncio.to_thread(self.server.start)
+        await asyncio.sleep(self.chance.random() * 0.06)
+
+    async def finish(self, client: nest.Client) -> None:
+        history = [one async for one in pages(client)]
+        written = Counter(one.name for one in history if one.kind == "write")
+        for name, outcome in self.outcomes.items():
+            happened = isinstance(outcome, nest.Receipt) and outcome.is_changed
+            self.test.assertEqual(written[name], 1 if happened else 0, f"{name}: {outcome}")
+        async with asyncio.timeout(30):
+            while not history or self.revisions[-1:] != [history[0].revision]:
+                await asyncio.sleep(0.02)
+        self.test.assertEqual(self.revisions, list(range(1, history[0].revision + 1)))
+
+
+async def pages(client: nest.Client) -> Any:
+    before = 0
+    while page := await client.history(limit=1000, before=before):
+        for one in page:
+            yield one
+        before = page[-1].revision
+
+
+@unittest.skipIf(MISSING, MISSING)
+@unittest.skipUnless(NESTC.exists(), "there is no nestc beside nestd")
+class RandomRun(unittest.IsolatedAsyncioTestCase):
+    async def test_a_random_client_agrees_with_nestc(self) -> None:
+        seed = int(os.environ.get("NEST_SEED", random.SystemRandom().randrange(2**32)))
+        steps = int(os.environ.get("NEST_STEPS", 120))
+        print(f"NEST_SEED={seed} NEST_STEPS={steps}", flush=True)
+        # A slow debug loop says nothing about the client.
+        asyncio.get_running_loop().slow_callback_duration = 60
+        chance = random.Random(seed)
+        server = Server(model=MODEL)
+        self.addCleanup(server.close)
+        async with ChaosProxy(lambda: server.port, random.Random(chance.random())) as proxy:
+            run = Run(self, chance, server, proxy)
+            mismatch = mock.patch.object(
+                Subscriptions, "_drop", lambda *_: run.faults.append(AssertionError("a mismatch"))
+            )
+            options: dict[str, Any] = {"reconnect_pause_max": 0.15, "request_timeout": None}
+            with mismatch:
+                await self.play(run, steps, f"127.0.0.1:{proxy.port}", options)
+        print(dict(run.counts + proxy.counts), flush=True)
+
+    async def play(self, run: Run, steps: int, address: str, options: Any) -> None:
+        async with (
+            nest.connect(address, user="Ann", **options) as client,
+            nest.connect(run.server.address, user="Bo", **options) as writer,
+        ):
+            subject, other = [
+                (one, {name: await one.entity(name) for name in ("Thing", "Tag")}) for one in (client, writer)
+            ]
+            followers = []
+            for make, given in REQUESTS:
+                request = make(subject[1]["Thing"])
+                followers.append(Follower(run.server, client.subscribe(request), given, list(request.names)))
+            tasks = [asyncio.ensure_future(one.follow()) for one in followers]
+            watches = [asyncio.ensure_future(one.watch()) for one in followers]
+            tasks.append(asyncio.ensure_future(run.feed(client)))
+            for task in (*tasks, *watches):
+                task.add_done_callback(
+                    lambda task: task.cancelled() or not task.exception() or run.faults.append(task.exception())
+                )
+            try:
+                async with asyncio.timeout(30):
+                    while not all(one.subscription.rows is not None and one.digests for one in followers):
+                        await asyncio.sleep(0.02)
+                        self.assertEqual(run.faults, [])
+                for number in range(steps):
+                    await run.step(subject, other)
+                    self.assertEqual(run.faults, [])
+                    if number % 30 == 29:
+                        await run.quiet(followers)
+                await run.quiet(followers)
+                await run.finish(writer)
+            finally:
+                for watch in watches:
+                    watch.cancel()
+                await asyncio.wait(watches)
+        await asyncio.wait(tasks)
+        self.assertEqual(run.faults, [])
+        run.counts["digests compared"] = sum(one.compared for one in followers)
+        self.assertGreater(run.counts["digests compared"], steps // 10)
+        self.assertGreater(run.counts["rows"], 0)
 
 
 if __name__ == "__main__":
