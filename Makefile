@@ -12,7 +12,7 @@ LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-d
 # log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux
 
-.PHONY: beside consumer setup tools web-tools build build-release test test-web test-js test-page test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames page-heap documentation clean
+.PHONY: beside consumer setup tools web-tools build build-release test test-web test-js test-page test-python test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames page-heap documentation clean
 
 build: setup
 	swift build $(DEBUG) $(if $(TARGET),--target $(TARGET))
@@ -69,6 +69,11 @@ NODE_TESTS = @if command -v node >/dev/null; then echo node --test $(1); \
 test-js: build-tests web-tools
 	Clients/js/check
 	$(call NODE_TESTS,Clients/js/test/live Clients/js/test/browser)
+
+# The Python client: types, and its tests with nestd and nestc. Prints what is skipped. A random run prints its seed:
+# make test-python NEST_SEED=7 NEST_STEPS=2000
+test-python: build-tests
+	Clients/python/check
 
 test-page: build-tests web-tools
 	$(call NODE_TESTS,Page/test Page/test/browser)
@@ -189,6 +194,7 @@ check: lint
 beside:
 	$(MAKE) --no-print-directory documentation
 	$(MAKE) --no-print-directory test-js
+	$(MAKE) --no-print-directory test-python
 	$(MAKE) --no-print-directory consumer
 
 # The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.
