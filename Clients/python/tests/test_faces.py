@@ -14,6 +14,7 @@ import sys
 import threading
 import unittest
 import warnings
+from collections.abc import Awaitable, Callable
 from typing import Any
 from unittest import mock
 
@@ -31,6 +32,22 @@ async def subscriptions_of(client: nest.Client) -> int:
     fields = await client._running.call("getClients", "clients", {"after": 0, "limit": 100})
     (mine,) = [one for one in fields["clients"] if one["name"] == "faces"]
     return int(mine["subscriptions"])
+
+
+def has_none(client: nest.Client) -> Callable[[], Awaitable[bool]]:
+    """Whether the server counts no subscription for a client any more."""
+
+    async def condition() -> bool:
+        return await subscriptions_of(client) == 0
+
+    return condition
+
+
+async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Waits until something is true; a minute is an error."""
+    async with asyncio.timeout(60):
+        while not await condition():
+            await asyncio.sleep(0.01)
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -56,8 +73,7 @@ class OnAsyncio(unittest.IsolatedAsyncioTestCase):
                 async for _ in client.changes():
                     break
                 gc.collect()
-                while await subscriptions_of(client) > 0:
-                    await asyncio.sleep(0.01)
+                await eventually(has_none(client))
             self.assertEqual([one.category for one in caught], [ResourceWarning, ResourceWarning])
 
     async def test_an_iterator_that_only_a_waiting_task_holds_lives(self) -> None:
@@ -70,12 +86,14 @@ class OnAsyncio(unittest.IsolatedAsyncioTestCase):
                     seen.append(change)
 
             task = asyncio.ensure_future(follow())
-            while not seen:
-                await asyncio.sleep(0.01)
+
+            async def has_seen(count: int) -> bool:
+                return len(seen) >= count
+
+            await eventually(lambda: has_seen(1))
             gc.collect()
             await client.transaction([items.insert(title="held")])
-            while len(seen) < 2:
-                await asyncio.sleep(0.01)
+            await eventually(lambda: has_seen(2))
         await task
 
     async def test_a_forgotten_client_closes_its_connection_and_warns(self) -> None:
@@ -85,12 +103,11 @@ class OnAsyncio(unittest.IsolatedAsyncioTestCase):
                 await (await nest.connect(self.server.address, client_name="forgotten")).model()
                 gc.collect()
 
-                async def names() -> list[str]:
+                async def is_gone() -> bool:
                     fields = await watcher._running.call("getClients", "clients", {"after": 0, "limit": 100})
-                    return [one["name"] for one in fields["clients"]]
+                    return "forgotten" not in [one["name"] for one in fields["clients"]]
 
-                while "forgotten" in await names():
-                    await asyncio.sleep(0.01)
+                await eventually(is_gone)
             self.assertEqual([one.category for one in caught], [ResourceWarning])
 
     async def test_a_cancelled_call_leaves_the_client_usable(self) -> None:
@@ -129,7 +146,7 @@ class OnAsyncio(unittest.IsolatedAsyncioTestCase):
                 async with client.subscribe(items) as changes:
                     async for _ in changes:
                         _ = 1 // 0
-            self.assertEqual(await subscriptions_of(client), 0)
+            await eventually(has_none(client))
 
     async def test_rows_are_keys(self) -> None:
         async with nest.connect(self.server.address) as client:
@@ -251,6 +268,7 @@ class Blocking(unittest.TestCase):
                 thread.join(20)
                 self.assertFalse(thread.is_alive(), "a thread waits for ever")
             self.assertEqual(sorted(map(str, ended)), ["CLOSED", "CLOSED", "[]"])
+            self.assertEqual(list(changes), [])
 
     def test_an_interrupt_leaves_the_client_usable(self) -> None:
         with nest.sync.connect(self.server.address) as client:

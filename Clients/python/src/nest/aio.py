@@ -140,10 +140,8 @@ class Client:
 
     def __del__(self) -> None:
         driver = self._driver
-        if driver is None or driver.machine.error or driver.loop.is_closed():
+        if driver is None or driver.machine.error or not driver.run_soon(driver.close):
             return
-        # The thread that collects it may be any.
-        driver.loop.call_soon_threadsafe(driver.close)
         warnings.warn(f"{self!r} was never closed: use `async with`", ResourceWarning, stacklevel=2)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import weakref
 from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ class Driver:
     ) -> None:
         self.machine = machine
         self.loop = asyncio.get_running_loop()
+        self._process = os.getpid()
         self._address = address
         self._context = context
         self._server_name = name
@@ -46,6 +48,13 @@ class Driver:
         #: Done when the client has ended and has no connection.
         self._gone: asyncio.Future[None] = self.loop.create_future()
         self._is_settling = False
+
+    def run_soon(self, work: Callable[..., None], *arguments: object) -> bool:
+        """Runs something in the loop, from any thread. Returns False if the loop is over, or of another process."""
+        if self.loop.is_closed() or os.getpid() != self._process:
+            return False
+        self.loop.call_soon_threadsafe(work, *arguments)
+        return True
 
     async def open(self) -> None:
         """Returns when the server has accepted the client; raises NestError if it cannot be used."""

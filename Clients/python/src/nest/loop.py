@@ -42,25 +42,30 @@ class LoopThread:
 
     @property
     def is_running(self) -> bool:
+        """Whether it can run something: it is not stopped, and this process is the one that has its thread."""
         return not self._is_stopped and os.getpid() == self._process
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._is_stopped
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine in the loop, and waits for its result. An interrupt of this thread cancels it."""
+        future: concurrent.futures.Future[T] | None = None
         try:
             self._check()
             with self._lock:
                 if self._is_stopped:
                     raise NestError("CLOSED", "the client is closed")
                 future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        except BaseException:
-            work.close()
-            raise
-        try:
             return future.result()
         except concurrent.futures.CancelledError:
             raise NestError("CLOSED", "the client was closed meanwhile") from None
         except BaseException:
-            future.cancel()
+            if future:
+                future.cancel()
+            else:
+                work.close()
             raise
 
     def _check(self) -> None:

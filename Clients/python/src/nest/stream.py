@@ -82,10 +82,8 @@ class Stream(Generic[T]):
 
     def __del__(self) -> None:
         driver, number = getattr(self, "_driver", None), getattr(self, "_number", None)
-        if driver is None or number is None or self._is_ended or driver.loop.is_closed():
+        if driver is None or number is None or self._is_ended or not driver.run_soon(driver.unfollow, number):
             return
-        # The thread that collects it may be any.
-        driver.loop.call_soon_threadsafe(driver.unfollow, number)
         warnings.warn(f"{self!r} was never closed: use `async with`", ResourceWarning, stacklevel=2)
 
     # What a subclass adds

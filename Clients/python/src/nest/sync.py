@@ -221,7 +221,14 @@ class Stream(Generic[T]):
         return self
 
     def __next__(self) -> T:
-        change = self._client._run(self._next())
+        try:
+            change = self._client._run(self._next())
+        except NestError:
+            # The client was closed, maybe by another thread: its loops are done.
+            loop = self._client._loop
+            if loop and loop.is_stopped:
+                raise StopIteration from None
+            raise
         if change is None:
             raise StopIteration
         return change
