@@ -150,6 +150,36 @@ class Connections(unittest.TestCase):
         (lost,) = page.events()
         self.assertEqual((lost.pause, lost.error.name), (7.0, "SHUTTING_DOWN"))
 
+    def test_each_server_is_tried_once_and_then_the_next_after_each_loss(self) -> None:
+        page = Page(server_count=3)
+        servers = []
+        while page.machine.wants_connection:
+            servers.append(page.machine.server)
+            page.machine.closed(page.now, "no server listens")
+        self.assertEqual((servers, page.events()[-1].error.name), ([0, 1, 2], "UNREACHABLE"))
+        page = Page(server_count=2)
+        page.machine.closed(page.now, "no server listens")
+        self.assertEqual(page.events(), [])
+        page.ready()
+        page.lose()
+        self.assertEqual(page.machine.server, 0)
+        page.reconnect()
+        page.lose()
+        self.assertEqual(page.machine.server, 1)
+
+    def test_a_refused_token_is_not_tried_at_the_next_server(self) -> None:
+        page = Page(server_count=2).open()
+        page.get(PREFACE + error(0, "UNAUTHENTICATED"))
+        page.lose()
+        self.assertFalse(page.machine.wants_connection)
+
+    def test_the_next_node_of_a_cluster_is_tried_at_once(self) -> None:
+        page = Page(server_count=2).ready(node_role="follower", store="s")
+        page.now += limits.RECONNECT_NODE_HEALTHY_SECONDS
+        page.events()
+        page.lose()
+        self.assertEqual(page.events()[0].pause, 0)
+
     def test_a_client_that_was_never_connected_does_not_go_on(self) -> None:
         page = Page()
         page.machine.closed(page.now, "no server listens")

@@ -7,6 +7,7 @@ import copy
 import gc
 import os
 import pickle
+import random
 import signal
 import ssl
 import subprocess
@@ -24,7 +25,8 @@ from nest.errors import ProtocolError
 from nest.wire import limits
 
 from .page import PREFACE, welcome
-from .server import MISSING, Server
+from .proxy import ChaosProxy
+from .server import MISSING, Server, until
 
 
 async def subscriptions_of(client: nest.Client) -> int:
@@ -165,6 +167,34 @@ class OnAsyncio(unittest.IsolatedAsyncioTestCase):
             with self.subTest(address), self.assertRaises(NestError) as caught:
                 await nest.connect(address)
             self.assertEqual(caught.exception.name, "UNREACHABLE")
+
+    async def test_several_addresses_are_the_nodes_of_a_cluster(self) -> None:
+        async with ChaosProxy(lambda: self.server.port, random.Random(1)) as one:
+            async with ChaosProxy(lambda: self.server.port, random.Random(1)) as other:
+                nodes = ["127.0.0.1:1", f"127.0.0.1:{one.port}", f"127.0.0.1:{other.port}"]
+                async with nest.connect(nodes, reconnect_pause_max=0.1) as client:
+                    items = await client.entity("Item")
+                    async with client.subscribe(items.where('title == "node"')) as changes:
+                        self.assertIsInstance(await changes.__anext__(), Snapshot)
+                        await one.__aexit__()
+                        await client.transaction([items.insert(title="node")])
+                        self.assertEqual(len((await until(changes, nest.Diff)).rows), 1)
+                    self.assertGreater(other.counts["connections"], 0)
+
+    async def test_addresses_are_checked_before_anything_is_sent(self) -> None:
+        secret = "nest_1_" + "00" * 32
+        wrong: list[tuple[Any, dict[str, Any], str]] = [
+            ([], {}, "INVALID"),
+            ("a:1,nests://b:2", {}, "INVALID"),
+            ("a:1,,b:2", {}, "INVALID"),
+            (["a:1"] * 33, {}, "INVALID"),
+            ("localhost:1,nest.example:2", {"token": secret}, "UNTRUSTED"),
+        ]
+        for address, options, name in wrong:
+            with self.subTest(address), self.assertRaises(NestError) as caught:
+                nest.connect(address, **options)
+            self.assertEqual(caught.exception.name, name)
+        self.assertEqual(repr(nest.connect("a,b:2")), "<Client of nest://a:7000, nest://b:2, connecting>")
 
     async def test_tls_is_not_left_out_by_mistake(self) -> None:
         options: list[dict[str, Any]] = [{"tls": ssl.create_default_context()}, {"server_name": "nest.example"}]

@@ -20,7 +20,12 @@ SOURCES = {
 }
 SOURCES = {path for path in SOURCES if (ROOT / "src" / path).is_file()}
 #: Runs in a process of its own, in the directory of the package.
-BUILD = "import sys; from hatchling.build import build_sdist, build_wheel; build_wheel(sys.argv[1]); build_sdist(sys.argv[1])"
+BUILD = """
+import sys
+from hatchling.build import build_sdist, build_wheel
+build_wheel(sys.argv[1])
+build_sdist(sys.argv[1])
+"""
 
 
 @unittest.skipUnless(importlib.util.find_spec("hatchling"), "hatchling is missing")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .errors import NestError
+from .wire import limits
 
 _TOKEN = re.compile(r"\s*nest_([1-9][0-9]{0,15})_([0-9a-fA-F]{64})\s*")
 _ADDRESS = re.compile(r"(?:(nests?)://)?(\[[0-9a-fA-F:.]+\]|[^\s\[\]:/@]+)(?::([0-9]{1,5}))?/?")
@@ -15,6 +17,8 @@ _ADDRESS = re.compile(r"(?:(nests?)://)?(\[[0-9a-fA-F:.]+\]|[^\s\[\]:/@]+)(?::([
 
 @dataclass(frozen=True, slots=True)
 class Address:
+    """Where a server listens."""
+
     host: str
     port: int
     is_secure: bool
@@ -31,6 +35,17 @@ def read_address(text: str) -> Address:
     if not found or not 0 < port < 65536:
         raise NestError("INVALID", f"'{text}' is no address: write host:port, nest://host:port or nests://host:port")
     return Address(found[2].strip("[]"), port, found[1] == "nests")
+
+
+def read_addresses(given: str | Sequence[str]) -> tuple[Address, ...]:
+    """The nodes of a cluster: several addresses, or a text of them with commas between. All have TLS, or none."""
+    texts = given.split(",") if isinstance(given, str) else list(given)
+    if not 0 < len(texts) <= limits.SERVER_ADDRESSES_MAX:
+        raise NestError("INVALID", f"give 1 to {limits.SERVER_ADDRESSES_MAX} addresses, not {len(texts)}")
+    addresses = tuple(read_address(text) for text in texts)
+    if len({one.is_secure for one in addresses}) > 1:
+        raise NestError("INVALID", "use nests:// for all addresses, or for none")
+    return addresses
 
 
 def read_token(text: str) -> tuple[int, bytes]:

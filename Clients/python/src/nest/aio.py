@@ -16,7 +16,7 @@ from collections.abc import Generator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
-from .address import Address, check_clear, read_address, read_token, tls_context
+from .address import Address, check_clear, read_addresses, read_token, tls_context
 from .changes import ChangePoint, Changes
 from .driver import Driver
 from .errors import NestError
@@ -39,7 +39,7 @@ _PREDICATES_MAX = 256
 
 
 def connect(
-    address: str = "127.0.0.1:7000",
+    address: str | Sequence[str] = "127.0.0.1:7000",
     *,
     token: str | None = None,
     user: str = "",
@@ -53,21 +53,23 @@ def connect(
 ) -> Client:
     """A client that connects when it is entered.
 
-    `address`: `host:port`, or `nests://host:port` for TLS. `token`: what `nestc token create` printed; it is sent over
-    TLS or to your own machine only. `user`: your name for others, on a server without tokens. `session`: 16 secret
-    bytes that own the undo stack: keep them to undo in a later run. `zone`: how dates without a zone are read in
-    predicates, such as `Europe/Berlin`; UTC if left out.
+    `address`: `host:port`, or `nests://host:port` for TLS; several, in a list or with commas between, for the nodes of
+    a cluster. `token`: what `nestc token create` printed; it is sent over TLS or to your own machine only. `user`: your
+    name for others, on a server without tokens. `session`: 16 secret bytes that own the undo stack: keep them to undo
+    in a later run. `zone`: how dates without a zone are read in predicates, such as `Europe/Berlin`; UTC if left out.
 
     `tls`: the context of a `nests://` address, which is set to TLS 1.3 and `nest/1`; the system's certificates if left
     out. `server_name`: the name in the certificate, if it is not the host. `request_timeout`: seconds until a request
     fails that has no answer, also while there is no connection; None: never. `reconnect_pause_max`: the longest pause
     between attempts to connect, in seconds.
     """
-    where = read_address(address)
+    servers = read_addresses(address)
     if token is not None:
-        check_clear(where)
-    if not where.is_secure and (tls is not None or server_name is not None):
-        raise NestError("INVALID", f"{where} is without TLS: write nests://{where.host}:{where.port}")
+        for server in servers:
+            check_clear(server)
+    is_secure = servers[0].is_secure
+    if not is_secure and (tls is not None or server_name is not None):
+        raise NestError("INVALID", f"{servers[0]} is without TLS: write nests://{servers[0].host}:{servers[0].port}")
     if session is not None and len(session) != 16:
         raise NestError("INVALID", "a session has 16 bytes")
     options = Options(
@@ -77,20 +79,21 @@ def connect(
         token=read_token(token) if token is not None else None,
         unpacks=compression.IS_AVAILABLE,
         reconnect_pause_max=reconnect_pause_max,
+        server_count=len(servers),
     )
-    context = tls_context(tls) if where.is_secure else None
-    return Client(where, options, zone, context, server_name, request_timeout)
+    context = tls_context(tls) if is_secure else None
+    return Client(servers, options, zone, context, server_name, request_timeout)
 
 
 class Client:
-    """A client of one server, which connects again by itself until it is closed.
+    """A client of a server, or of a cluster, which connects again by itself until it is closed.
 
     It belongs to the event loop in which it was entered: other threads use nest.sync, or run_coroutine_threadsafe.
     """
 
     def __init__(
         self,
-        address: Address,
+        addresses: Sequence[Address],
         options: Options,
         zone: str,
         tls: ssl.SSLContext | None,
@@ -98,7 +101,7 @@ class Client:
         request_timeout: float | None,
     ) -> None:
         self._driver: Driver | None = None
-        self._address = address
+        self._addresses = addresses
         self._options = options
         self._zone = zone
         self._tls = tls
@@ -108,7 +111,7 @@ class Client:
         self._predicates: dict[tuple[int, int, str], bytes] = {}
 
     def __repr__(self) -> str:
-        return f"<Client of {self._address}, {self.state}>"
+        return f"<Client of {', '.join(map(str, self._addresses))}, {self.state}>"
 
     def __await__(self) -> Generator[Any, None, Client]:
         """Connects; `close` ends the client."""
@@ -118,7 +121,7 @@ class Client:
         if self._driver:
             raise NestError("INVALID", "a client is entered once: make another one with connect()")
         machine = Machine(self._options, random.SystemRandom().random)
-        self._driver = Driver(machine, self._address, self._tls, self._server_name, self._request_timeout)
+        self._driver = Driver(machine, self._addresses, self._tls, self._server_name, self._request_timeout)
         await self._driver.open()
         return self
 

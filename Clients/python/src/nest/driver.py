@@ -6,7 +6,7 @@ import asyncio
 import os
 import ssl
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .address import Address
@@ -23,7 +23,7 @@ class Driver:
     def __init__(
         self,
         machine: Machine,
-        address: Address,
+        addresses: Sequence[Address],
         context: ssl.SSLContext | None,
         name: str | None,
         request_timeout: float | None,
@@ -31,7 +31,7 @@ class Driver:
         self.machine = machine
         self.loop = asyncio.get_running_loop()
         self._process = os.getpid()
-        self._address = address
+        self._addresses = addresses
         self._context = context
         self._server_name = name
         self._request_timeout = request_timeout
@@ -187,7 +187,7 @@ class Driver:
             self._linger = self.loop.call_later(limits.LINGER_SECONDS, self._transport.abort)
 
     async def _connect(self) -> None:
-        address = self._address
+        address = self._addresses[self.machine.server]
         secure: dict[str, Any] = {}
         if self._context:
             secure = {"ssl": self._context, "server_hostname": self._server_name or address.host}

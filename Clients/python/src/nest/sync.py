@@ -32,7 +32,7 @@ S = TypeVar("S", bound="Stream")  # type: ignore[type-arg]
 
 
 def connect(
-    address: str = "127.0.0.1:7000",
+    address: str | Sequence[str] = "127.0.0.1:7000",
     *,
     token: str | None = None,
     user: str = "",

@@ -17,9 +17,9 @@ class Backoff:
         self._longest = longest
         self._attempts = 0
 
-    def lived(self, seconds: float) -> bool:
-        """A connection was ready for so long. Returns whether the next attempt should be made at once."""
-        if seconds < limits.RECONNECT_HEALTHY_SECONDS:
+    def lived(self, seconds: float, is_node: bool) -> bool:
+        """A connection, maybe to a node of a cluster, was ready for so long. Returns whether to try again at once."""
+        if seconds < (limits.RECONNECT_NODE_HEALTHY_SECONDS if is_node else limits.RECONNECT_HEALTHY_SECONDS):
             return False
         self._attempts = 0
         return True

@@ -48,9 +48,9 @@ class Deadlines:
         """The server asks for a pause of so many seconds before the next attempt to connect."""
         self._retry_after = max(self._retry_after, seconds)
 
-    def closed(self, now: float) -> float:
-        """The connection has ended. Returns the pause until the next attempt to connect."""
-        is_healthy = self._ready_since is not None and self._backoff.lived(now - self._ready_since)
+    def closed(self, now: float, is_node: bool) -> float:
+        """The connection, maybe to a node of a cluster, has ended. Returns the pause until the next attempt."""
+        is_healthy = self._ready_since is not None and self._backoff.lived(now - self._ready_since, is_node)
         pause = max(0.0 if is_healthy else self._backoff.next(), self._retry_after)
         self.stop()
         self._connect_at = now + pause

@@ -54,6 +54,8 @@ class Options:
     unpacks: bool = False
     #: Seconds: the longest pause between attempts to connect.
     reconnect_pause_max: float = limits.RECONNECT_SECONDS_MAX
+    #: How many nodes of a cluster there are to connect to.
+    server_count: int = 1
 
 
 class Machine:
@@ -66,6 +68,8 @@ class Machine:
         #: Why the client has ended.
         self.error: NestError | None = None
         self.wants_close = False
+        #: Which server to connect to: an index below `server_count`.
+        self.server = 0
         self.now = 0.0
         self._options = options
         self._random = random
@@ -142,18 +146,26 @@ class Machine:
             return
         name = "CONNECTION_LOST" if self._deadlines.was_ready else "UNREACHABLE"
         error, self._close_reason = self._close_reason or NestError(name, why), None
+        self.server = (self.server + 1) % self._options.server_count
         if self.welcome is None:
-            # A client that was never connected does not go on in the background.
-            self._give_up(error)
-            self.wants_close = False
+            self._never_connected(error)
             return
         self._deadlines.wait_for(error.retry_after)
-        pause = self._deadlines.closed(now)
+        pause = self._deadlines.closed(now, is_node=self.welcome["node_role"] is not None)
         self.phase = Phase.BACKING_OFF
         self._requests.lost()
         self._subscriptions.lost(error)
         self._feeds.lost(error)
         self.emit(Lost(error, pause))
+
+    def _never_connected(self, error: NestError) -> None:
+        """Tries each server once. A client that was never connected does not go on in the background."""
+        if self.server != 0:
+            self._deadlines.stop()
+            self.phase = Phase.CONNECTING
+            return
+        self._give_up(error)
+        self.wants_close = False
 
     def time(self, now: float) -> None:
         """Handles the deadlines that have passed."""

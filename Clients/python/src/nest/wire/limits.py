@@ -76,10 +76,14 @@ REQUEST_SECONDS = 30.0
 PING_TIMEOUT_SECONDS = 10.0
 #: The shortest silence after which the client sends PING, whatever the server names.
 PING_INTERVAL_SECONDS_MIN = 0.1
+#: Addresses of the nodes of a cluster.
+SERVER_ADDRESSES_MAX = 32
 RECONNECT_SECONDS_MIN = 0.1
 RECONNECT_SECONDS_MAX = 30.0
 #: Age of a lost connection from which the next attempt to connect is made at once.
 RECONNECT_HEALTHY_SECONDS = 30.0
+#: The same for a connection to a node of a cluster: another node may be there.
+RECONNECT_NODE_HEALTHY_SECONDS = 1.0
 #: The longest pause before a subscription that a server could not take for now is requested again.
 SUBSCRIBE_AGAIN_SECONDS_MAX = 1.0
 #: Revisions of own writes that are remembered.
