@@ -83,6 +83,8 @@ class ChaosProxy:
         link = asyncio.get_running_loop().create_task(self._link(reader, writer, faults))
         self._links.add(link)
         link.add_done_callback(self._links.discard)
+        # A link that is cancelled before it begins closes nothing.
+        link.add_done_callback(lambda _: writer.transport.abort())
 
     async def _link(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, faults: tuple[Faults, Faults]

@@ -99,6 +99,10 @@ def applied(state: Any, events: Any) -> Any:
     return state
 
 
+def title(chance: random.Random) -> str:
+    return chance.choice("abcäÄZé") + chance.choice("xyz ") * chance.randrange(4)
+
+
 class Follower:
     """A subscription whose every change is checked, and nestc with the same request beside it."""
 
@@ -165,7 +169,8 @@ class Run:
         self.calls: set[asyncio.Task[None]] = set()
         self.faults: list[BaseException] = []
         self.ids = [1]
-        self.revisions: list[int] = []
+        #: What the feed has shown.
+        self.changes: list[Any] = []
 
     def begin(self, work: Awaitable[None]) -> None:
         async def call() -> None:
@@ -181,17 +186,21 @@ class Run:
         self.calls.add(task)
         task.add_done_callback(self.calls.discard)
 
-    async def write(self, client: nest.Client, entities: dict[str, nest.Entity]) -> None:
-        chance, things, tags = self.chance, entities["Thing"], entities["Tag"]
+    def fork(self) -> random.Random:
+        """Chance for one call. When others are answered does not change what the steps are."""
+        return random.Random(self.chance.getrandbits(64))
+
+    async def write(self, chance: random.Random, client: nest.Client, entities: dict[str, nest.Entity]) -> None:
+        things, tags = entities["Thing"], entities["Tag"]
         steps = []
         for _ in range(chance.choice((1, 1, 2, 6))):
             object, place = chance.choice(self.ids), chance.choice((None, nest.FIRST))
             match chance.choice(("insert", "insert", "update", "update", "move", "tag", "delete")):
                 case "insert":
-                    values = {"title": self.title(), "count": chance.randrange(9), "done": chance.random() < 0.5}
+                    values = {"title": title(chance), "count": chance.randrange(9), "done": chance.random() < 0.5}
                     steps.append(things.insert(values, under=chance.choice((1, object)), place=place))
                 case "update" if object != 1:
-                    steps.append(things.update(object, title=self.title(), done=chance.random() < 0.5))
+                    steps.append(things.update(object, title=title(chance), done=chance.random() < 0.5))
                 case "move" if object != 1:
                     steps.append(things.move(object, under=chance.choice(self.ids), place=place))
                 case "tag":
@@ -211,11 +220,8 @@ class Run:
         self.outcomes[name] = receipt
         self.ids += [receipt.id(step) for step in steps if step.kind == "insert"]
 
-    def title(self) -> str:
-        return self.chance.choice("abcäÄZé") + self.chance.choice("xyz ") * self.chance.randrange(4)
-
-    async def undo(self, client: nest.Client) -> None:
-        await client.undo(policy=self.chance.choice(("keep", "force")))
+    async def undo(self, chance: random.Random, client: nest.Client) -> None:
+        await client.undo(policy=chance.choice(("keep", "force")))
 
     async def redo(self, client: nest.Client) -> None:
         await client.redo()
@@ -225,8 +231,13 @@ class Run:
         assert client._driver and client._driver.machine.welcome
         start = ChangePoint(client._driver.machine.welcome["history_id"].hex(), 0)
         async for change in client.changes(since=start):
-            if isinstance(change, ChangeSet) and change.is_last:
-                self.revisions.append(change.revision)
+            if isinstance(change, ChangeSet):
+                objects = [
+                    {"change": one.change, "entity": one.entity, "id": one.id}
+                    | ({"properties": list(one.properties)} if one.properties else {})
+                    for one in change.objects
+                ]
+                self.changes.append((change.revision, change.name, objects))
 
     async def quiet(self, followers: list[Follower]) -> None:
         """Waits until nothing is under way; then every subscription is what nestc fetches."""
@@ -260,11 +271,11 @@ class Run:
             ("write", "other", "undo", "redo", "wait", "break", "wild", "kill"), (30, 12, 8, 4, 14, 4, 6, 1)
         )[0]:
             case "write":
-                self.begin(self.write(*subject))
+                self.begin(self.write(self.fork(), *subject))
             case "other":
-                self.begin(self.write(*other))
+                self.begin(self.write(self.fork(), *other))
             case "undo":
-                self.begin(self.undo(subject[0]))
+                self.begin(self.undo(self.fork(), subject[0]))
             case "redo":
                 self.begin(self.redo(subject[0]))
             case "break":
@@ -274,10 +285,25 @@ class Run:
                 self.proxy.is_wild = not self.proxy.is_wild
                 await self.proxy.break_all()
             case "kill":
-                self.counts["kills"] += 1
-                await asyncio.to_thread(self.server.kill)
-                await asyncio.to_thread(self.server.start)
+                await self.kill()
         await asyncio.sleep(self.chance.random() * 0.06)
+
+    async def kill(self) -> None:
+        self.counts["kills"] += 1
+        await asyncio.to_thread(self.server.kill)
+        await asyncio.to_thread(self.server.start)
+
+    async def fill(self, client: nest.Client, entities: dict[str, nest.Entity]) -> None:
+        """Inserts rows, so that there is something to change."""
+        chance = self.fork()
+        steps = [
+            entities["Thing"].insert(
+                title=title(chance), count=chance.randrange(9), done=chance.random() < 0.5, under=1
+            )
+            for _ in range(12)
+        ]
+        receipt = await client.transaction(steps)
+        self.ids += [receipt.id(step) for step in steps]
 
     async def finish(self, client: nest.Client) -> None:
         history = [one async for one in pages(client)]
@@ -286,9 +312,12 @@ class Run:
             happened = isinstance(outcome, nest.Receipt) and outcome.is_changed
             self.test.assertEqual(written[name], 1 if happened else 0, f"{name}: {outcome}")
         async with asyncio.timeout(30):
-            while not history or self.revisions[-1:] != [history[0].revision]:
+            while not self.changes or self.changes[-1][0] != history[0].revision:
                 await asyncio.sleep(0.02)
-        self.test.assertEqual(self.revisions, list(range(1, history[0].revision + 1)))
+        printed = await self.server.nestc("changes", "--since", "0", "--until-revision", str(history[0].revision))
+        expected = [(one["revision"], one["name"], one["objects"]) for one in printed if one["event"] == "changes"]
+        self.test.assertEqual(self.changes, expected)
+        self.test.assertEqual([one[0] for one in expected], list(range(1, history[0].revision + 1)))
 
 
 async def pages(client: nest.Client) -> Any:
@@ -329,6 +358,7 @@ class RandomRun(unittest.IsolatedAsyncioTestCase):
             subject, other = [
                 (one, {name: await one.entity(name) for name in ("Thing", "Tag")}) for one in (client, writer)
             ]
+            await run.fill(*other)
             followers = []
             for make, given in REQUESTS:
                 request = make(subject[1]["Thing"])
@@ -348,8 +378,11 @@ class RandomRun(unittest.IsolatedAsyncioTestCase):
                 for number in range(steps):
                     await run.step(subject, other)
                     self.assertEqual(run.faults, [])
+                    if number == steps // 2:
+                        await run.kill()
                     if number % 30 == 29:
                         await run.quiet(followers)
+                        await run.fill(*other)
                 await run.quiet(followers)
                 await run.finish(writer)
             finally:
