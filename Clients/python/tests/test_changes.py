@@ -1,4 +1,4 @@
-"""The feed of changes against a real nestd: every transaction once, in order, across kills."""
+"""The change feed against a real nestd: every transaction once, in order, across kills."""
 
 from __future__ import annotations
 

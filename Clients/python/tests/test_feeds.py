@@ -1,4 +1,4 @@
-"""The feeds of changes of a machine: cursors, resuming, pausing."""
+"""The change feeds of a machine: cursors, resuming, pausing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The feed of changes on asyncio: what every transaction changes, in order and without gaps."""
+"""The change feed on asyncio: what every transaction changes, in order and without gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What subscriptions and feeds of changes have in common: an asynchronous iterator of what the server pushes."""
+"""What subscriptions and change feeds have in common: an asynchronous iterator of what the server pushes."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class FeedBegan:
-    """A feed of changes begins after `at`, or goes on there after an interruption."""
+    """A change feed begins after `at`, or goes on there after an interruption."""
 
     subscription: int
     at: Since

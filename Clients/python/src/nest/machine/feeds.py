@@ -1,4 +1,4 @@
-"""The feeds of changes of a machine: each has its own cursor in the journal, which outlives connections."""
+"""The change feeds of a machine: each has its own cursor in the journal, which outlives connections."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Feeds:
             return
         one.pending = None
         if fields["first"] != "current":
-            raise ProtocolError("PROTOCOL", "a feed of changes cannot begin with a state")
+            raise ProtocolError("PROTOCOL", "a change feed cannot begin with a state")
         one.view = fields["view"]
         self._by_view[one.view] = one
         if one.head is None:

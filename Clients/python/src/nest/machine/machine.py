@@ -237,7 +237,7 @@ class Machine:
         self._flush()
 
     def unsubscribe(self, number: int) -> None:
-        """Ends a subscription, or a feed of changes."""
+        """Ends a subscription, or a change feed."""
         self._subscriptions.close(number)
         self._feeds.close(number)
         self._flush()
