@@ -9,6 +9,7 @@ import importlib.util
 import secrets
 import unittest
 import uuid
+from typing import Any
 
 import nest
 from nest import Diff, Inserted, NestError, Snapshot, Updated
@@ -90,6 +91,56 @@ class LiveTests(unittest.IsolatedAsyncioTestCase):
             for name, value in (("count", True), ("weight", "1"), ("due", 5), ("title", None), ("photo", "x")):
                 with self.subTest(name), self.assertRaises(NestError):
                     await client.transaction([things.update(row, {name: value})])
+
+    async def test_quoted_values_are_what_they_are(self) -> None:
+        values: dict[str, list[Any]] = {
+            "title": [
+                "",
+                "plain",
+                '" OR YES == YES OR title == "',
+                "it's \\ \n\t\r",
+                "\\",
+                '\\"',
+                "%@ $x {}",
+                "\U0001f600",
+            ],
+            "done": [True],
+            "count": [0, -(2**63), 2**63 - 1],
+            "weight": [-0.1, 1e300, 5e-324],
+            "price": [decimal.Decimal("-12.5"), decimal.Decimal("1E+3")],
+            "due": [datetime.datetime(1969, 12, 31, 23, 59, 59, 1, datetime.UTC), nest.Date(5)],
+            "code": [uuid.UUID(int=7)],
+            "photo": [b"", bytes(range(256))],
+        }
+        async with nest.connect(self.modelled.address) as client:
+            things = await client.entity("Thing")
+            for name, each in values.items():
+                for value in each:
+                    with self.subTest(name, value=value):
+                        step = things.insert({"title": "q", name: value})
+                        id = (await client.transaction([step])).id(step)
+                        found = await client.fetch(
+                            things.where(f"{name} == {nest.quote(value)}").where(f"SELF IN {nest.quote([id])}")
+                        )
+                        self.assertEqual([row.id for row in found], [id])
+                        self.assertEqual(await client.count(things.where(f"SELF == {nest.quote(found[0])}")), 1)
+            self.assertEqual(await client.count(things.where(f"title IN {nest.quote([])}")), 0)
+        for wrong in (float("nan"), decimal.Decimal("Infinity"), datetime.datetime(2026, 1, 1), object(), {}):
+            with self.subTest(wrong), self.assertRaises(NestError):
+                nest.quote(wrong)
+
+    async def test_each_text_of_a_request_is_read_by_itself(self) -> None:
+        async with nest.connect(self.server.address) as client:
+            items = await client.entity("Item")
+            with self.assertRaises(NestError) as caught:
+                await client.count(items.where("done == NO").where("title == "))
+            self.assertEqual(caught.exception.column, 10)
+            with self.assertRaises(NestError):
+                await client.count(items.where("done == NO) OR (done == YES").where("done == NO"))
+            all = await client.count(items.where("TRUEPREDICATE").where("TRUEPREDICATE"))
+            self.assertEqual(all, await client.count(items))
+            some = items.where("done == NO").where("TRUEPREDICATE").where("done == YES OR title != nil")
+            self.assertEqual(await client.count(some), await client.count(items.where("done == NO")))
 
     @unittest.skipUnless(compression.IS_AVAILABLE, "zstandard is missing")
     async def test_large_answers_come_compressed_and_are_the_same(self) -> None:

@@ -9,6 +9,7 @@ from .changes import ChangedObject, ChangePoint, Changes, ChangeSet, FeedEvent, 
 from .errors import Fault, NestError, ProtocolError
 from .history import HistoryEntry, Object, UndoEntry, UndoState
 from .model import Attribute, EntityDescription, Model, Relationship
+from .predicates import quote
 from .requests import Entity, FetchRequest
 from .rows import (
     Change,
@@ -87,5 +88,6 @@ __all__ = [
     "at",
     "before",
     "connect",
+    "quote",
     "sync",
 ]

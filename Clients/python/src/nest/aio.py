@@ -8,7 +8,6 @@ async with nest.connect("127.0.0.1:7000") as client:
 from __future__ import annotations
 
 import random
-import re
 import secrets
 import ssl
 import warnings
@@ -23,19 +22,17 @@ from .errors import NestError
 from .history import HistoryEntry, Object, UndoState, make_entry, make_object, make_undo_state
 from .machine import Machine, Options, Phase
 from .model import Model, make_model, object_id
+from .predicates import Predicates
 from .requests import Entity, FetchRequest, Lowered
 from .rows import Rows
 from .subscription import Subscription
 from .transactions import Receipt, Step, make_receipt, make_transaction
 from .wire import compression, limits
-from .wire.bodies import Welcome
+from .wire.bodies import Predicate, Welcome
 from .wire.messages import NEWEST
 
 Policy = Literal["keep", "force", "strict"]
 State = Literal["connecting", "ready", "reconnecting", "closed"]
-#: Words whose meaning depends on the time: what the server makes of them is not kept.
-_NOW = re.compile(r"\b(now|today|yesterday|tomorrow)\b", re.IGNORECASE)
-_PREDICATES_MAX = 256
 
 
 def connect(
@@ -108,7 +105,7 @@ class Client:
         self._server_name = server_name
         self._request_timeout = request_timeout
         self._model: Model | None = None
-        self._predicates: dict[tuple[int, int, str], bytes] = {}
+        self._predicates = Predicates(self._parse)
 
     def __repr__(self) -> str:
         return f"<Client of {', '.join(map(str, self._addresses))}, {self.state}>"
@@ -247,26 +244,13 @@ class Client:
         return Changes(self, since, entities, self.model)
 
     async def _lower(self, request: FetchRequest) -> Lowered:
-        predicate = b""
-        if request.predicates:
-            texts = request.predicates
-            text = texts[0] if len(texts) == 1 else " AND ".join(f"({one})" for one in texts)
-            predicate = await self._predicate(request, text)
-        return request.lower(predicate)
+        read = self._predicates.read(request.model.hash, request.description.number, request.predicates)
+        return request.lower(await read)
 
-    async def _predicate(self, request: FetchRequest, text: str) -> bytes:
-        key = (request.model.hash, request.description.number, text)
-        found = self._predicates.get(key)
-        if found is not None:
-            return found
-        fields = {"entity": request.description.number, "text": text, "now": 0, "zone": self._zone}
-        answer = await self._running.call("parsePredicate", "predicate", fields, model=request.model.hash)
-        predicate: bytes = answer["predicate"]
-        if not _NOW.search(text):
-            if len(self._predicates) >= _PREDICATES_MAX:
-                self._predicates.clear()
-            self._predicates[key] = predicate
-        return predicate
+    async def _parse(self, model: int, entity: int, text: str) -> bytes:
+        fields = {"entity": entity, "text": text, "now": 0, "zone": self._zone}
+        answer: Predicate = await self._running.call("parsePredicate", "predicate", fields, model=model)
+        return answer["predicate"]
 
     # Writes
 

@@ -31,14 +31,19 @@ class LoopThread:
     def _main(self) -> None:
         try:
             self._loop.run_forever()
-            # What was begun before the stop ends here, so that no thread waits for it for ever.
-            tasks = asyncio.all_tasks(self._loop)
-            for task in tasks:
-                task.cancel()
-            if tasks:
-                self._loop.run_until_complete(asyncio.wait(tasks))
+            self._loop.run_until_complete(self._finish())
         finally:
             self._loop.close()
+
+    async def _finish(self) -> None:
+        """Ends what was begun before the stop, so that no thread waits for it for ever."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        # A task that is done passes its result on in the next step of the loop.
+        await asyncio.sleep(0)
 
     @property
     def is_running(self) -> bool:

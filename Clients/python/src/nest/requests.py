@@ -123,7 +123,7 @@ class FetchRequest:
         return f"<{' '.join((self.description.name, *parts))}>"
 
     def where(self, text: str) -> FetchRequest:
-        """Only objects for which this is true; several are combined with AND."""
+        """Only objects for which this is true; several are combined with AND. Values of users: nest.quote."""
         return replace(self, predicates=(*self.predicates, text)) if text.strip() else self
 
     def sorted(self, *keys: str) -> FetchRequest:
