@@ -1,5 +1,4 @@
 import NestClient
-import NestModel
 
 #if canImport(Glibc)
 import Glibc
@@ -37,11 +36,17 @@ enum Examples {
     }
 }
 
-extension FetchedResultsTransitions.AsyncIterator {
-    /// Returns the events of the next transition that changes the view. Skips transitions without events.
-    mutating func events() async throws -> [FetchedResultsEvent] {
-        while let transition = try await self.next() {
-            if !transition.events.isEmpty { return transition.events }
+extension RowsSubscription.AsyncIterator {
+    /// Returns the rows after the next change. The first change is the first state.
+    mutating func rows() async throws -> FetchedRows<Value> {
+        guard let change = try await self.next() else { preconditionFailure("a subscription throws at its end") }
+        return change.rows
+    }
+
+    /// Returns the events of the next change that has some.
+    mutating func events() async throws -> [RowsEvent<Value>] {
+        while let change = try await self.next() {
+            if !change.events.isEmpty { return change.events }
         }
         return []
     }

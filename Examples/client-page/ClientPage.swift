@@ -9,6 +9,7 @@ import NestClient
         try await Self.subscribe(client, groceries) { try await Self.insert("Tea", in: groceries, client) }
         try await Self.scroll(client, groceries)
         try await Self.outline(client, groceries)
+        try await Self.observe(client, groceries) { try await Self.insert("Pepper", in: groceries, client) }
         try await Self.show(client, groceries) { try await Self.insert("Salt", in: groceries, client) }
         try await Self.move(client, groceries)
         try await Self.refused(client, groceries)
@@ -85,13 +86,12 @@ import NestClient
     static func move(_ client: NestClient, _ groceries: ObjectID) async throws {
         let item = try await client.entity("Item")
         let list = try item.request(where: "parent == \(groceries)", sort: "order", properties: ["title"])
-        guard let last = try await client.fetch(list.request).sections[0].rows.last?.id else { return }
+        guard let last = try await client.fetch(list).last else { return }
 
         let context = ObjectContext(client)
-        let parent = try item.property("parent")
-        context.move(.object(last), to: Placement(relationship: parent, owner: .object(groceries), place: .first))
-        let seen = try await client.object(last).revision
-        context.require(last, unchangedSince: seen)
+        try context.move(last, of: item, under: groceries, at: .first)
+        let seen = try await client.object(last.id).revision
+        context.require(last.id, unchangedSince: seen)
         try await context.save()
     }
 
@@ -118,10 +118,23 @@ import NestClient
             sort: "title:c",
             properties: ["title", "note", "children.@count"]
         )
-        for row in try await client.fetch(open.request).sections[0].rows {
-            print(row.id, open.text("title", row), open.text("children.@count", row))
+        for row in try await client.fetch(open) {
+            print(row.id, row.text("title"), row["children.@count"] == .integer(0) ? "is empty" : "has items")
         }
-        print("\(try await client.count(open.request)) in all")
+        print("\(try await client.count(open)) in all")
+        try await Self.decode(open, client)
+    }
+
+    struct ToDo: Decodable, RowDecodable, Identifiable {
+        let id: ObjectID
+        let title: String
+        let note: String?
+    }
+
+    private static func decode(_ open: NamedRequest, _ client: NestClient) async throws {
+        for item in try await client.fetch(open, as: ToDo.self) {
+            print(item.id, item.title, item.note ?? "without a note")
+        }
     }
 
     // MARK: Subscribe
@@ -134,10 +147,10 @@ import NestClient
         let item = try await client.entity("Item")
         let list = try item.request(where: "parent == \(groceries)", sort: "order", properties: ["title", "done"])
         let following = Task {
-            try await client.withFetchedResults(list.request) { results in
+            try await client.withFetchedResults(list) { results in
                 for try await change in results {
-                    switch change {
-                    case .snapshot, .diff: print(results.state.sections[0].rows.map { list.text("title", $0) })
+                    switch change.change {
+                    case .snapshot, .diff: print(change.rows.map { $0.text("title") })
                     case .disconnected(let reason): print("offline: \(reason)")
                     case .resumed, .progress, .position, .totals, .paused, .reset: break
                     }
@@ -149,18 +162,34 @@ import NestClient
         do { try await following.value } catch is CancellationError {}
     }
 
-    static func draw(_ results: ResultsSubscription, _ list: NamedRequest) async throws {
-        for try await transition in results.transitions {
-            for event in transition.events {
+    static func draw(_ results: RowsSubscription<FetchedRow>) async throws {
+        for try await change in results {
+            for event in change.events {
                 switch event {
-                case .insert(let row, let path): print("insert \(list.text("title", row)) at \(path)")
-                case .delete(let row, let path): print("delete \(list.text("title", row)) from \(path)")
-                case .move(let row, let old, let new): print("move \(list.text("title", row)) from \(old) to \(new)")
-                case .update(let row, _, let path): print("update \(list.text("title", row)) at \(path)")
-                default: break
+                case .insert(let row, let path): print("insert \(row.text("title")) at \(path)")
+                case .delete(let row, let path): print("delete \(row.text("title")) from \(path)")
+                case .move(let row, let old, let new): print("move \(row.text("title")) from \(old) to \(new)")
+                case .update(let row, _, let path): print("update \(row.text("title")) at \(path)")
+                case .insertSection, .deleteSection: break
                 }
             }
         }
+    }
+
+    static func observe(
+        _ client: NestClient,
+        _ groceries: ObjectID,
+        whileRunning change: @escaping @MainActor () async throws -> Void
+    ) async throws {
+        let list = LiveResults(client, as: ToDo.self) { client in
+            let item = try await client.entity("Item")
+            return try item.request(where: "parent == \(groceries)", sort: "order", properties: ["title", "note"])
+        }
+        list.onChange = { change in print("\(change.rows.count) rows after \(change.events.count) events") }
+        let running = Task { await list.run() }
+        try await Self.untilCancelled(change)
+        running.cancel()
+        await running.value
     }
 
     static func scroll(_ client: NestClient, _ groceries: ObjectID) async throws {
@@ -171,12 +200,12 @@ import NestClient
             return try item.request(where: predicate, sort: "title:c", properties: ["title"])
         }
         let list = try request("")
-        guard let milk = try await client.fetch(try request("milk").request).sections[0].rows.first?.id else { return }
-        try await client.withFetchedResults(list.request) { results in
-            let drawing = Task { try await Self.draw(results, list) }
+        guard let milk = try await client.fetch(try request("milk")).first?.id else { return }
+        try await client.withFetchedResults(list) { results in
+            let drawing = Task { try await Self.draw(results) }
             try await results.setWindow(.range(offset: 1, limit: 20))
             try await results.setWindow(.around(milk, before: 10, after: 10))
-            try await results.change(to: try request("b").request)
+            try await results.change(to: try request("b"))
             await results.pause()
             await results.resume()
             drawing.cancel()
@@ -186,13 +215,13 @@ import NestClient
     static func outline(_ client: NestClient, _ groceries: ObjectID) async throws {
         let item = try await client.entity("Item")
         let list = try item.outline(below: ObjectID(1), by: "children", properties: ["title"])
-        try await client.withOutline(list.request) { outline in
+        try await client.withOutline(list) { outline in
             let drawing = Task {
                 for try await change in outline {
                     for run in change.runs { print("\(run.kind): \(run.count) rows") }
                     for row in change.state.rows {
                         let sign = row.hasChildren ? row.isExpanded ? "▾" : "▸" : "·"
-                        print(String(repeating: "  ", count: row.depth), sign, list.text("title", row))
+                        print(String(repeating: "  ", count: row.depth), sign, list.named(row).text("title"))
                     }
                 }
             }
@@ -226,7 +255,7 @@ import NestClient
         let item = try await client.entity("Item")
         let list = try item.request(where: "parent == \(groceries)", sort: "order", properties: ["title"])
         let screen = ListScreen(list)
-        let controller = FetchedResultsController(fetchRequest: list.request, client: client)
+        let controller = FetchedResultsController(fetchRequest: list, client: client)
         controller.delegate = screen
         let running = Task { try await controller.run() }
         try await Self.untilCancelled(change)
@@ -302,6 +331,6 @@ import NestClient
         newIndexPath: RowPosition?
     ) {
         let paths = [indexPath, newIndexPath].compactMap { $0.map { "\($0)" } }
-        print("\(type) \(self.list.text("title", object)) \(paths.joined(separator: " to "))")
+        print("\(type) \(self.list.named(object).text("title")) \(paths.joined(separator: " to "))")
     }
 }

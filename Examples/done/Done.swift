@@ -1,8 +1,15 @@
 import NestClient
-import NestModel
 
 /// Things to do: insert them, correct them, tick them off.
 @MainActor enum Done {
+    private struct ToDo: Decodable, RowDecodable, Identifiable, CustomStringConvertible {
+        let id: ObjectID
+        let name: String
+        let done: Bool
+
+        var description: String { "\(self.done ? "[x]" : "[ ]") \(self.name)" }
+    }
+
     static func run(_ client: NestClient) async throws {
         let todo = try await client.entity("ToDo")
 
@@ -19,27 +26,23 @@ import NestModel
 
         // The current list, then every change.
         let list = try todo.request(sort: "createdAt", properties: ["name", "done"])
-        try await client.withFetchedResults(list.request) { results in
-            var changes = results.transitions.makeAsyncIterator()
-            _ = try await changes.next()
-            for row in results.state.sections[0].rows { print(Self.line(row, list)) }
+        try await client.withFetchedResults(list, as: ToDo.self) { results in
+            var changes = results.makeAsyncIterator()
+            let tasks = try await changes.rows()
+            for task in tasks { print(task) }
 
             // Several changes are one transaction, one undo entry, and one batch for the view.
-            guard let first = results.state.sections[0].rows.first else { return }
-            try context.set(.object(first.id), of: todo, ["done": list["done", first] != .boolean(true)])
+            guard let first = tasks.first else { return }
+            try context.set(first.id, of: todo, ["done": !first.done])
             try context.insert(todo, ["name": "Buy butter"])
             try await context.save(name: "tick off, and one more")
             for event in try await changes.events() {
                 switch event {
-                case .insert(let row, let path): print("insert at \(path.row): \(Self.line(row, list))")
-                case .update(let row, _, let path): print("update at \(path.row): \(Self.line(row, list))")
+                case .insert(let task, let path): print("insert at \(path.row): \(task)")
+                case .update(let task, _, let path): print("update at \(path.row): \(task)")
                 default: break
                 }
             }
         }
-    }
-
-    private static func line(_ row: Row, _ list: NamedRequest) -> String {
-        (list["done", row] == .boolean(true) ? "[x] " : "[ ] ") + list.text("name", row)
     }
 }

@@ -1,11 +1,9 @@
 import NestClient
-import NestModel
 
 /// A live list on a screen, and the changes that a user makes.
 @MainActor enum NestedLists {
     static func run(_ client: NestClient) async throws {
         let item = try await client.entity("Item")
-        let parent = try item.property("parent")
         let root = ObjectID(1)
 
         // The children of the root, in their order. A row's index is its `order`: always 0 to n-1.
@@ -14,7 +12,7 @@ import NestModel
             sort: "order",
             properties: ["title", "children.@count"]
         )
-        let controller = FetchedResultsController(fetchRequest: list.request, client: client)
+        let controller = FetchedResultsController(fetchRequest: list, client: client)
         let screen = Screen(list)
         controller.delegate = screen
         let running = Task { try await controller.run() }
@@ -22,18 +20,14 @@ import NestModel
 
         // Insert at the end, move to the front, delete a list with everything inside, and undo.
         let context = ObjectContext(client)
-        let hobbies = context.insert(
-            item.number,
-            try item.values(["title": "Hobbies"]),
-            at: [Placement(relationship: parent, owner: .object(root), place: .last)]
-        )
+        let hobbies = try context.insert(item, ["title": "Hobbies"], under: root)
         try await context.save()
         await screen.change()
-        context.move(hobbies, to: Placement(relationship: parent, owner: .object(root), place: .first))
+        try context.move(hobbies, of: item, under: root, at: .first)
         try await context.save()
         await screen.change()
         guard let last = controller.fetchedObjects?.last else { return }
-        context.delete(.object(last.id))
+        context.delete(last)
         try await context.save()
         await screen.change()
         let undone = try await client.undo()
@@ -79,6 +73,7 @@ import NestModel
     }
 
     private func line(_ row: Row) -> String {
-        "\(self.list.text("title", row)), \(self.list.text("children.@count", row)) inside"
+        let row = self.list.named(row)
+        return "\(row.text("title")), \(row.text("children.@count")) inside"
     }
 }

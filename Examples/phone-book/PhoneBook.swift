@@ -1,5 +1,4 @@
 import NestClient
-import NestModel
 
 /// People in alphabetical sections, a search field, and batches.
 @MainActor enum PhoneBook {
@@ -38,14 +37,14 @@ import NestModel
 
     /// In an application the controller runs as long as its screen, and its delegate draws the changes.
     private static func show(_ people: NamedRequest, _ client: NestClient) async throws {
-        let controller = FetchedResultsController(fetchRequest: people.request, client: client)
+        let controller = FetchedResultsController(fetchRequest: people, client: client)
         let screen = Screen()
         controller.delegate = screen
         let running = Task { try await controller.run() }
         await screen.firstContent()
         print("index: \(controller.sectionIndexTitles.joined())")
         for section in controller.sections {
-            let names = section.objects.map { "\(people.text("name", $0)) (\(people.text("phones.@count", $0)))" }
+            let names = section.objects.map(people.named).map { "\($0.text("name")) (\($0.text("phones.@count")))" }
             print("\(section.name): \(names.joined(separator: ", "))")
         }
         running.cancel()
@@ -58,10 +57,10 @@ import NestModel
         while true {
             let window = FetchWindow(offset: offset, limit: 10)
             let batch = try user.request(sort: "name:cd", properties: ["name"], window: window)
-            let (rows, total) = try await client.fetchWindow(batch.request)
-            guard rows.total > 0 else { return }
-            print("rows \(offset) to \(offset + rows.total - 1) of \(total)")
-            offset += rows.total
+            let rows = try await client.fetch(batch)
+            guard !rows.isEmpty else { return }
+            print("rows \(offset) to \(offset + rows.count - 1) of \(rows.total)")
+            offset += rows.count
         }
     }
 }

@@ -3,11 +3,8 @@ import NestModel
 /// A unit of work: it collects changes and saves them as one transaction, all or none.
 ///
 ///     let context = ObjectContext(client)
-///     let ann = context.insert(user, [PropertyAssignment(name, .value(.string("Ann")))])
-///     context.insert(
-///         phone,
-///         [PropertyAssignment(number, .value(.string("123"))), PropertyAssignment(owner, .reference(ann))]
-///     )
+///     let ann = try context.insert(user, ["name": "Ann", "born": date])
+///     try context.insert(phone, ["number": "123", "owner": ann])
 ///     try await context.save(name: "add Ann")
 ///     context.objectID(of: ann)
 ///
@@ -62,12 +59,13 @@ public final class ObjectContext {
 
     /// Returns the id of an existing object, or of a temporary reference that was saved. Returns `nil` before that. The
     /// context keeps the ids of its saved objects, about 60 bytes an object.
-    public func objectID(of object: ObjectReference) -> ObjectID? {
-        object.rawValue > 0 ? ObjectID(object.rawValue) : self.saved[object]?.id
+    public func objectID(of object: some ObjectReferring) -> ObjectID? {
+        let object = object.objectReference
+        return object.rawValue > 0 ? ObjectID(object.rawValue) : self.saved[object]?.id
     }
 
     /// Whether a saved `findOrCreate` has found its object instead of inserting it. `nil` before it is saved.
-    public func isFound(_ object: ObjectReference) -> Bool? { self.saved[object]?.isFound }
+    public func isFound(_ object: some ObjectReferring) -> Bool? { self.saved[object.objectReference]?.isFound }
 
     // MARK: Changes
 
@@ -101,7 +99,8 @@ public final class ObjectContext {
     ///
     /// If an unsaved `insert` or `set` has assigned the attribute, the new value replaces that one, so that a refused
     /// value is not sent again.
-    public func set(_ object: ObjectReference, _ property: PropertyNumber, to value: MutationValue) {
+    public func set(_ object: some ObjectReferring, _ property: PropertyNumber, to value: MutationValue) {
+        let object = object.objectReference
         guard !self.fold(object, property, value) else { return }
         let assignment = PropertyAssignment(property, value)
         if let last = self.steps.indices.last, last >= self.foldStart,
@@ -116,33 +115,41 @@ public final class ObjectContext {
         }
     }
 
-    public func move(_ object: ObjectReference, to placement: Placement) {
-        self.append(.move(object, placement))
+    public func move(_ object: some ObjectReferring, to placement: Placement) {
+        self.append(.move(object.objectReference, placement))
     }
 
     /// Deletes an object and everything that its delete rules reach.
-    public func delete(_ object: ObjectReference) {
-        self.append(.delete(object))
+    public func delete(_ object: some ObjectReferring) {
+        self.append(.delete(object.objectReference))
     }
 
     /// Adds an object to a to-many relationship of `owner`.
     public func relate(
-        _ owner: ObjectReference,
+        _ owner: some ObjectReferring,
         _ relationship: PropertyNumber,
-        to object: ObjectReference,
+        to object: some ObjectReferring,
         at place: Place = .last
     ) {
-        self.append(.relate(owner, relationship, object, place))
+        self.append(.relate(owner.objectReference, relationship, object.objectReference, place))
     }
 
     /// Removes an object from a to-many relationship of `owner`.
-    public func unrelate(_ owner: ObjectReference, _ relationship: PropertyNumber, from object: ObjectReference) {
-        self.append(.unrelate(owner, relationship, object))
+    public func unrelate(
+        _ owner: some ObjectReferring,
+        _ relationship: PropertyNumber,
+        from object: some ObjectReferring
+    ) {
+        self.append(.unrelate(owner.objectReference, relationship, object.objectReference))
     }
 
     /// Replaces the objects of a to-many relationship of `owner`.
-    public func setRelated(_ owner: ObjectReference, _ relationship: PropertyNumber, to objects: [ObjectReference]) {
-        self.append(.setRelated(owner, relationship, objects))
+    public func setRelated(
+        _ owner: some ObjectReferring,
+        _ relationship: PropertyNumber,
+        to objects: [any ObjectReferring]
+    ) {
+        self.append(.setRelated(owner.objectReference, relationship, objects.map(\.objectReference)))
     }
 
     /// Makes the save fail with `conflict` if the object has changed since `revision`. Another call for the same object
@@ -162,12 +169,12 @@ public final class ObjectContext {
 
     /// Discards the unsaved changes of one object, including its insert, except the steps of a save that is under way.
     /// Changes of other objects that refer to a discarded insert must be discarded too; otherwise `save` throws.
-    public func discardChanges(of object: ObjectReference) {
+    public func discardChanges(of object: some ObjectReferring) {
         // A saved object has two references.
         func name(_ object: ObjectReference?) -> ObjectReference? {
             object.map { self.objectID(of: $0).map { .object($0) } ?? $0 }
         }
-        let discarded = name(object)
+        let discarded = name(object.objectReference)
         self.keep { name($0.result ?? $0.mutation.subject) != discarded }
     }
 

@@ -51,6 +51,11 @@ public final class FetchedResultsController {
         self.verifiesDigest = verifyDigest
     }
 
+    /// A controller of a request that is written by name: `request.named(row)` has its rows' values by name.
+    public convenience init(fetchRequest: NamedRequest, client: NestClient, verifyDigest: Bool = false) {
+        self.init(fetchRequest: fetchRequest.request, client: client, verifyDigest: verifyDigest)
+    }
+
     /// Fetches the content and follows its changes. Ends by throwing: `CancellationError` in a cancelled task,
     /// `NestError` if the server ends the subscription or the client is closed. It may be called again then. The old
     /// content stays until the new content arrives.

@@ -1,10 +1,12 @@
 import NestModel
 
-/// A value in changes that are written by name: `["name": "Ann", "number": 3, "user": ann]`.
+/// A value in changes that are written by name: `["name": "Ann", "number": 3, "born": Date.now, "user": ann]`.
 ///
-/// Dates, data, UUIDs and null are written as `AttributeValue.date(microseconds)` and so on.
+/// An object is a value too: the destination of a to-one relationship. Null is `AttributeValue.null`, or an Optional
+/// that is `nil`.
 public protocol MutationValueConvertible: Sendable {
-    var mutationValue: MutationValue { get }
+    /// Throws `validationFailed` for a value that no attribute can hold, such as a date that is not a number.
+    var mutationValue: MutationValue { get throws(NestError) }
 }
 
 extension MutationValue: MutationValueConvertible {
@@ -19,7 +21,7 @@ extension String: MutationValueConvertible {
     public var mutationValue: MutationValue { .value(.string(self)) }
 }
 
-extension Int: MutationValueConvertible {
+extension MutationValueConvertible where Self: FixedWidthInteger & SignedInteger {
     public var mutationValue: MutationValue { .value(.integer(Int64(self))) }
 }
 
@@ -27,14 +29,10 @@ extension Double: MutationValueConvertible {
     public var mutationValue: MutationValue { .value(.double(self)) }
 }
 
+extension Float: MutationValueConvertible {
+    public var mutationValue: MutationValue { .value(.double(Double(self))) }
+}
+
 extension Bool: MutationValueConvertible {
     public var mutationValue: MutationValue { .value(.boolean(self)) }
-}
-
-extension ObjectReference: MutationValueConvertible {
-    public var mutationValue: MutationValue { .reference(self) }
-}
-
-extension ObjectID: MutationValueConvertible {
-    public var mutationValue: MutationValue { .reference(.object(self)) }
 }

@@ -15,9 +15,9 @@ extension NestClient {
 /// An entity with its model, for requests and changes that are written by name, without generated code.
 ///
 ///     let user = try await client.entity("User")
-///     let ann = try context.insert(user, ["name": "Ann", "born": AttributeValue.date(0)])
+///     let ann = try context.insert(user, ["name": "Ann", "born": Date.now])
 ///     let users = try user.request(where: "name CONTAINS[c] \(FetchPredicate.quoted(typed))", sort: "name:c")
-///     try await client.withFetchedResults(users.request) { results in … users["name", row] … }
+///     for row in try await client.fetch(users) { print(row.text("name")) }
 ///
 /// Names are looked up when they are used. A name that the entity does not have causes the error `unknownProperty`.
 public struct NamedEntity: Sendable {
@@ -34,24 +34,75 @@ public struct NamedEntity: Sendable {
     /// Returns the number of an attribute or relationship.
     public func property(_ name: String) throws(NestError) -> PropertyNumber {
         guard let property = self.description.propertyNumber(named: name) else {
-            throw NestError(.unknownProperty, "\(self.description.name) has no '\(name)'")
+            let names = self.description.attributes.map(\.name) + self.description.relationships.map(\.name)
+            let hint = NearestName.hint(name, among: names)
+            throw NestError(.unknownProperty, "\(self.description.name) has no '\(name)'\(hint)")
         }
         return property
     }
 
+    /// Returns the number of a relationship.
+    func relationship(_ name: String, isToMany: Bool) throws(NestError) -> PropertyNumber {
+        let number = try self.property(name)
+        guard self.description.relationship(number)?.isToMany == isToMany else {
+            let kind = isToMany ? "to-many" : "to-one"
+            throw NestError(.invalid, "\(self.description.name)'s '\(name)' is no \(kind) relationship")
+        }
+        return number
+    }
+
+    /// Returns a place under an owner, for an object of this entity.
+    ///
+    /// `relationship` is the to-one relationship to the owner. `nil`: that of the entity's tree, or else the only one
+    /// whose other side is ordered, or else the only one. Throws `invalid` if that leaves a choice.
+    public func placement(
+        _ place: Place = .last,
+        under owner: some ObjectReferring,
+        by relationship: String? = nil
+    ) throws(NestError) -> Placement {
+        let number: PropertyNumber
+        if let relationship {
+            number = try self.relationship(relationship, isToMany: false)
+        } else {
+            number = try self.owningRelationship()
+        }
+        return Placement(relationship: number, owner: owner.objectReference, place: place)
+    }
+
+    private func owningRelationship() throws(NestError) -> PropertyNumber {
+        if let root = self.description.root { return root.relationship }
+        let candidates = self.description.relationships.filter { !$0.isToMany }
+        let ordered = candidates.filter {
+            self.model.entity($0.destination)?.relationship($0.inverse)?.isOrdered == true
+        }
+        let meant = ordered.isEmpty ? candidates : ordered
+        guard let only = meant.first, meant.count == 1 else {
+            let names = meant.map(\.name).joined(separator: ", ")
+            throw NestError(
+                .invalid,
+                meant.isEmpty
+                    ? "\(self.description.name) has no to-one relationship to an owner"
+                    : "\(self.description.name) has several to-one relationships: name one of \(names)"
+            )
+        }
+        return only.number
+    }
+
     /// Converts values that are given by name. The value of a to-one relationship is an object. A whole number may be
-    /// the value of a double.
+    /// the value of a double or of a decimal.
     public func values(
         _ values: KeyValuePairs<String, any MutationValueConvertible>
     ) throws(NestError) -> [PropertyAssignment] {
         var assignments: [PropertyAssignment] = []
         for (name, value) in values {
             let property = try self.property(name)
-            var value = value.mutationValue
-            if case .value(.integer(let number)) = value,
-                [.double, .float].contains(self.description.attribute(property)?.type)
-            {
-                value = .value(.double(Double(number)))
+            var value = try value.mutationValue
+            if case .value(.integer(let number)) = value {
+                switch self.description.attribute(property)?.type {
+                case .double, .float: value = .value(.double(Double(number)))
+                case .decimal: value = .value(.string("\(number)"))
+                default: break
+                }
             }
             assignments.append(PropertyAssignment(property, value))
         }

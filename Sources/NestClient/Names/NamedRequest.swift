@@ -3,30 +3,33 @@ import NestModel
 /// A fetch request whose rows are read by name.
 public struct NamedRequest: Sendable {
     public let request: ObjectFetchRequest
-    /// The slot of each property in a row's values.
-    private let slots: [String: Int]
+    public let entity: NamedEntity
+    let columns: Columns
 
     public init(_ request: ObjectFetchRequest, of entity: NamedEntity) {
         self.request = request
-        var slots: [String: Int] = [:]
-        for (slot, property) in request.canonical(in: entity.model).projection.enumerated() {
-            let name: String?
+        self.entity = entity
+        let names = request.canonical(in: entity.model).projection.map { property in
             if let column = property.column {
-                name = request.columns[column].text(of: entity.description, in: entity.model)
-            } else {
-                name = entity.description.propertyName(property)
+                return request.columns[column].text(of: entity.description, in: entity.model)
             }
-            if let name { slots[name] = slot }
+            return entity.description.propertyName(property) ?? ""
         }
-        self.slots = slots
+        self.columns = Columns(names)
     }
 
-    /// The value of a property or path of the request; null for any other.
-    public subscript(name: String, row: Row) -> AttributeValue {
-        guard let slot = self.slots[name], row.values.indices.contains(slot) else { return .null }
-        return row.values[slot]
+    /// Returns a row of this request, for example one that a controller has delivered, with the names of its values.
+    public func named(_ row: Row) -> FetchedRow { FetchedRow(row, self.columns) }
+
+    /// Returns a row of an outline of this request with the names of its values.
+    public func named(_ row: OutlineState.Row) -> FetchedRow {
+        FetchedRow(Row(id: row.id, values: row.values), self.columns)
     }
 
-    /// Returns the value as text; "" for null.
-    public func text(_ name: String, _ row: Row) -> String { FetchedResultsSectionInfo.name(for: self[name, row]) }
+    /// Returns the same request with another window.
+    public func window(_ window: FetchWindow?) -> NamedRequest {
+        var request = self.request
+        request.window = window
+        return NamedRequest(request, of: self.entity)
+    }
 }

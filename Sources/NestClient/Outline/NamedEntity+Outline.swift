@@ -18,15 +18,3 @@ extension NamedEntity {
         return NamedRequest(request, of: self)
     }
 }
-
-extension NamedRequest {
-    /// The value of a property or path of the request; null for any other.
-    public subscript(name: String, row: OutlineState.Row) -> AttributeValue {
-        self[name, Row(id: row.id, values: row.values)]
-    }
-
-    /// Returns the value as text; "" for null.
-    public func text(_ name: String, _ row: OutlineState.Row) -> String {
-        self.text(name, Row(id: row.id, values: row.values))
-    }
-}

@@ -16,7 +16,7 @@ public struct RowPosition: Hashable, Comparable, Sendable, CustomStringConvertib
 }
 
 /// One object of a result: its id and its projected values, in the order of the projection.
-public struct Row: Hashable, Sendable {
+public struct Row: Identifiable, Hashable, Sendable {
     public var id: ObjectID
     public var values: [AttributeValue]
 

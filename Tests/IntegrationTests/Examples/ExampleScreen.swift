@@ -65,7 +65,7 @@ import Testing
 
     /// Returns the titles of the rows in order.
     func titles(_ controller: FetchedResultsController) -> [String] {
-        (controller.fetchedObjects ?? []).map { self.request.text(self.title, $0) }
+        (controller.fetchedObjects ?? []).map { self.request.named($0).text(self.title) }
     }
 
     // MARK: Calls
@@ -92,7 +92,7 @@ import Testing
         newIndexPath: RowPosition?
     ) {
         let paths = [indexPath, newIndexPath].compactMap { $0.map { "\($0)" } }.joined(separator: " to ")
-        self.log.append("\(type) \(self.request.text(self.title, object)) \(paths)")
+        self.log.append("\(type) \(self.request.named(object).text(self.title)) \(paths)")
     }
 
     func controllerDidChangeContent(_ controller: FetchedResultsController) { self.changes.send() }

@@ -30,8 +30,10 @@ extension ProcessTests {
                 while true {
                     let children = try Self.children(of: list, item)
                     let rows = try await client.fetch(children.request).rows
-                    guard let row = rows.first(where: { children["children.@count", $0] != .integer(0) }) else { break }
-                    titles.append(children.text("title", row))
+                    guard let row = rows.first(where: { children.named($0)["children.@count"] != .integer(0) }) else {
+                        break
+                    }
+                    titles.append(children.named(row).text("title"))
                     list = row.id
                 }
                 #expect(titles == ["Groceries", "Fruit"])

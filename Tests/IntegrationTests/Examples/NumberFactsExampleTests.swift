@@ -47,7 +47,7 @@ extension ProcessTests {
                 let id = try #require(context.objectID(of: mia))
                 let hers = try post.request(where: "user == \(id)", sort: "title", properties: ["number"])
                 let rows = try await client.fetch(hers.request, atLeast: receipt.revision).rows
-                #expect(rows.map { hers["number", $0] } == [.double(1.0 / 3), .double(2)])
+                #expect(rows.map { hers.named($0)["number"] } == [.double(1.0 / 3), .double(2)])
 
                 try context.insert(post, ["title": "Zero", "number": 0])
                 let error = try await #require(throws: NestError.self) { try await context.save() }
@@ -62,7 +62,7 @@ extension ProcessTests {
                 let screen = ExampleScreen(request, title: "user.name")
                 try await screen.run(client) { controller in
                     let lines = controller.fetchedObjects?.map {
-                        "\(request.text("user.name", $0)) - \(request.text("title", $0))"
+                        "\(request.named($0).text("user.name")) - \(request.named($0).text("title"))"
                     }
                     #expect(
                         lines == [
@@ -105,7 +105,7 @@ extension ProcessTests {
                     let receipt = try #require(try await context.save())
                     let rows = try await client.fetch(users.request, atLeast: receipt.revision).rows
                     #expect(
-                        rows.map { "\(users.text("name", $0)) \(users.text("posts.@count", $0))" } == [
+                        rows.map { "\(users.named($0).text("name")) \(users.named($0).text("posts.@count"))" } == [
                             "Ada 1", "Leo 2",
                         ]
                     )

@@ -47,7 +47,7 @@ extension ProcessTests {
                 let phone = try await client.entity("Phone")
                 func numbers(_ name: String) async throws -> [String] {
                     let phones = try phone.request(where: "user.name == \(FetchPredicate.quoted(name))", sort: "number")
-                    return try await client.fetch(phones.request).rows.map { phones.text("number", $0) }
+                    return try await client.fetch(phones).map { $0.text("number") }
                 }
                 #expect(
                     try await numbers("Ann Berger") == [
@@ -101,7 +101,7 @@ extension ProcessTests {
                 // Without diacritics, É sorts as E.
                 let folded = try user.request(sort: "name:cd", section: "firstCharacter(name)")
                 let sections = try await client.fetch(folded.request).sections
-                #expect(sections[4].rows.map { folded.text("name", $0) } == ["Émile Roux", "Eve Jansen"])
+                #expect(sections[4].rows.map { folded.named($0).text("name") } == ["Émile Roux", "Eve Jansen"])
             }
         }
 
@@ -157,7 +157,7 @@ extension ProcessTests {
                     let context = ObjectContext(client)
                     try context.insert(user, ["name": "Aaron"])
                     try await screen.wait(for: try await context.save(), in: controller)
-                    let pushed = first.text("name", all[9])
+                    let pushed = first.named(all[9]).text("name")
                     #expect(screen.takeLog() == ["delete \(pushed) [0, 9]", "insert Aaron [0, 0]"])
                     #expect(controller.content.window?.total == 15)
                 }

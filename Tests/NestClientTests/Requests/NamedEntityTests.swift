@@ -46,21 +46,24 @@ import Testing
         )
         #expect(try self.post.values(["title": AttributeValue.null]).map(\.value) == [.value(.null)])
         let error = #expect(throws: NestError.self) { try self.post.values(["Title": "a"]) }
-        #expect(error?.code == .unknownProperty && error?.message == "Post has no 'Title'")
+        #expect(error?.code == .unknownProperty && error?.message == "Post has no 'Title'; did you mean title?")
     }
 
     @Test func rowValuesAreReadByRequestedProperty() throws {
         let asked = try self.post.request(properties: ["user.name", "number", "title"])
         // On the wire, stored properties are first, in model order.
-        let row = Row(id: ObjectID(1), values: [.string("a"), .double(3), .string("Ann")])
-        #expect(asked["number", row] == .double(3))
-        #expect(asked.text("user.name", row) == "Ann" && asked.text("title", row) == "a")
-        #expect(asked["user", row] == .null && asked.text("user", row) == "")
+        let named = asked.named(Row(id: ObjectID(1), values: [.string("a"), .double(3), .string("Ann")]))
+        #expect(named["number"] == .double(3) && named.names == ["title", "number", "user.name"])
+        #expect(named.text("user.name") == "Ann" && named.text("title") == "a")
+        #expect(try named.value("number", as: Double.self) == 3 && named.value("title") == Optional("a"))
+        let unknown = #expect(throws: NestError.self) { try named.value("titel", as: String.self) }
+        #expect(unknown?.code == .unknownProperty)
+        #expect(unknown?.message == "the rows have no 'titel'; they have title, number, user.name; did you mean title?")
+        let other = #expect(throws: NestError.self) { try named.value("number", as: String.self) }
+        #expect(other?.code == .invalid && other?.message == "number of object 1 is double, not String")
         let all = try self.post.request()
-        #expect(
-            all["user", Row(id: ObjectID(1), values: [.null, .null, .reference(ObjectID(7))])]
-                == .reference(ObjectID(7))
-        )
+        let row = all.named(Row(id: ObjectID(1), values: [.null, .null, .reference(ObjectID(7))]))
+        #expect(row["user"] == .reference(ObjectID(7)) && row["title"] == .null && row.text("title") == "")
     }
 
     @Test func unknownNamesInARequestThrow() throws {

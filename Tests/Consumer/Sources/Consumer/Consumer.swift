@@ -5,6 +5,12 @@ import NestClient
 /// A to-do program outside this repository. It uses every public name that Foundation or SwiftUI may also declare.
 @main
 enum Consumer {
+    struct Note: Decodable, RowDecodable, Identifiable {
+        var id: ObjectID
+        var title: String
+        var created: Date?
+    }
+
     static func main() async throws {
         try await NestClient.withClient(ClientConfiguration(host: "127.0.0.1", port: 7000)) { client in
             let model = try await client.model()
@@ -22,6 +28,8 @@ enum Consumer {
                     return
                 }
             }
+            let named = try await client.entity("Node").request(properties: ["title", "created"])
+            for note in try await client.fetch(named, as: Note.self) { print(note.title, note.created ?? Date.now) }
         }
     }
 }

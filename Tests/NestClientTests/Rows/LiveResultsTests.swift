@@ -1,0 +1,138 @@
+import NestClient
+import NestProtocol
+import NestServerTestSupport
+import NestTestSupport
+import Observation
+import Testing
+
+extension SocketTests {
+    /// Results for views that observe their data.
+    @MainActor struct LiveResultsTests {
+        private static func list(_ client: NestClient) async throws -> NamedRequest {
+            try await client.entity("Item").request(where: "parent == 1", sort: "order", properties: ["title"])
+        }
+
+        /// Waits until the condition is true; evaluates it after every change.
+        private static func until(
+            _ live: LiveResults<FetchedRow>,
+            _ isTrue: @escaping @MainActor (LiveResults<FetchedRow>) -> Bool
+        ) async {
+            while true {
+                let (changes, change) = AsyncStream.makeStream(of: Void.self)
+                let isDone = withObservationTracking {
+                    isTrue(live)
+                } onChange: {
+                    change.yield()
+                }
+                if isDone { return }
+                for await _ in changes { break }
+            }
+        }
+
+        @Test func viewsSeeEveryStateAsAValue() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    let live = LiveResults(client, request: Self.list)
+                    #expect(live.rows.isEmpty && live.rows.revision == Revision(0))
+                    var events: [Int] = []
+                    live.onChange = { events.append($0.events.count) }
+                    let running = Task { await live.run() }
+                    await Self.until(live) { if case .live = $0.status { true } else { false } }
+                    let empty = live.rows
+                    _ = try await client.transaction(.insert("a", "b"))
+                    await Self.until(live) { $0.rows.count == 2 }
+                    #expect(live.rows.map { $0.text("title") } == ["a", "b"] && empty.isEmpty)
+                    #expect(events.contains { $0 > 0 })
+                    try await live.change { client in
+                        try await client.entity("Item").request(where: "title == 'b'", properties: ["title"])
+                    }
+                    await Self.until(live) { $0.rows.count == 1 }
+                    #expect(live.rows.first?.text("title") == "b")
+                    running.cancel()
+                    await running.value
+                    guard case .idle = live.status else {
+                        Issue.record("\(live.status)")
+                        return
+                    }
+                    #expect(live.rows.count == 1)
+                }
+            }
+        }
+
+        @Test func aRefusedRequestIsTheStatus() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    let live = LiveResults(client) { try await $0.entity("Itm").request() }
+                    await live.run()
+                    guard case .failed(let error as NestError) = live.status else {
+                        Issue.record("\(live.status)")
+                        return
+                    }
+                    #expect(error.code == .unknownEntity)
+                }
+            }
+        }
+
+        /// The same entity with its properties under other numbers.
+        private nonisolated static let otherModel = ManagedObjectModel(entities: [
+            EntityDescription(
+                number: 4,
+                name: "Item",
+                attributes: [AttributeDescription(number: 7, name: "title", type: .string)],
+                relationships: [
+                    RelationshipDescription(
+                        number: 8,
+                        name: "parent",
+                        destination: 4,
+                        inverse: 9,
+                        deleteRule: .nullify
+                    ),
+                    RelationshipDescription(
+                        number: 9,
+                        name: "children",
+                        destination: 4,
+                        inverse: 8,
+                        isToMany: true,
+                        isOrdered: true,
+                        deleteRule: .cascade
+                    ),
+                ],
+                root: RootDescription(object: ObjectID(1), relationship: PropertyNumber(8))
+            )
+        ])
+
+        /// When the server returns with another model, the request is made again by its names.
+        @Test func rowsLiveThroughAnotherModel() async throws {
+            let (seen, saw) = AsyncStream.makeStream(of: Void.self)
+            try await FakeServer.run { server in
+                let isFirst = server.number == 0
+                let model = isFirst ? ManagedObjectModel.nestedList : Self.otherModel
+                try await server.welcome(revision: 5, modelHash: model.hash)
+                try await server.send(ModelMessage(model), id: try await server.expect(GetModel.self).id)
+                let (id, message) = try await server.expect(Subscribe.self)
+                #expect(message.request.entity == (isFirst ? EntityNumber(1) : EntityNumber(4)))
+                #expect(message.request.projection == [PropertyNumber(isFirst ? 1 : 7)])
+                var state = Fixtures.state(isFirst ? 3 : 4, [Fixtures.row(2, isFirst ? "old" : "new")])
+                state.projection = message.request.projection
+                try await server.send(Fixtures.subscribed(Limits.viewIDMin, .snapshot), id: id)
+                try await server.sendSnapshot(state, id: Limits.viewIDMin)
+                if isFirst { for await _ in seen { return } }
+                await server.untilClosed()
+            } client: { port in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    await Self.followThroughAnotherModel(client) { saw.yield() }
+                }
+            }
+        }
+
+        private static func followThroughAnotherModel(_ client: NestClient, onFirst: () -> Void) async {
+            let live = LiveResults(client, request: Self.list)
+            let running = Task { await live.run() }
+            await Self.until(live) { $0.rows.first?.text("title") == "old" }
+            onFirst()
+            await Self.until(live) { $0.rows.first?.text("title") == "new" }
+            running.cancel()
+            await running.value
+        }
+    }
+}
