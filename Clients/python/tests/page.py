@@ -81,6 +81,13 @@ def insertion(
     )
 
 
+def changes(revision: int, place: int = 0, view: int = VIEW) -> bytes:
+    """A CHANGE_SET with one updated object."""
+    objects = [{"change": "updated", "entity": 1, "id": 7, "properties": [1]}]
+    fields = {"revision": revision, "time": 5, "session_number": 1, "kind": "write", "reverted": None, "name": "n"}
+    return frame("changeSet", view, **fields, place=place, objects=objects, user=None, user_claimed=False)
+
+
 def receipt(id: int, revision: int = 8, is_replayed: bool = False) -> bytes:
     return frame(
         "receipt", id, revision=revision, is_changed=True, is_replayed=is_replayed, results=[], name="n", conflicts=None

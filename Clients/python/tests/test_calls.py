@@ -185,9 +185,13 @@ class Calls(unittest.TestCase):
         write(page)
         page.machine.call("getModel", "model")
         page.machine.subscribe(REQUEST)
+        page.machine.call("getModel", "model")
         page.machine.shut()
-        names = [event.error and event.error.name for event in page.events() if not isinstance(event, Ready)]
-        self.assertEqual(names, ["OUTCOME_UNKNOWN", "CLOSED", None, None])
+        events = [event for event in page.events() if not isinstance(event, Ready)]
+        failed = [event.error for event in events if isinstance(event, Failed)]
+        self.assertEqual(len({id(error) for error in failed}), 3, "two programs get the same exception")
+        names = [event.error and event.error.name for event in events]
+        self.assertEqual(names, ["OUTCOME_UNKNOWN", "CLOSED", "CLOSED", None, None])
         for begin in (lambda: write(page), lambda: page.machine.subscribe(REQUEST)):
             with self.assertRaises(NestError) as caught:
                 begin()

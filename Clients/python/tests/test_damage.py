@@ -17,6 +17,7 @@ from .page import (
     REQUEST,
     VIEW,
     Page,
+    changes,
     error,
     frame,
     insertion,
@@ -39,10 +40,13 @@ def conversation() -> bytes:
             snapshot([2, 3]),
             frame("own", revisions=[8]),
             insertion([2, 3], 4, 7, 8),
+            subscribed(2, "current", 7, view=VIEW + 2),
+            changes(8, 5, view=VIEW + 2),
+            changes(8, view=VIEW + 2),
             frame("progress", revision=8),
-            receipt(2),
-            snapshot([5, 6], id=3),
-            error(4, "NOT_FOUND"),
+            receipt(3),
+            snapshot([5, 6], id=4),
+            error(5, "NOT_FOUND"),
             frame("totals", VIEW + 1, revision=8, position=Position(1, 1, 0, 0, 0, None)),
             insertion([2, 3, 4], 5, 8, 9),
             frame("subscriptionEnd", VIEW, code="SCHEMA_CHANGED", message="m"),
@@ -55,6 +59,7 @@ class Bytes(unittest.TestCase):
     def play(self, parts: list[bytes]) -> tuple[list[str], bytes]:
         page = Page()
         page.machine.subscribe(REQUEST, 5)
+        page.machine.follow_changes(None, [])
         write(page)
         page.machine.call("fetch", "snapshot", {"at_least": 0, "request": REQUEST}, projection=(1,))
         page.machine.call("getObject", "object", {"id": 9})
@@ -82,6 +87,7 @@ class Bytes(unittest.TestCase):
             [event[:8] for event in whole[0][:2]], ["Ready(we", "Replaced"], "the conversation does not end early"
         )
         self.assertIn("bye", whole[0][-1])
+        self.assertEqual(sum(event.startswith("ChangesCame") for event in whole[0]), 2)
         self.assertEqual(self.play([bytes((byte,)) for byte in data]), whole)
         chance = self.seed()
         for _ in range(50):

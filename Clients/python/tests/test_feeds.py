@@ -7,13 +7,7 @@ from typing import Any
 
 from nest.machine import ChangesCame, Ended, FeedAdvanced, FeedBegan, Interrupted
 
-from .page import HISTORY, VIEW, Page, error, frame, kinds, subscribed
-
-
-def changes(revision: int, place: int = 0, view: int = VIEW) -> bytes:
-    objects = [{"change": "updated", "entity": 1, "id": 7, "properties": [1]}]
-    fields = {"revision": revision, "time": 5, "session_number": 1, "kind": "write", "reverted": None, "name": "n"}
-    return frame("changeSet", view, **fields, place=place, objects=objects, user=None, user_claimed=False)
+from .page import HISTORY, VIEW, Page, changes, error, frame, kinds, subscribed
 
 
 def point(revision: int, place: int = 0) -> dict[str, Any]:

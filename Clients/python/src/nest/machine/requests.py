@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -148,7 +149,8 @@ class Requests:
         """The client ends: everything fails."""
         self._table.lost()
         for call in self._table.remove_if(lambda call: True):
-            self._fail(call, unknown_outcome(call, error.text) if call.may_be_executed else error)
+            # Each program that waits gets an exception of its own, with its own traceback.
+            self._fail(call, unknown_outcome(call, error.text) if call.may_be_executed else copy.copy(error))
 
     # What is wrong with a request
 
