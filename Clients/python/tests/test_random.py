@@ -8,7 +8,6 @@ often as it was acknowledged, and the feed has every revision once. NEST_SEED an
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import unittest
@@ -18,10 +17,10 @@ from typing import Any
 from unittest import mock
 
 import nest
-from nest import ChangePoint, ChangeSet, Deleted, Diff, Inserted, Moved, NestError, SectionDeleted, SectionInserted
+from nest import ChangePoint, ChangeSet, NestError
 from nest.machine.subscriptions import Subscriptions
-from nest.wire.rows import make_key
 
+from .follower import Follower
 from .model import MODEL
 from .proxy import ChaosProxy
 from .server import MISSING, NESTC, Server
@@ -63,101 +62,8 @@ REFUSALS = {
 }
 
 
-def plain_digest(sections: Any) -> int:
-    """The digest of protocol.md, section 12, word by word."""
-    digest = 0
-    for section in sections:
-        for row in section.rows:
-            z = make_key(section.key).hash ^ row.id * 0x9E3779B97F4A7C15 % 2**64
-            z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-            z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-            digest = (digest * 0x0C9B1D3F5A276E85 + (z ^ z >> 31) % (2**61 - 2) + 1) % (2**61 - 1)
-    return digest
-
-
-def shape(rows: nest.Rows) -> list[tuple[Any, list[int]]]:
-    return [(section.key, [row.id for row in section.rows]) for section in rows.sections]
-
-
-def applied(state: Any, events: Any) -> Any:
-    """A diff on ids alone, as section 11 of protocol.md writes it."""
-    state = [(key, list(ids)) for key, ids in state]
-    leaving = [(e.at, None) for e in events if isinstance(e, Deleted)]
-    leaving += [(e.source, e.target) for e in events if isinstance(e, Moved)]
-    arriving = [(e.at, e.row.id) for e in events if isinstance(e, Inserted)]
-    for (section, row), target in sorted(leaving, key=lambda one: one[0], reverse=True):
-        id = state[section][1].pop(row)
-        if target:
-            arriving.append((target, id))
-    for event in reversed([e for e in events if isinstance(e, SectionDeleted)]):
-        assert state.pop(event.at)[1] == [], "a deleted section has rows"
-    for event in events:
-        if isinstance(event, SectionInserted):
-            state.insert(event.at, (event.key, []))
-    for (section, row), id in sorted(arriving):
-        state[section][1].insert(row, id)
-    return state
-
-
 def title(chance: random.Random) -> str:
     return chance.choice("abcäÄZé") + chance.choice("xyz ") * chance.randrange(4)
-
-
-class Follower:
-    """A subscription whose every change is checked, and nestc with the same request beside it."""
-
-    def __init__(self, server: Server, subscription: nest.Subscription, options: list[str], shown: list[str]) -> None:
-        self.subscription = subscription
-        self.options = [*options, ",".join(shown)]
-        self.digests: dict[int, str] = {}
-        self.compared = 0
-        self._seen: dict[int, str] = {}
-        self._server = server
-
-    async def follow(self) -> None:
-        before: Any = None
-        async for change in self.subscription:
-            rows = getattr(change, "rows", None)
-            if rows is None:
-                continue
-            assert before is None or rows.revision >= before.revision, "revisions grow"
-            if isinstance(change, Diff):
-                assert applied(shape(before), change.events) == shape(rows), "the events lead to other rows"
-            assert plain_digest(rows.sections) == rows.digest
-            self._saw(rows.revision, f"{rows.digest:016x}")
-            before = rows
-
-    async def watch(self) -> None:
-        """Reads the digests that nestc prints."""
-        process = await asyncio.create_subprocess_exec(
-            NESTC,
-            "subscribe",
-            "--json",
-            *self.options,
-            **self._server.command,
-            stdout=asyncio.subprocess.PIPE,
-            limit=1 << 24,
-        )
-        assert process.stdout
-        try:
-            async for line in process.stdout:
-                event = json.loads(line)
-                if event["event"] in ("snapshot", "diff"):
-                    self.digests[event.get("revision", event.get("to"))] = event["digest"]
-            raise AssertionError("nestc has ended")
-        finally:
-            process.kill()
-            await process.wait()
-
-    def _saw(self, revision: int, digest: str) -> None:
-        self._seen[revision] = digest
-
-    def compare(self) -> None:
-        """Compares the digests of all revisions that both have seen."""
-        for revision in self._seen.keys() & self.digests.keys():
-            assert self._seen[revision] == self.digests[revision], f"the digest at revision {revision}"
-            self.compared += 1
-        self._seen.clear()
 
 
 class Run:
