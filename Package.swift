@@ -359,7 +359,8 @@ let package = Package(
             name: "NestClientTests",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestServer", "NestClient",
-                "ChaosProxy", "NestHistory", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix,
+                "NestDocuments", "ChaosProxy", "NestHistory", "NestTestSupport", "NestServerTestSupport", nioCore,
+                nioPosix,
                 concurrencyHelpers, logging,
             ],
             swiftSettings: settings

@@ -7,17 +7,17 @@ import NestClient
         let user = try await client.entity("User")
         try await Self.show(try Self.request(user, searching: "an"), client)
         try await Self.show(try Self.request(user, searching: ""), client)
-        try await Self.showBatches(user, client)
+        try await Self.showBatches(client)
     }
 
     /// Imports a list in one save. Existing people and phones stay as they are; the others are created.
     private static func add(_ entries: [(name: String, number: String)], _ client: NestClient) async throws {
-        let user = try await client.entity("User")
-        let phone = try await client.entity("Phone")
+        let users = try await client.entity(PhoneBookModel.User.self)
+        let phones = try await client.entity(PhoneBookModel.Phone.self)
         let context = ObjectContext(client)
         for entry in entries {
-            let owner = try context.findOrCreate(user, matching: ["name": entry.name])
-            try context.findOrCreate(phone, matching: ["number": entry.number], ["user": owner])
+            let owner = try context.findOrCreate(users, matching: [.name(entry.name)])
+            try context.findOrCreate(phones, matching: [.number(entry.number)], [.user(owner)])
         }
         let receipt = try await context.save(name: "import \(entries.count) entries")
         print("made \(receipt?.insertedCount ?? 0) of \(2 * entries.count)")
@@ -52,12 +52,11 @@ import NestClient
     }
 
     /// Prints batches of ten rows, each with the total number.
-    private static func showBatches(_ user: NamedEntity, _ client: NestClient) async throws {
+    private static func showBatches(_ client: NestClient) async throws {
         var offset = 0
         while true {
-            let window = FetchWindow(offset: offset, limit: 10)
-            let batch = try user.request(sort: "name:cd", properties: ["name"], window: window)
-            let rows = try await client.fetch(batch)
+            let all = PhoneBookModel.User.all.sorted(by: \.name, ignoring: [.caseInsensitive, .diacriticInsensitive])
+            let rows = try await client.fetch(all.window(.range(offset: offset, limit: 10)))
             guard !rows.isEmpty else { return }
             print("rows \(offset) to \(offset + rows.count - 1) of \(rows.total)")
             offset += rows.count

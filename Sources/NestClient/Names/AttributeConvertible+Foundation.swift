@@ -69,8 +69,23 @@ extension UUID: AttributeConvertible {
     }
 }
 
+extension URL: AttributeConvertible {
+    public var mutationValue: MutationValue { .value(.string(self.absoluteString)) }
+
+    public init?(_ value: AttributeValue) {
+        guard case .string(let text) = value else { return nil }
+        self.init(string: text)
+    }
+}
+
 extension Decimal: AttributeConvertible {
-    public var mutationValue: MutationValue { .value(.string("\(self)")) }
+    /// Throws `validationFailed` for what is not a number.
+    public var mutationValue: MutationValue {
+        get throws(NestError) {
+            guard !self.isNaN else { throw NestError(.validationFailed, "a decimal is not a number") }
+            return .value(.string("\(self)"))
+        }
+    }
 
     /// The text of a decimal attribute, or an integer. `nil` for other text, and for digits beyond `Decimal`'s 38.
     public init?(_ value: AttributeValue) {

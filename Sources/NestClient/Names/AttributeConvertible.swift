@@ -3,8 +3,8 @@ import NestModel
 /// A type whose values are values of an attribute or of a to-one relationship, in rows and in changes.
 ///
 /// Such types are `String`, `Bool`, integers up to 64 bits, `Double`, `Float`, `[UInt8]`, `ObjectID`, Foundation's
-/// `Date`, `Data`, `UUID` and `Decimal`, and their Optionals. An enumeration with raw values becomes one by declaring
-/// it:
+/// `Date`, `Data`, `UUID`, `URL` and `Decimal`, and their Optionals. An enumeration with raw values becomes one by
+/// declaring it:
 ///
 ///     enum Priority: Int, AttributeConvertible { case low, usual, high }
 public protocol AttributeConvertible: MutationValueConvertible {
@@ -44,6 +44,11 @@ extension Int64: AttributeConvertible {}
 extension Int32: AttributeConvertible {}
 extension Int16: AttributeConvertible {}
 extension Int8: AttributeConvertible {}
+extension UInt: AttributeConvertible {}
+extension UInt64: AttributeConvertible {}
+extension UInt32: AttributeConvertible {}
+extension UInt16: AttributeConvertible {}
+extension UInt8: AttributeConvertible {}
 
 extension Double: AttributeConvertible {
     /// A double or an integer that is exactly a double.

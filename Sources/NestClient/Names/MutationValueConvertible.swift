@@ -21,8 +21,15 @@ extension String: MutationValueConvertible {
     public var mutationValue: MutationValue { .value(.string(self)) }
 }
 
-extension MutationValueConvertible where Self: FixedWidthInteger & SignedInteger {
-    public var mutationValue: MutationValue { .value(.integer(Int64(self))) }
+extension MutationValueConvertible where Self: FixedWidthInteger {
+    public var mutationValue: MutationValue {
+        get throws(NestError) {
+            guard let number = Int64(exactly: self) else {
+                throw NestError(.validationFailed, "\(self) is beyond the range of 64 bits with a sign")
+            }
+            return .value(.integer(number))
+        }
+    }
 }
 
 extension Double: MutationValueConvertible {

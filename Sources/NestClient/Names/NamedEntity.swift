@@ -94,19 +94,22 @@ public struct NamedEntity: Sendable {
         _ values: KeyValuePairs<String, any MutationValueConvertible>
     ) throws(NestError) -> [PropertyAssignment] {
         var assignments: [PropertyAssignment] = []
-        for (name, value) in values {
-            let property = try self.property(name)
-            var value = try value.mutationValue
-            if case .value(.integer(let number)) = value {
-                switch self.description.attribute(property)?.type {
-                case .double, .float: value = .value(.double(Double(number)))
-                case .decimal: value = .value(.string("\(number)"))
-                default: break
-                }
-            }
-            assignments.append(PropertyAssignment(property, value))
-        }
+        for (name, value) in values { assignments.append(try self.assignment(name, value)) }
         return assignments
+    }
+
+    func assignment(
+        _ name: String,
+        _ value: any MutationValueConvertible
+    ) throws(NestError) -> PropertyAssignment {
+        let property = try self.property(name)
+        let value = try value.mutationValue
+        guard case .value(.integer(let number)) = value else { return PropertyAssignment(property, value) }
+        switch self.description.attribute(property)?.type {
+        case .double, .float: return PropertyAssignment(property, .value(.double(Double(number))))
+        case .decimal: return PropertyAssignment(property, .value(.string("\(number)")))
+        default: return PropertyAssignment(property, value)
+        }
     }
 
     /// Returns a fetch request from texts like those of `nestc fetch --where`, `--sort`, `--section`, `--properties`

@@ -6,16 +6,30 @@ public struct NamedRequest: Sendable {
     public let entity: NamedEntity
     let columns: Columns
 
+    /// The properties of a row's values.
+    private let projection: [PropertyNumber]
+
+    static let otherModel = NestError(
+        .schemaChanged,
+        "the server has another model than the request was made for: call entity(_:) again"
+    )
+
     public init(_ request: ObjectFetchRequest, of entity: NamedEntity) {
         self.request = request
         self.entity = entity
-        let names = request.canonical(in: entity.model).projection.map { property in
-            if let column = property.column {
+        self.projection = request.canonical(in: entity.model).projection
+        let names = self.projection.map { property in
+            if let column = property.column, request.columns.indices.contains(column) {
                 return request.columns[column].text(of: entity.description, in: entity.model)
             }
             return entity.description.propertyName(property) ?? ""
         }
         self.columns = Columns(names)
+    }
+
+    /// Throws `schemaChanged` if rows have other values than those of this request.
+    func check(_ projection: [PropertyNumber]) throws(NestError) {
+        guard projection == self.projection else { throw Self.otherModel }
     }
 
     /// Returns a row of this request, for example one that a controller has delivered, with the names of its values.

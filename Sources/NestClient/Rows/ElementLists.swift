@@ -5,13 +5,15 @@ import NestModel
 struct ElementLists<Element> {
     private(set) var sections: [[Element]] = []
 
+    subscript(path: RowPosition) -> Element { self.sections[path.section][path.row] }
+
     /// Makes all elements anew.
     mutating func replace(with state: SectionedSnapshot, _ make: (Row) throws -> Element) rethrows {
         self.sections = try state.sections.map { try $0.rows.map(make) }
     }
 
     /// Follows a diff that has led to `state`: O(rows of the changed sections + changes), because elements that are
-    /// held elsewhere are copied.
+    /// held elsewhere are copied. If it throws, the lists are of no use until `replace`.
     mutating func apply(_ diff: ResultsDiff, _ state: SectionedSnapshot, _ make: (Row) throws -> Element) rethrows {
         var leaving: [Int: RangeSet<Int>] = [:]
         let moved = diff.moves.map { self.sections[$0.from.section][$0.from.row] }

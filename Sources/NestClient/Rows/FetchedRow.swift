@@ -24,8 +24,15 @@ public struct FetchedRow: Identifiable, Hashable, Sendable {
 
     /// The value of a column. A name that the request does not have is a mistake of the program, and ends it.
     public subscript(name: String) -> AttributeValue {
-        guard let slot = self.columns.slots[name] else { preconditionFailure(self.columns.unknown(name)) }
-        return self.row.values[slot]
+        guard let value = self.find(name) else { preconditionFailure(self.columns.unknown(name)) }
+        return value
+    }
+
+    /// The value of a column; null if the row is none of the request, and has fewer values. `nil` if the request has no
+    /// such column.
+    func find(_ name: String) -> AttributeValue? {
+        guard let slot = self.columns.slots[name] else { return nil }
+        return slot < self.row.values.count ? self.row.values[slot] : .null
     }
 
     /// Returns a value as text: "" for null, a date in RFC 3339 and UTC, data in base64, a reference as the id.
@@ -37,9 +44,9 @@ public struct FetchedRow: Identifiable, Hashable, Sendable {
         _ name: String,
         as type: Value.Type = Value.self
     ) throws(NestError) -> Value {
-        guard let slot = self.columns.slots[name] else { throw NestError(.unknownProperty, self.columns.unknown(name)) }
-        guard let value = Value(self.row.values[slot]) else {
-            throw NestError(.invalid, "\(name) of object \(self.id) is \(self.row.values[slot].typeName), not \(type)")
+        guard let found = self.find(name) else { throw NestError(.unknownProperty, self.columns.unknown(name)) }
+        guard let value = Value(found) else {
+            throw NestError(.invalid, "\(name) of object \(self.id) is \(found.typeName), not \(type)")
         }
         return value
     }

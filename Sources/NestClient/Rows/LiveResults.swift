@@ -3,94 +3,151 @@ public import Observation
 
 /// The live rows of a request, for views that observe their data: SwiftUI, or anything else that uses Observation.
 ///
-///     @State private var list = LiveResults(client, as: ToDo.self) { client in
-///         try await client.entity("ToDo").request(where: "done == NO", sort: "created", properties: ["title"])
+///     struct ToDoList: View {
+///         @State private var list: LiveResults<ToDo>
+///
+///         init(_ client: NestClient) {
+///             self._list = State(initialValue: LiveResults(client, as: ToDo.self) { client in
+///                 try await client.entity("ToDo").request(where: "done == NO", properties: ["title"])
+///             })
+///         }
+///         var body: some View { List(self.list.rows) { Text($0.title) }.task { await self.list.run() } }
 ///     }
-///     List(list.rows) { Text($0.title) }.task { await list.run() }
 ///
 /// `rows` is a value of one revision that later changes replace and do not touch. When the server gets another model,
 /// the request is made again: its names are looked up in the new model, and `run` goes on.
 @MainActor @Observable public final class LiveResults<Element: RowDecodable> {
-    public enum Status: Sendable {
+    public enum Status: Hashable, Sendable {
         /// `run` was not called, or its task was cancelled. The last rows stay.
         case idle
-        /// The first rows have not arrived yet, or another model's.
+        /// The first rows have not arrived yet, or rows that replace all others.
         case loading
         /// Every change is shown as it arrives.
         case live
         /// The connection is lost, and the client reconnects. The rows stay.
         case disconnected(reason: String)
-        /// The server has ended the subscription, or an element could not be made of its row. The last rows stay; `run`
-        /// may be called again.
-        case failed(any Error)
+        /// The subscription has ended; `error` says why. The last rows stay, and `run` may be called again.
+        case failed
     }
 
     public typealias Request = @MainActor (NestClient) async throws -> NamedRequest
 
+    /// How often in a row the request is made again because the model has changed, without any row in between.
+    private static var restartsMax: Int { 3 }
+
     public let client: NestClient
     public private(set) var rows = FetchedRows<Element>()
     public private(set) var status = Status.idle
+    /// Why the last `run` has failed: a `NestError`, or what an element threw that could not be made of its row.
+    public private(set) var error: (any Error)?
     /// Called with every change, after `rows` has changed: for animations, and snapshots of diffable data sources.
     @ObservationIgnored public var onChange: ((RowsChange<Element>) -> Void)?
 
     @ObservationIgnored private var makeRequest: Request
+    /// Counts the changes of `makeRequest`.
+    @ObservationIgnored private var requestNumber = 0
+    /// Counts the calls of `run`; only the last one shows anything.
+    @ObservationIgnored private var runNumber = 0
     @ObservationIgnored private var subscription: RowsSubscription<Element>?
-    @ObservationIgnored private var isRunning = false
+    /// Whether the rows of the subscription have not arrived, or others will replace them.
+    @ObservationIgnored private var awaitsSnapshot = true
 
-    /// `request` is called at each `run`, and again when the server has another model.
-    public init(_ client: NestClient, as type: Element.Type = FetchedRow.self, request: @escaping Request) {
+    /// `request` is called at each `run`, and again when the server has another model: look the entity up in it.
+    public init(_ client: NestClient, as type: Element.Type, request: @escaping Request) {
         self.client = client
         self.makeRequest = request
     }
 
-    /// Follows the request until the task is cancelled, or the subscription ends: then `status` has the reason.
+    /// Follows the request until the task is cancelled or the subscription ends; `status` says which. A later call
+    /// takes over, and this one ends.
     public func run() async {
-        precondition(!self.isRunning, "live results are run once at a time")
-        self.isRunning = true
-        defer {
-            self.isRunning = false
-            self.subscription = nil
-        }
-        while true {
-            self.status = .loading
+        self.runNumber += 1
+        let run = self.runNumber
+        self.error = nil
+        var restarts = 0
+        while run == self.runNumber {
+            self.enter(.loading)
             do {
-                let request = try await self.makeRequest(self.client)
-                try await self.client.withFetchedResults(request, as: Element.self) { subscription in
-                    self.subscription = subscription
-                    for try await change in subscription { self.show(change) }
-                }
-            } catch is CancellationError {
-                self.status = .idle
-                return
-            } catch let error as NestError where error.code == .schemaChanged {
-                continue
+                try await self.follow(run) { restarts = 0 }
             } catch {
-                self.status = .failed(error)
-                return
+                guard run == self.runNumber else { return }
+                self.subscription = nil
+                if Task.isCancelled { return self.enter(.idle) }
+                restarts += 1
+                if (error as? NestError)?.code == .schemaChanged, restarts <= Self.restartsMax,
+                    (try? await self.client.model()) != nil
+                {
+                    continue
+                }
+                self.error = error
+                return self.enter(.failed)
+            }
+        }
+    }
+
+    /// Follows the present request. Returns when there is another one that this subscription does not follow, or
+    /// another run. `onRows` is called when rows have arrived.
+    private func follow(_ run: Int, onRows: () -> Void) async throws {
+        let number = self.requestNumber
+        let request = try await self.makeRequest(self.client)
+        guard number == self.requestNumber, run == self.runNumber else { return }
+        try await self.client.withFetchedResults(request, as: Element.self) { subscription in
+            guard number == self.requestNumber, run == self.runNumber else { return }
+            self.subscription = subscription
+            self.awaitsSnapshot = true
+            for try await change in subscription {
+                guard run == self.runNumber else { return }
+                self.show(change)
+                if change.changesRows { onRows() }
             }
         }
     }
 
     private func show(_ change: RowsChange<Element>) {
         switch change.change {
-        case .snapshot, .diff, .progress, .position, .totals, .resumed: self.status = .live
-        case .reset: self.status = .loading
-        case .disconnected(let reason): self.status = .disconnected(reason: reason)
-        case .paused: break
+        case .snapshot: self.awaitsSnapshot = false
+        case .reset: self.awaitsSnapshot = true
+        default: break
         }
         switch change.change {
         case .snapshot, .diff, .position, .totals: self.rows = change.rows
         case .progress, .reset, .disconnected, .paused, .resumed: break
         }
+        if case .disconnected(let reason) = change.change {
+            self.enter(.disconnected(reason: reason))
+        } else {
+            self.enter(self.awaitsSnapshot ? .loading : .live)
+        }
         self.onChange?(change)
     }
 
-    /// Shows the result of another request, from now on. Before `run`, it applies to that. Throws if the server refuses
-    /// it; nothing changes then.
+    /// Only another status reaches the views.
+    private func enter(_ status: Status) {
+        if self.status != status { self.status = status }
+    }
+
+    /// Shows the result of another request, from now on, also after a later `run`. Of several calls the last one
+    /// counts. Throws if the server refuses the request; the one before then stays.
     public func change(to request: @escaping Request) async throws {
-        if let subscription = self.subscription {
-            try await subscription.change(to: try await request(self.client))
-        }
+        let before = self.makeRequest
         self.makeRequest = request
+        self.requestNumber += 1
+        let number = self.requestNumber
+        guard let subscription = self.subscription else { return }
+        do {
+            let named = try await request(self.client)
+            guard number == self.requestNumber else { return }
+            try await subscription.change(to: named)
+        } catch {
+            if number == self.requestNumber { self.makeRequest = before }
+            throw error
+        }
+    }
+}
+
+extension LiveResults where Element == FetchedRow {
+    /// Live rows that are read by name.
+    public convenience init(_ client: NestClient, request: @escaping Request) {
+        self.init(client, as: FetchedRow.self, request: request)
     }
 }

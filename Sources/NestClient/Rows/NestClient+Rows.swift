@@ -17,8 +17,15 @@ extension NestClient {
         as type: Element.Type,
         atLeast: Revision = Revision(0)
     ) async throws -> FetchedRows<Element> {
+        try await self.check(request)
         let state = try await self.fetchWindow(request.request, atLeast: atLeast).snapshot
+        try request.check(state.projection)
         return try FetchedRows(decoding: state, request.columns)
+    }
+
+    /// Throws `schemaChanged` if the request was made for another model than the server's.
+    private func check(_ request: NamedRequest) async throws(NestError) {
+        guard try await self.currentModel() == request.entity.model else { throw NamedRequest.otherModel }
     }
 
     /// Returns the number of rows in the result of a request. Ignores its window.
@@ -43,7 +50,8 @@ extension NestClient {
         verifyDigest: Bool = false,
         _ body: (RowsSubscription<Element>) async throws -> Result
     ) async throws -> Result {
-        try await self.withFetchedResults(request.request, verifyDigest: verifyDigest) { results in
+        try await self.check(request)
+        return try await self.withFetchedResults(request.request, verifyDigest: verifyDigest) { results in
             try await body(RowsSubscription(results: results, entity: request.entity))
         }
     }
@@ -57,11 +65,12 @@ extension NestClient {
         try await self.withOutline(request.request, verifyDigest: verifyDigest, body)
     }
 
-    /// Follows the changes of some entities and those below them: see `withChanges(since:entities:_:)`.
+    /// Follows the changes of some entities and those below them, of the whole store if there are none: see
+    /// `withChanges(since:entities:_:)`.
     public func withChanges<Result>(
         since: ResumePoint? = nil,
-        of entities: NamedEntity...,
-        body: (Changes) async throws -> Result
+        of entities: [NamedEntity],
+        _ body: (Changes) async throws -> Result
     ) async throws -> Result {
         try await self.withChanges(since: since, entities: entities.map(\.number), body)
     }

@@ -26,7 +26,8 @@ extension RowDecodable where Self: Decodable {
 
 extension FetchedRow {
     /// Returns a value of a `Decodable` type with the row's columns as keys: see `RowDecodable`. A column `owner.name`
-    /// is the key `name` of a nested structure `owner`. Throws `DecodingError`.
+    /// is the key `name` of a nested structure `owner`, which is null if all its columns are: add the column `owner` to
+    /// tell an owner without values from none. Throws `DecodingError`.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         try Value(from: RowDecoder(row: self))
     }

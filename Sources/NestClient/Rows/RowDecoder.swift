@@ -18,14 +18,31 @@ struct RowDecoder: Decoder {
         KeyedDecodingContainer(RowContainer<Key>(decoder: self))
     }
 
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw self.mismatch("a row is no list") }
-
-    func singleValueContainer() throws -> any SingleValueDecodingContainer {
-        throw self.mismatch("a row is no single value")
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        throw DecodingError.typeMismatch(
+            [AttributeValue].self,
+            .init(codingPath: self.codingPath, debugDescription: "a row is no list")
+        )
     }
 
-    private func mismatch(_ text: String) -> DecodingError {
-        .typeMismatch([AttributeValue].self, .init(codingPath: self.codingPath, debugDescription: text))
+    func singleValueContainer() -> any SingleValueDecodingContainer { WholeRow(decoder: self) }
+}
+
+/// A row as one value, for types that wrap another one.
+private struct WholeRow: SingleValueDecodingContainer {
+    let decoder: RowDecoder
+    var codingPath: [any CodingKey] { self.decoder.codingPath }
+
+    func decodeNil() -> Bool { false }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        guard !(type is any AttributeConvertible.Type) else {
+            throw DecodingError.typeMismatch(
+                type,
+                .init(codingPath: self.codingPath, debugDescription: "a row is no \(type)")
+            )
+        }
+        return try Value(from: self.decoder)
     }
 }
 
@@ -47,7 +64,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func contains(_ key: Key) -> Bool { self.value(key) != nil || self.isStructure(key) }
 
     private func value(_ key: Key) -> AttributeValue? {
-        if let slot = self.row.columns.slots[self.decoder.path + key.stringValue] { return self.row.row.values[slot] }
+        if let value = self.row.find(self.decoder.path + key.stringValue) { return value }
         // As a reference is decoded: as an ObjectID, or as its number.
         return self.decoder.path.isEmpty && key.stringValue == "id" ? .reference(self.row.id) : nil
     }
@@ -121,18 +138,18 @@ private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     func decodeNil() -> Bool { self.value.isNull }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        if let type = type as? any AttributeConvertible.Type {
-            guard let value = self.converted(type) as? Value else { throw self.mismatch(type) }
-            return value
-        }
-        return try Value(from: self)
+        guard let convertible = type as? any AttributeConvertible.Type else { return try Value(from: self) }
+        guard let value = try self.converted(convertible) as? Value else { throw self.mismatch(type) }
+        return value
     }
 
-    private func converted<Value: AttributeConvertible>(_ type: Value.Type) -> Any? {
-        if let value = Value(self.value) { return .some(value as Any) }
+    private func converted<Value: AttributeConvertible>(_ type: Value.Type) throws -> any AttributeConvertible {
+        if let value = Value(self.value) { return value }
         // An id is a number too.
-        guard case .reference(let id) = self.value, let number = Value(.integer(id.rawValue)) else { return nil }
-        return .some(number as Any)
+        guard case .reference(let id) = self.value, let number = Value(.integer(id.rawValue)) else {
+            throw self.mismatch(type)
+        }
+        return number
     }
 
     private func mismatch(_ type: Any.Type) -> DecodingError {
@@ -142,15 +159,4 @@ private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
         )
         return self.value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
-
-    private func whole<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
-        if case .integer(let number) = self.value, let value = Value(exactly: number) { return value }
-        throw self.mismatch(type)
-    }
-
-    func decode(_ type: UInt.Type) throws -> UInt { try self.whole(type) }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try self.whole(type) }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try self.whole(type) }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try self.whole(type) }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try self.whole(type) }
 }

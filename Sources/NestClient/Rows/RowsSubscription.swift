@@ -3,8 +3,8 @@ import NestModel
 /// The live result of a request that is written by name: a sequence of changes, each with the rows after it.
 ///
 /// Iterate it from one task. It is `ResultsSubscription` with named or typed rows: the same changes arrive, after lost
-/// connections too. A change costs time in proportion to the rows of the sections that it concerns; a window keeps that
-/// small.
+/// connections too. A diff costs time in proportion to the rows of the sections that it concerns, every change in
+/// proportion to the number of sections; a window keeps both small.
 public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
     public typealias Element = RowsChange<Value>
 
@@ -32,98 +32,74 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
 
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let queue: ResultsQueue
-        private let entity: NamedEntity
+        private let model: ManagedObjectModel
         private var request: NamedRequest
         private var values = ElementLists<Value>()
-        private var rows = FetchedRows<Value>()
+        /// Whether `values` are those of the queue's state. At first they are not: another iterator may have taken
+        /// changes.
+        private var isInStep = false
 
         init(_ subscription: RowsSubscription) {
             self.queue = subscription.results.queue
-            self.entity = subscription.entity
-            self.request = NamedRequest(self.queue.request, of: self.entity)
+            self.model = subscription.entity.model
+            self.request = NamedRequest(self.queue.request, of: subscription.entity)
         }
 
         /// Waits for the next change. Throws `NestError` if the server ends the subscription or the client is closed,
-        /// `CancellationError` in a cancelled task, and what a value throws that cannot be made of its row. Never
-        /// returns `nil`.
+        /// `CancellationError` in a cancelled task, and what a value throws that cannot be made of its row; iterating
+        /// may go on after that. Never returns `nil`.
         public mutating func next() async throws -> RowsChange<Value>? {
             while true {
                 let events = try await self.queue.upcoming()
                 guard let change = self.queue.advance() else { continue }
-                if self.queue.request != self.request.request {
-                    self.request = NamedRequest(self.queue.request, of: self.entity)
-                }
-                let columns = self.request.columns
-                func value(_ row: Row) throws -> Value { try Value(row: FetchedRow(row, columns)) }
                 let state = self.queue.state
-                switch change {
-                case .snapshot: try self.values.replace(with: state, value)
-                case .diff(let diff): try self.values.apply(diff, state, value)
-                case .progress, .position, .totals, .reset, .disconnected, .paused, .resumed: break
-                }
-                self.rows = FetchedRows(state, self.values.sections)
-                return RowsChange(change, self.rows, try events.compactMap { try RowsEvent($0, value) })
+                try self.follow(state)
+                let old = self.isInStep ? self.values : nil
+                try self.update(with: change, state)
+                let rows = FetchedRows(state, self.values.sections)
+                guard case .diff = change else { return RowsChange(change, rows, []) }
+                let make = self.make
+                return RowsChange(
+                    change,
+                    rows,
+                    try events.compactMap { event in
+                        try RowsEvent(event, rows) { row, path in try old?[path] ?? make(row) }
+                    }
+                )
             }
+        }
+
+        /// Follows a change of the request. Throws `schemaChanged` if the rows do not have its columns.
+        private mutating func follow(_ state: SectionedSnapshot) throws(NestError) {
+            let request = self.queue.request
+            if request != self.request.request {
+                guard let entity = self.model.entity(request.entity) else {
+                    throw NestError(.unknownEntity, "the model has no entity \(request.entity.rawValue)")
+                }
+                self.request = NamedRequest(request, of: NamedEntity(entity, in: self.model))
+            }
+            if state.total > 0 { try self.request.check(state.projection) }
+        }
+
+        private var make: (Row) throws -> Value {
+            let columns = self.request.columns
+            return { row in try Value(row: FetchedRow(row, columns)) }
+        }
+
+        private mutating func update(with change: FetchedResultsChange, _ state: SectionedSnapshot) throws {
+            let wasInStep = self.isInStep
+            // If a value cannot be made, the next change makes all of them anew.
+            self.isInStep = false
+            if wasInStep, case .diff(let diff) = change {
+                try self.values.apply(diff, state, self.make)
+            } else if case .snapshot = change {
+                try self.values.replace(with: state, self.make)
+            } else if !wasInStep {
+                try self.values.replace(with: state, self.make)
+            }
+            self.isInStep = true
         }
     }
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
-
-/// A change of live rows, and the rows after it.
-public struct RowsChange<Element: RowDecodable>: Sendable {
-    /// What has happened.
-    public let change: FetchedResultsChange
-    /// All rows after the change.
-    public let rows: FetchedRows<Element>
-    /// What a diff does to a table or collection view in one batch; empty for every other change.
-    public let events: [RowsEvent<Element>]
-
-    init(_ change: FetchedResultsChange, _ rows: FetchedRows<Element>, _ events: [RowsEvent<Element>]) {
-        self.change = change
-        self.rows = rows
-        self.events = events
-    }
-
-    /// Whether rows have come, gone, moved or changed.
-    public var changesRows: Bool {
-        switch self.change {
-        case .snapshot, .diff: true
-        default: false
-        }
-    }
-
-    /// Whether a diff includes a write of this client.
-    public var isOwn: Bool {
-        if case .diff(let diff) = self.change { diff.isOwn } else { false }
-    }
-}
-
-/// One step of a batch of updates, in the order and with the coordinates of `FetchedResultsEvent`: every path `at`
-/// refers to the rows before the change, every path `to` to those after it.
-public enum RowsEvent<Element> {
-    case deleteSection(at: Int)
-    case insertSection(to: Int)
-    /// The row before the change.
-    case delete(Element, at: RowPosition)
-    case insert(Element, to: RowPosition)
-    case move(Element, at: RowPosition, to: RowPosition)
-    /// The row after the change.
-    case update(Element, at: RowPosition, to: RowPosition)
-
-    /// `nil`: the event is the beginning or the end of the batch.
-    init?(_ event: FetchedResultsEvent, _ element: (Row) throws -> Element) rethrows {
-        switch event {
-        case .willChangeContent, .didChangeContent: return nil
-        case .deleteSection(_, let index): self = .deleteSection(at: index)
-        case .insertSection(_, let index): self = .insertSection(to: index)
-        case .delete(let row, let path): self = .delete(try element(row), at: path)
-        case .insert(let row, let path): self = .insert(try element(row), to: path)
-        case .move(let row, let old, let new): self = .move(try element(row), at: old, to: new)
-        case .update(let row, let old, let new): self = .update(try element(row), at: old, to: new)
-        }
-    }
-}
-
-extension RowsEvent: Sendable where Element: Sendable {}
-extension RowsEvent: Equatable where Element: Equatable {}

@@ -89,7 +89,7 @@ extension ProcessTests {
         /// Commands that talk to no server.
         private static let offline: Set<String> = [
             "context set", "context use", "context list", "context show", "context delete", "model convert",
-            "model check", "exit-codes", "completion",
+            "model check", "model generate", "exit-codes", "completion",
         ]
 
         /// The commands of nestc, from its own description of itself. A command that others add has to be added here.

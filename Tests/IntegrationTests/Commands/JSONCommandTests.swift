@@ -50,6 +50,7 @@ extension ProcessTests {
             "cluster move-leader": Case("a", isSilent: true, status: 1),
             "cluster drain": Case("a", isSilent: true, status: 1),
             "model show": Case(""), "model convert": Case("DIR/model.json"), "model check": Case("DIR/model.json"),
+            "model generate": Case("swift DIR/model.json"),
             "completion": Case("bash"), "exit-codes": Case(""),
             "token create": Case("me --role admin --user Ann --expires 30d -o DIR/token"),
             "token list": Case("--token-file DIR/token"), "token revoke": Case("2 --token-file DIR/token"),

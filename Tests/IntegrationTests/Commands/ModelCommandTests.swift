@@ -63,6 +63,30 @@ extension ProcessTests {
             #expect(line.filter { $0 == "\n" }.count == 1)
         }
 
+        @Test func typesAreWrittenAndChecked() async throws {
+            let path = try self.write(Self.sound, "contents")
+            let file = "\(self.directory.path)/Dog.swift"
+            let text = try await self.user.output("model", "generate", "swift", path, "--quiet")
+            #expect(text.contains("\nstruct Dog: ModelEntity {\n") && text.contains("    var mother: ObjectID?\n"))
+            let generate = ["model", "generate", "swift", path, "-o", file, "--quiet"]
+            let missing = try await self.user.run(generate + ["--check"])
+            #expect(missing.status == 66, "\(missing.report)")
+            #expect(try await self.user.run(generate).status == 0)
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+            #expect(try await self.user.run(generate + ["--check"]).status == 0)
+            // A check writes nothing.
+            for change in [text + " ", String(text.dropLast()), ""] {
+                _ = try self.write(change, "Dog.swift")
+                let result = try await self.user.run(generate + ["--check"])
+                #expect(result.status == 1 && result.errors.contains("does not fit the model"), "\(result.report)")
+                #expect(try String(contentsOfFile: file, encoding: .utf8) == change)
+            }
+            for wrong in [["--check"], ["--namespace", "a-b"]] {
+                #expect(try await self.user.run(["model", "generate", "swift", path] + wrong).status == 64)
+            }
+            #expect(try await self.user.run("model", "generate", "cobol", path).status == 64)
+        }
+
         @Test func faultsOfAModelAreListed() async throws {
             let path = try self.write(Self.unsound, "model.json")
             let checked = try await self.user.run("model", "check", path)

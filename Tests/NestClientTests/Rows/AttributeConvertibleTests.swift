@@ -24,6 +24,9 @@ import Testing
         try self.roundTrip(Int32.max, .integer(Int64(Int32.max)))
         try self.roundTrip(Int16(7), .integer(7))
         try self.roundTrip(Int8(-7), .integer(-7))
+        try self.roundTrip(UInt16.max, .integer(65_535))
+        try self.roundTrip(UInt64(Int64.max), .integer(.max))
+        try self.roundTrip(URL(string: "https://nest.example/a?b=c")!, .string("https://nest.example/a?b=c"))
         try self.roundTrip(0.1, .double(0.1))
         try self.roundTrip(Float(0.5), .double(0.5))
         try self.roundTrip([UInt8]([0, 255]), .data([0, 255]))
@@ -45,7 +48,8 @@ import Testing
         // The outer Optional says whether there is a value, the inner one is the value.
         #expect(Int?(AttributeValue.null) == .some(.none) && Int?(AttributeValue.string("1")) == .none)
         #expect(Double(AttributeValue.integer(3)) == 3 && Double(AttributeValue.integer((1 << 53) + 1)) == nil)
-        #expect(Decimal(AttributeValue.string("1.0e3")) == nil || DecimalText.canonical("1.0e3") != nil)
+        #expect(Decimal(AttributeValue.string("1000")) == 1000 && Decimal(AttributeValue.string("-0.5")) == -0.5)
+        #expect(UInt8(AttributeValue.integer(-1)) == nil && URL(AttributeValue.integer(1)) == nil)
         #expect(Decimal(AttributeValue.string("1234567890123456789012345678901234567890")) == nil)
         #expect(Decimal(AttributeValue.string("one")) == nil && Decimal(AttributeValue.integer(3)) == 3)
     }
@@ -69,5 +73,14 @@ import Testing
             _ = try Date(timeIntervalSinceReferenceDate: seconds).mutationValue
         }
         #expect(error?.code == .validationFailed)
+    }
+
+    @Test func numbersThatCannotBeStoredAreRefused() {
+        let whole = #expect(throws: NestError.self) { _ = try UInt64.max.mutationValue }
+        #expect(whole?.code == .validationFailed)
+        let decimal = #expect(throws: NestError.self) { _ = try Decimal.nan.mutationValue }
+        #expect(decimal?.code == .validationFailed)
+        let optional = #expect(throws: NestError.self) { _ = try Optional(UInt64.max).mutationValue }
+        #expect(optional?.code == .validationFailed)
     }
 }

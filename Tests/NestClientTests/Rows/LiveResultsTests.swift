@@ -37,7 +37,7 @@ extension SocketTests {
                     var events: [Int] = []
                     live.onChange = { events.append($0.events.count) }
                     let running = Task { await live.run() }
-                    await Self.until(live) { if case .live = $0.status { true } else { false } }
+                    await Self.until(live) { $0.status == .live }
                     let empty = live.rows
                     _ = try await client.transaction(.insert("a", "b"))
                     await Self.until(live) { $0.rows.count == 2 }
@@ -50,11 +50,7 @@ extension SocketTests {
                     #expect(live.rows.first?.text("title") == "b")
                     running.cancel()
                     await running.value
-                    guard case .idle = live.status else {
-                        Issue.record("\(live.status)")
-                        return
-                    }
-                    #expect(live.rows.count == 1)
+                    #expect(live.status == .idle && live.rows.count == 1)
                 }
             }
         }
@@ -64,11 +60,66 @@ extension SocketTests {
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     let live = LiveResults(client) { try await $0.entity("Itm").request() }
                     await live.run()
-                    guard case .failed(let error as NestError) = live.status else {
-                        Issue.record("\(live.status)")
-                        return
+                    #expect(live.status == .failed && (live.error as? NestError)?.code == .unknownEntity)
+                }
+            }
+        }
+
+        /// What one searches for while the first rows are loading is what is shown.
+        @Test func aChangeWhileLoadingIsNotLost() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    _ = try await client.transaction(.insert("a", "b"))
+                    var isFirst = true
+                    var live: LiveResults<FetchedRow>?
+                    func list(_ title: String, _ client: NestClient) async throws -> NamedRequest {
+                        try await client.entity("Item").request(where: "title == '\(title)'", properties: ["title"])
                     }
-                    #expect(error.code == .unknownEntity)
+                    let results = LiveResults(client) { client in
+                        if isFirst {
+                            isFirst = false
+                            try await live?.change { try await list("b", $0) }
+                        }
+                        return try await list("a", client)
+                    }
+                    live = results
+                    let running = Task { await results.run() }
+                    await Self.until(results) { $0.status == .live && $0.rows.count == 1 }
+                    #expect(results.rows.map { $0.text("title") } == ["b"])
+                    running.cancel()
+                    await running.value
+                }
+            }
+        }
+
+        /// A view that appears again before the task of its first appearance has ended.
+        @Test func aLaterRunTakesOver() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    let live = LiveResults(client, request: Self.list)
+                    let first = Task { await live.run() }
+                    await Self.until(live) { $0.status == .live }
+                    first.cancel()
+                    let second = Task { await live.run() }
+                    await first.value
+                    _ = try await client.transaction(.insert("a"))
+                    await Self.until(live) { $0.rows.count == 1 }
+                    #expect(live.status == .live)
+                    second.cancel()
+                    await second.value
+                    #expect(live.status == .idle)
+                }
+            }
+        }
+
+        @Test func aTaskThatIsCancelledWhileLoadingIsIdle() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    let live = LiveResults(client, request: Self.list)
+                    let running = Task { await live.run() }
+                    running.cancel()
+                    await running.value
+                    #expect(live.status == .idle && live.error == nil)
                 }
             }
         }
@@ -114,7 +165,8 @@ extension SocketTests {
                 #expect(message.request.projection == [PropertyNumber(isFirst ? 1 : 7)])
                 var state = Fixtures.state(isFirst ? 3 : 4, [Fixtures.row(2, isFirst ? "old" : "new")])
                 state.projection = message.request.projection
-                try await server.send(Fixtures.subscribed(Limits.viewIDMin, .snapshot), id: id)
+                let subscribed = Fixtures.subscribed(Limits.viewIDMin, .snapshot, projection: state.projection)
+                try await server.send(subscribed, id: id)
                 try await server.sendSnapshot(state, id: Limits.viewIDMin)
                 if isFirst { for await _ in seen { return } }
                 await server.untilClosed()

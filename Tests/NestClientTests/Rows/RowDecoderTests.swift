@@ -152,6 +152,45 @@ import Testing
         #expect(context.debugDescription == "the rows have no 'titel'; they have kind, count")
     }
 
+    /// A wrong value must not become nil where the type asks for an Optional itself.
+    @Test func anOptionalThatIsAskedForIsNoExcuse() throws {
+        struct Asking: Decodable {
+            var sent: Date?
+            enum Keys: String, CodingKey { case sent }
+
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: Keys.self)
+                self.sent = try container.decode(Date?.self, forKey: .sent)
+            }
+        }
+        #expect(try self.row().decode(Asking.self).sent == Date(timeIntervalSince1970: 1.5))
+        #expect(try self.row(["sent": .null]).decode(Asking.self).sent == nil)
+        #expect(throws: DecodingError.self) { try self.row(["sent": .string("now")]).decode(Asking.self) }
+        let pair = Row(id: ObjectID(1), values: [.string("letter"), .integer(1)])
+        let row = try Self.parcel.request(properties: ["kind", "count"]).named(pair)
+        #expect(throws: DecodingError.self) { try row.decode([String: Int?].self) }
+    }
+
+    @Test func aTypeThatWrapsAnotherIsDecoded() throws {
+        struct Wrapped: Decodable {
+            var parcel: Parcel
+            init(from decoder: any Decoder) throws {
+                self.parcel = try decoder.singleValueContainer().decode(Parcel.self)
+            }
+        }
+        #expect(try self.row().decode(Wrapped.self).parcel == Parcel(row: self.row()))
+        #expect(try self.row().decode(Parcel?.self) == Parcel(row: self.row()))
+        #expect(throws: DecodingError.self) { try self.row().decode(Int.self) }
+        #expect(throws: DecodingError.self) { try self.row().decode(UInt64.self) }
+    }
+
+    /// A row of a peer, or of another request, never ends the program.
+    @Test func aRowWithFewerValuesHasNulls() throws {
+        let row = try Self.parcel.request(properties: ["kind", "count"]).named(Row(id: ObjectID(1), values: []))
+        #expect(row["count"] == .null && row.text("kind") == "" && row.description == "1 [kind: null, count: null]")
+        #expect(throws: NestError.self) { try row.value("count", as: Int.self) }
+    }
+
     @Test func dictionariesHaveAllColumns() throws {
         let row = try Self.parcel.request(properties: ["weight", "count"]).named(
             Row(id: ObjectID(1), values: [.double(2), .integer(1)])

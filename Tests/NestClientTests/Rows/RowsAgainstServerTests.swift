@@ -45,13 +45,15 @@ extension SocketTests {
             try await context.save()
         }
 
-        /// After every change the typed rows are those that decoding the received state anew would make, while two
-        /// clients write and the window scrolls.
+        /// After every change the typed rows are those that decoding the received state anew would make, while another
+        /// client writes and the window scrolls.
         @Test(arguments: Seeds.range(0..<3)) func typedRowsFollowEveryChange(seed: UInt64) async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     let item = try await client.entity("Item")
                     let list = try item.request(where: "parent == 1", sort: "order", properties: Self.properties)
+                    var random = SeededRandom(seed: seed &+ 1)
+                    var offset = 0
                     let writing = Task {
                         var random = SeededRandom(seed: seed)
                         try await NestClient.withClient(Fixtures.configuration(port)) { writer in
@@ -67,9 +69,22 @@ extension SocketTests {
                             let state = results.results.state
                             let expected = try state.sections.flatMap(\.rows).map { try ToDo(row: list.named($0)) }
                             #expect(Array(change.rows) == expected, "seed \(seed)")
-                            #expect(change.rows.revision == state.revision)
-                            count += change.events.count
-                            if change.rows.contains(where: { $0.title == "the end" }) { return }
+                            #expect(change.rows.revision == state.revision && change.rows.total >= change.rows.count)
+                            for event in change.events {
+                                switch event {
+                                case .insert(let toDo, let path), .move(let toDo, _, let path),
+                                    .update(let toDo, _, let path):
+                                    #expect(change.rows[path] == toDo, "seed \(seed)")
+                                case .delete, .insertSection, .deleteSection: break
+                                }
+                                count += 1
+                            }
+                            let isWritten = try await client.count(item.request(where: "title == 'the end'")) == 1
+                            if isWritten, change.changesRows { return }
+                            if random.oneIn(3) || isWritten {
+                                offset = (offset + 1) % 4
+                                try await results.setWindow(random.oneIn(4) ? nil : .range(offset: offset, limit: 5))
+                            }
                         }
                     }
                     #expect(count > 0)
@@ -92,6 +107,75 @@ extension SocketTests {
                     await #expect(throws: DecodingError.self) { try await client.fetch(list, as: Strict.self) }
                     await #expect(throws: DecodingError.self) {
                         try await client.withFetchedResults(list, as: Strict.self) { for try await _ in $0 {} }
+                    }
+                }
+            }
+        }
+
+        /// A view that was left in the middle is iterated again, and one whose row could not be decoded goes on.
+        @Test func iteratingMayBeginAgain() async throws {
+            struct Strict: Decodable, RowDecodable, Equatable { var note: String }
+            try await withServer { port, _ in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    let item = try await client.entity("Item")
+                    let context = ObjectContext(client)
+                    let first = try context.insert(item, ["title": "a", "note": "1"], under: ObjectID(1))
+                    try context.insert(item, ["title": "b", "note": "2"], under: ObjectID(1))
+                    try await context.save()
+                    let list = try item.request(where: "parent == 1", sort: "order", properties: ["note"])
+                    try await client.withFetchedResults(list, as: Strict.self) { results in
+                        for try await change in results where change.changesRows { break }
+                        context.delete(first)
+                        try await context.save()
+                        for try await change in results where change.changesRows {
+                            #expect(change.rows.map(\.note) == ["2"])
+                            guard case .delete(let gone, _)? = change.events.first else {
+                                Issue.record("\(change.events)")
+                                return
+                            }
+                            #expect(gone.note == "1")
+                            break
+                        }
+                        // This row has no note.
+                        let wrong = try context.insert(item, ["title": "c"], under: ObjectID(1), at: .first)
+                        try await context.save()
+                        var changes = results.makeAsyncIterator()
+                        await #expect(throws: DecodingError.self) {
+                            while try await changes.next() != nil {}
+                        }
+                        try context.set(wrong, of: item, ["note": "3"])
+                        try await context.save()
+                        while let change = try await changes.next() {
+                            guard change.changesRows else { continue }
+                            #expect(change.rows.map(\.note) == ["3", "2"])
+                            return
+                        }
+                    }
+                }
+            }
+        }
+
+        /// Sections, by a text that is itself sorted by.
+        @Test func sectionsComeAndGo() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    let item = try await client.entity("Item")
+                    let context = ObjectContext(client)
+                    try context.insert(item, ["title": "a", "note": "x"], under: ObjectID(1))
+                    try await context.save()
+                    let list = try item.request(where: "parent == 1", section: "note", properties: ["title", "note"])
+                    try await client.withFetchedResults(list) { results in
+                        var changes = results.makeAsyncIterator()
+                        #expect(try await changes.next()?.rows.sections.map(\.name) == ["x"])
+                        try context.insert(item, ["title": "b", "note": "y"], under: ObjectID(1))
+                        try await context.save()
+                        while let change = try await changes.next() {
+                            guard change.changesRows else { continue }
+                            #expect(change.rows.sections.map(\.name) == ["x", "y"])
+                            #expect(change.events.first == .insertSection(key: .string("y"), to: 1))
+                            #expect(change.rows.map { $0.text("title") } == ["a", "b"])
+                            return
+                        }
                     }
                 }
             }

@@ -65,8 +65,13 @@ enum Fixtures {
         return DiffBody(bytes: writer.bytes)
     }
 
-    static func subscribed(_ view: UInt32, _ first: FirstState, reason: String = "") -> Subscribed {
-        Subscribed(view: view, first: first, reason: reason, projection: [PropertyNumber(1)])
+    static func subscribed(
+        _ view: UInt32,
+        _ first: FirstState,
+        reason: String = "",
+        projection: [PropertyNumber] = [PropertyNumber(1)]
+    ) -> Subscribed {
+        Subscribed(view: view, first: first, reason: reason, projection: projection)
     }
 
     static let insert = WriteTransaction(mutations: [.insert(entity: EntityNumber(1), values: [], placements: [])])

@@ -1,0 +1,73 @@
+import NestModel
+
+/// A value for a property of an entity. Generated types have a function for each: `.name("Ann")`, `.owner(ann)`.
+public struct Assignment<Entity: ModelEntity>: Sendable {
+    let name: String
+    let value: any MutationValueConvertible
+
+    public init(_ name: String, _ value: some MutationValueConvertible) {
+        self.name = name
+        self.value = value
+    }
+
+    /// An object of a to-one relationship; `nil`: none.
+    public init(_ name: String, object: (any ObjectReferring)?) {
+        self.name = name
+        self.value = object ?? AttributeValue.null
+    }
+}
+
+/// Changes of objects of generated types.
+extension ObjectContext {
+    /// Inserts an object. `Assignment` names its values: `[.name("Buy bread"), .owner(ann)]`.
+    @discardableResult
+    public func insert<Entity>(
+        _ entity: TypedEntity<Entity>,
+        _ values: [Assignment<Entity>] = []
+    ) throws(NestError) -> ObjectReference {
+        self.insert(entity.entity.number, try entity.assignments(values))
+    }
+
+    /// Inserts an object under an owner, at a place among those that the owner has.
+    @discardableResult
+    public func insert<Entity>(
+        _ entity: TypedEntity<Entity>,
+        _ values: [Assignment<Entity>] = [],
+        under owner: some ObjectReferring,
+        at place: Place = .last
+    ) throws(NestError) -> ObjectReference {
+        let placement = try entity.entity.placement(place, under: owner)
+        return self.insert(entity.entity.number, try entity.assignments(values), at: [placement])
+    }
+
+    /// Finds the first object with the values of `match`, or inserts one with them and `values`.
+    @discardableResult
+    public func findOrCreate<Entity>(
+        _ entity: TypedEntity<Entity>,
+        matching match: [Assignment<Entity>],
+        _ values: [Assignment<Entity>] = []
+    ) throws(NestError) -> ObjectReference {
+        self.findOrCreate(
+            entity.entity.number,
+            matching: try entity.assignments(match),
+            try entity.assignments(values)
+        )
+    }
+
+    /// Sets values of an object of the entity.
+    public func set<Entity>(
+        _ object: some ObjectReferring,
+        of entity: TypedEntity<Entity>,
+        _ values: [Assignment<Entity>]
+    ) throws(NestError) {
+        for assignment in try entity.assignments(values) { self.set(object, assignment.property, to: assignment.value) }
+    }
+}
+
+extension TypedEntity {
+    func assignments(_ values: [Assignment<Entity>]) throws(NestError) -> [PropertyAssignment] {
+        try values.map { (assignment) throws(NestError) in
+            try self.entity.assignment(assignment.name, assignment.value)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import NestModel
+
+/// A model as Swift types for `NestClient`: a structure for each entity, with its paths and its assignments.
+///
+/// The text depends on the names and types of the model only, not on its numbers: equal models give equal bytes.
+package struct SwiftTypes {
+    private let model: ManagedObjectModel
+    /// The enumeration that the types are in; `nil`: none.
+    private let namespace: String?
+    private let isPublic: Bool
+    private var lines: [String] = []
+
+    /// Returns the text of a Swift file. `source` is the model's name, for the comment at its top.
+    package static func text(
+        of model: ManagedObjectModel,
+        source: String,
+        namespace: String? = nil,
+        isPublic: Bool = false
+    ) -> String {
+        var types = SwiftTypes(model: model, namespace: namespace, isPublic: isPublic)
+        types.write(source)
+        return types.lines.joined(separator: "\n") + "\n"
+    }
+
+    private init(model: ManagedObjectModel, namespace: String?, isPublic: Bool) {
+        self.model = model
+        self.namespace = namespace
+        self.isPublic = isPublic
+    }
+
+    private var access: String { self.isPublic ? "public " : "" }
+
+    private mutating func write(_ source: String) {
+        let name = String(source.map { $0.isNewline ? " " : $0 })
+        self.lines = [
+            "// swift-format-ignore-file",
+            "// Written by `nestc model generate swift \(name)`. Do not edit: change the model, and write it again.",
+            "",
+            self.isPublic ? "public import Foundation" : "import Foundation",
+            self.isPublic ? "public import NestClient" : "import NestClient",
+        ]
+        let entities = self.model.entities.sorted { $0.name < $1.name }
+        if let namespace = self.namespace { self.lines += ["", "\(self.access)enum \(namespace) {}"] }
+        for entity in entities { self.write(entity) }
+    }
+
+    private mutating func write(_ entity: EntityDescription) {
+        let name = SwiftName.type(entity.name)
+        let attributes = entity.attributes.sorted { $0.name < $1.name }
+        let relationships = entity.relationships.filter { !$0.isHiddenInverse }.sorted { $0.name < $1.name }
+        let single = relationships.filter { !$0.isToMany }
+        var columns = attributes.map { (name: $0.name, type: self.type($0)) }
+        columns += single.map { (name: $0.name, type: Self.type($0)) }
+        var body = [
+            "/// An object of the entity `\(entity.name)`.",
+            "\(self.access)struct \(name): ModelEntity {",
+            "    \(self.access)static let entityName = \"\(entity.name)\"",
+            "    \(self.access)static let columns: [String] = [",
+        ]
+        body += Self.wrapped(columns.map { "\"\($0.name)\"," }).map { "        \($0)" }
+        body += ["    ]", "    \(self.access)static let paths = Paths()", "", "    \(self.access)let id: ObjectID"]
+        for column in columns { body.append("    \(self.access)var \(SwiftName.member(column.name)): \(column.type)") }
+        body += ["", "    \(self.access)init(row: FetchedRow) throws {", "        self.id = row.id"]
+        for column in columns {
+            body.append("        self.\(SwiftName.member(column.name)) = try row.value(\"\(column.name)\")")
+        }
+        body += ["    }", "", "    /// The properties of `\(entity.name)` in predicates and sort keys."]
+        body.append("    \(self.access)struct Paths: Sendable {")
+        for attribute in attributes {
+            let path = "TypedPath<\(self.type(attribute, isOptional: false))>"
+            body.append(
+                "        \(self.access)let \(SwiftName.member(attribute.name)) = \(path)(\"\(attribute.name)\")"
+            )
+        }
+        for relationship in relationships {
+            guard let destination = self.model.entity(relationship.destination) else { continue }
+            let kind = relationship.isToMany ? "ToManyPath" : "ToOnePath"
+            let path = "\(kind)<\(self.qualified(destination))>"
+            let member = SwiftName.member(relationship.name)
+            body.append("        \(self.access)let \(member) = \(path)(\"\(relationship.name)\")")
+        }
+        body += ["    }", "}"]
+        self.lines.append("")
+        if let namespace = self.namespace {
+            self.lines.append("extension \(namespace) {")
+            self.lines += body.map { $0.isEmpty ? "" : "    " + $0 }
+            self.lines.append("}")
+        } else {
+            self.lines += body
+        }
+        self.writeAssignments(entity, attributes, single)
+    }
+
+    private mutating func writeAssignments(
+        _ entity: EntityDescription,
+        _ attributes: [AttributeDescription],
+        _ single: [RelationshipDescription]
+    ) {
+        guard !attributes.isEmpty || !single.isEmpty else { return }
+        self.lines += ["", "extension Assignment<\(self.qualified(entity))> {"]
+        for attribute in attributes {
+            let (name, type) = (attribute.name, self.type(attribute))
+            let function = "\(self.access)static func \(SwiftName.member(name))(_ value: \(type)) -> Self"
+            self.lines.append("    \(function) { Self(\"\(name)\", value) }")
+        }
+        for relationship in single {
+            let name = relationship.name
+            let object = relationship.isOptional ? "(any ObjectReferring)?" : "any ObjectReferring"
+            let function = "\(self.access)static func \(SwiftName.member(name))(_ object: \(object)) -> Self"
+            self.lines.append("    \(function) { Self(\"\(name)\", object: object) }")
+        }
+        self.lines.append("}")
+    }
+
+    /// Joins words to lines of at most 100 letters.
+    private static func wrapped(_ words: [String]) -> [String] {
+        var lines: [String] = []
+        for word in words {
+            if let last = lines.last, last.utf8.count + word.utf8.count < 100 {
+                lines[lines.count - 1] = "\(last) \(word)"
+            } else {
+                lines.append(word)
+            }
+        }
+        return lines
+    }
+
+    private func qualified(_ entity: EntityDescription) -> String {
+        (self.namespace.map { "\($0)." } ?? "") + SwiftName.type(entity.name)
+    }
+
+    private func type(_ attribute: AttributeDescription, isOptional: Bool? = nil) -> String {
+        let (module, name) = Self.types[attribute.type]!
+        // Inside a type, an entity of the same name would be meant.
+        let isTaken = self.model.entities.contains { $0.name == name }
+        return (isTaken ? "\(module)." : "") + name + (isOptional ?? attribute.isOptional ? "?" : "")
+    }
+
+    private static func type(_ relationship: RelationshipDescription) -> String {
+        relationship.isOptional ? "ObjectID?" : "ObjectID"
+    }
+
+    private static let types: [AttributeType: (module: String, name: String)] = [
+        .string: ("Swift", "String"), .uri: ("Swift", "String"), .integer: ("Swift", "Int"),
+        .integer16: ("Swift", "Int16"), .integer32: ("Swift", "Int32"), .double: ("Swift", "Double"),
+        .float: ("Swift", "Float"), .boolean: ("Swift", "Bool"), .date: ("Foundation", "Date"),
+        .data: ("Foundation", "Data"), .uuid: ("Foundation", "UUID"), .decimal: ("Foundation", "Decimal"),
+    ]
+}

@@ -1,0 +1,134 @@
+// swift-format-ignore-file
+// Written by `nestc model generate swift model.json`. Do not edit: change the model, and write it again.
+
+import Foundation
+import NestClient
+
+enum TypesModel {}
+
+extension TypesModel {
+    /// An object of the entity `Date`.
+    struct Date: ModelEntity {
+        static let entityName = "Date"
+        static let columns: [String] = [
+            "name",
+        ]
+        static let paths = Paths()
+
+        let id: ObjectID
+        var name: String
+
+        init(row: FetchedRow) throws {
+            self.id = row.id
+            self.name = try row.value("name")
+        }
+
+        /// The properties of `Date` in predicates and sort keys.
+        struct Paths: Sendable {
+            let name = TypedPath<String>("name")
+            let places = ToManyPath<TypesModel.Everything>("places")
+            let things = ToManyPath<TypesModel.Everything>("things")
+        }
+    }
+}
+
+extension Assignment<TypesModel.Date> {
+    static func name(_ value: String) -> Self { Self("name", value) }
+}
+
+extension TypesModel {
+    /// An object of the entity `Everything`.
+    struct Everything: ModelEntity {
+        static let entityName = "Everything"
+        static let columns: [String] = [
+            "bytes", "class", "columns", "flag", "init", "key", "link", "middle", "moment", "note", "price",
+            "real", "short", "small", "text", "whole", "owner", "where",
+        ]
+        static let paths = Paths()
+
+        let id: ObjectID
+        var bytes: Data?
+        var `class`: String?
+        var columns_: String?
+        var flag: Bool
+        var init_: String?
+        var key: UUID?
+        var link: String?
+        var middle: Int32?
+        var moment: Foundation.Date?
+        var note: String?
+        var price: Decimal?
+        var real: Double?
+        var short: Int16?
+        var small: Float?
+        var text: String
+        var whole: Int
+        var owner: ObjectID?
+        var where_: ObjectID?
+
+        init(row: FetchedRow) throws {
+            self.id = row.id
+            self.bytes = try row.value("bytes")
+            self.`class` = try row.value("class")
+            self.columns_ = try row.value("columns")
+            self.flag = try row.value("flag")
+            self.init_ = try row.value("init")
+            self.key = try row.value("key")
+            self.link = try row.value("link")
+            self.middle = try row.value("middle")
+            self.moment = try row.value("moment")
+            self.note = try row.value("note")
+            self.price = try row.value("price")
+            self.real = try row.value("real")
+            self.short = try row.value("short")
+            self.small = try row.value("small")
+            self.text = try row.value("text")
+            self.whole = try row.value("whole")
+            self.owner = try row.value("owner")
+            self.where_ = try row.value("where")
+        }
+
+        /// The properties of `Everything` in predicates and sort keys.
+        struct Paths: Sendable {
+            let bytes = TypedPath<Data>("bytes")
+            let `class` = TypedPath<String>("class")
+            let columns_ = TypedPath<String>("columns")
+            let flag = TypedPath<Bool>("flag")
+            let init_ = TypedPath<String>("init")
+            let key = TypedPath<UUID>("key")
+            let link = TypedPath<String>("link")
+            let middle = TypedPath<Int32>("middle")
+            let moment = TypedPath<Foundation.Date>("moment")
+            let note = TypedPath<String>("note")
+            let price = TypedPath<Decimal>("price")
+            let real = TypedPath<Double>("real")
+            let short = TypedPath<Int16>("short")
+            let small = TypedPath<Float>("small")
+            let text = TypedPath<String>("text")
+            let whole = TypedPath<Int>("whole")
+            let owner = ToOnePath<TypesModel.Date>("owner")
+            let where_ = ToOnePath<TypesModel.Date>("where")
+        }
+    }
+}
+
+extension Assignment<TypesModel.Everything> {
+    static func bytes(_ value: Data?) -> Self { Self("bytes", value) }
+    static func `class`(_ value: String?) -> Self { Self("class", value) }
+    static func columns_(_ value: String?) -> Self { Self("columns", value) }
+    static func flag(_ value: Bool) -> Self { Self("flag", value) }
+    static func init_(_ value: String?) -> Self { Self("init", value) }
+    static func key(_ value: UUID?) -> Self { Self("key", value) }
+    static func link(_ value: String?) -> Self { Self("link", value) }
+    static func middle(_ value: Int32?) -> Self { Self("middle", value) }
+    static func moment(_ value: Foundation.Date?) -> Self { Self("moment", value) }
+    static func note(_ value: String?) -> Self { Self("note", value) }
+    static func price(_ value: Decimal?) -> Self { Self("price", value) }
+    static func real(_ value: Double?) -> Self { Self("real", value) }
+    static func short(_ value: Int16?) -> Self { Self("short", value) }
+    static func small(_ value: Float?) -> Self { Self("small", value) }
+    static func text(_ value: String) -> Self { Self("text", value) }
+    static func whole(_ value: Int) -> Self { Self("whole", value) }
+    static func owner(_ object: (any ObjectReferring)?) -> Self { Self("owner", object: object) }
+    static func where_(_ object: (any ObjectReferring)?) -> Self { Self("where", object: object) }
+}
