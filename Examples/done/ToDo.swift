@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// Written by `nestc model generate swift model.json`. Do not edit: change the model, and write it again.
+// Written by `nestc model generate swift`. Do not edit: change the model, and write it again.
 
 import Foundation
 import NestClient

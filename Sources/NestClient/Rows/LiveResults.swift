@@ -44,10 +44,11 @@ public import Observation
     @ObservationIgnored public var onChange: ((RowsChange<Element>) -> Void)?
 
     @ObservationIgnored private var makeRequest: Request
+    /// The last request whose rows have arrived, or that the server has accepted.
+    @ObservationIgnored private var accepted: Request?
     /// Counts the changes of `makeRequest`.
     @ObservationIgnored private var requestNumber = 0
-    /// Counts the calls of `run`; only the last one shows anything.
-    @ObservationIgnored private var runNumber = 0
+    @ObservationIgnored private var following: Task<Void, Never>?
     @ObservationIgnored private var subscription: RowsSubscription<Element>?
     /// Whether the rows of the subscription have not arrived, or others will replace them.
     @ObservationIgnored private var awaitsSnapshot = true
@@ -59,44 +60,55 @@ public import Observation
     }
 
     /// Follows the request until the task is cancelled or the subscription ends; `status` says which. A later call
-    /// takes over, and this one ends.
+    /// takes over, and this one returns.
     public func run() async {
-        self.runNumber += 1
-        let run = self.runNumber
+        let earlier = self.following
+        earlier?.cancel()
+        let task = Task {
+            await earlier?.value
+            await self.followUntilItEnds()
+        }
+        self.following = task
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    private func followUntilItEnds() async {
         self.error = nil
         var restarts = 0
-        while run == self.runNumber {
+        while true {
+            self.subscription = nil
             self.enter(.loading)
             do {
-                try await self.follow(run) { restarts = 0 }
+                try await self.follow { restarts = 0 }
             } catch {
-                guard run == self.runNumber else { return }
                 self.subscription = nil
-                if Task.isCancelled { return self.enter(.idle) }
-                restarts += 1
-                if (error as? NestError)?.code == .schemaChanged, restarts <= Self.restartsMax,
-                    (try? await self.client.model()) != nil
-                {
-                    continue
+                if !Task.isCancelled, (error as? NestError)?.code == .schemaChanged, restarts < Self.restartsMax {
+                    restarts += 1
+                    if (try? await self.client.model()) != nil { continue }
                 }
+                if Task.isCancelled { return self.enter(.idle) }
                 self.error = error
                 return self.enter(.failed)
             }
         }
     }
 
-    /// Follows the present request. Returns when there is another one that this subscription does not follow, or
-    /// another run. `onRows` is called when rows have arrived.
-    private func follow(_ run: Int, onRows: () -> Void) async throws {
-        let number = self.requestNumber
-        let request = try await self.makeRequest(self.client)
-        guard number == self.requestNumber, run == self.runNumber else { return }
+    /// Follows the present request. Returns when another one was set before this subscription could follow it.
+    /// `onRows` is called when rows have arrived.
+    private func follow(onRows: () -> Void) async throws {
+        let (number, makeRequest) = (self.requestNumber, self.makeRequest)
+        let request = try await makeRequest(self.client)
+        guard number == self.requestNumber else { return }
         try await self.client.withFetchedResults(request, as: Element.self) { subscription in
-            guard number == self.requestNumber, run == self.runNumber else { return }
+            guard number == self.requestNumber else { return }
             self.subscription = subscription
             self.awaitsSnapshot = true
             for try await change in subscription {
-                guard run == self.runNumber else { return }
+                if number == self.requestNumber { self.accepted = makeRequest }
                 self.show(change)
                 if change.changesRows { onRows() }
             }
@@ -127,9 +139,9 @@ public import Observation
     }
 
     /// Shows the result of another request, from now on, also after a later `run`. Of several calls the last one
-    /// counts. Throws if the server refuses the request; the one before then stays.
+    /// counts. Throws if the server refuses the request; the last one that it accepted then stays. Before the first
+    /// rows have arrived this does not wait for the server: a request that it refuses then ends `run`.
     public func change(to request: @escaping Request) async throws {
-        let before = self.makeRequest
         self.makeRequest = request
         self.requestNumber += 1
         let number = self.requestNumber
@@ -137,9 +149,9 @@ public import Observation
         do {
             let named = try await request(self.client)
             guard number == self.requestNumber else { return }
-            try await subscription.change(to: named)
+            if try await subscription.change(to: named), number == self.requestNumber { self.accepted = request }
         } catch {
-            if number == self.requestNumber { self.makeRequest = before }
+            if number == self.requestNumber, let accepted = self.accepted { self.makeRequest = accepted }
             throw error
         }
     }

@@ -30,7 +30,8 @@ extension NestClient {
 
     /// Returns the number of rows in the result of a request. Ignores its window.
     public func count(_ request: NamedRequest, atLeast: Revision = Revision(0)) async throws(NestError) -> Int {
-        try await self.count(request.request, atLeast: atLeast)
+        try await self.check(request)
+        return try await self.count(request.request, atLeast: atLeast)
     }
 
     /// Subscribes to a request while `body` runs: first a snapshot arrives, then every change of the result.
@@ -62,7 +63,8 @@ extension NestClient {
         verifyDigest: Bool = false,
         _ body: (OutlineResults) async throws -> Result
     ) async throws -> Result {
-        try await self.withOutline(request.request, verifyDigest: verifyDigest, body)
+        try await self.check(request)
+        return try await self.withOutline(request.request, verifyDigest: verifyDigest, body)
     }
 
     /// Follows the changes of some entities and those below them, of the whole store if there are none: see
@@ -72,6 +74,8 @@ extension NestClient {
         of entities: [NamedEntity],
         _ body: (Changes) async throws -> Result
     ) async throws -> Result {
-        try await self.withChanges(since: since, entities: entities.map(\.number), body)
+        let model = try await self.currentModel()
+        guard entities.allSatisfy({ $0.model == model }) else { throw NamedRequest.otherModel }
+        return try await self.withChanges(since: since, entities: entities.map(\.number), body)
     }
 }

@@ -12,10 +12,12 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
     public let results: ResultsSubscription
     let entity: NamedEntity
 
-    /// Changes the request while the rows are iterated: see `ResultsSubscription.change(to:)`.
+    /// Changes the request while the rows are iterated: see `ResultsSubscription.change(to:)`. Throws `schemaChanged`
+    /// if the request was made for another model.
     @discardableResult
     public func change(to request: NamedRequest) async throws(NestError) -> Bool {
-        try await self.results.change(to: request.request)
+        guard request.entity.model == self.entity.model else { throw NamedRequest.otherModel }
+        return try await self.results.change(to: request.request)
     }
 
     /// Shows other rows of the same result, or all rows if `window` is `nil`.
@@ -38,6 +40,8 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
         /// Whether `values` are those of the queue's state. At first they are not: another iterator may have taken
         /// changes.
         private var isInStep = false
+        /// Whether the last change could not be returned: its reader has not seen the state before the next one.
+        private var hasFailed = false
 
         init(_ subscription: RowsSubscription) {
             self.queue = subscription.results.queue
@@ -46,26 +50,29 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
         }
 
         /// Waits for the next change. Throws `NestError` if the server ends the subscription or the client is closed,
-        /// `CancellationError` in a cancelled task, and what a value throws that cannot be made of its row; iterating
-        /// may go on after that. Never returns `nil`.
+        /// `CancellationError` in a cancelled task, and what a value throws that cannot be made of its row. Iterating
+        /// may go on after that: the next diff then has no events, and its rows replace all others. Never returns
+        /// `nil`.
         public mutating func next() async throws -> RowsChange<Value>? {
             while true {
                 let events = try await self.queue.upcoming()
                 guard let change = self.queue.advance() else { continue }
                 let state = self.queue.state
-                try self.follow(state)
                 let old = self.isInStep ? self.values : nil
+                let isSeen = !self.hasFailed
+                self.hasFailed = true
                 try self.update(with: change, state)
                 let rows = FetchedRows(state, self.values.sections)
-                guard case .diff = change else { return RowsChange(change, rows, []) }
+                guard case .diff = change, isSeen else {
+                    self.hasFailed = false
+                    return RowsChange(change, rows, [])
+                }
                 let make = self.make
-                return RowsChange(
-                    change,
-                    rows,
-                    try events.compactMap { event in
-                        try RowsEvent(event, rows) { row, path in try old?[path] ?? make(row) }
-                    }
-                )
+                let made = try events.compactMap { event in
+                    try RowsEvent(event, rows) { row, path in try old?[path] ?? make(row) }
+                }
+                self.hasFailed = false
+                return RowsChange(change, rows, made)
             }
         }
 
@@ -90,6 +97,7 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
             let wasInStep = self.isInStep
             // If a value cannot be made, the next change makes all of them anew.
             self.isInStep = false
+            try self.follow(state)
             if wasInStep, case .diff(let diff) = change {
                 try self.values.apply(diff, state, self.make)
             } else if case .snapshot = change {

@@ -40,20 +40,26 @@ public struct TypedPath<Value: Sendable>: Sendable {
     }
 
     public subscript<Next>(dynamicMember path: KeyPath<Target.Paths, ToManyPath<Next>>) -> ToManyPath<Next> {
-        ToManyPath<Next>("\(self.pathText).\(Target.paths[keyPath: path].text)")
+        ToManyPath<Next>("\(self.pathText).\(Target.paths[keyPath: path].text)", self.pathQuantifier)
     }
 }
 
 /// The path to the objects of a to-many relationship: `\.phones.count > 0`, `\.phones.any.number == "117"`.
 public struct ToManyPath<Target: ModelEntity>: Sendable {
     let text: String
+    let quantifier: Comparison.Quantifier
 
     public init(_ text: String) {
+        self.init(text, .one)
+    }
+
+    init(_ text: String, _ quantifier: Comparison.Quantifier) {
         self.text = text
+        self.quantifier = quantifier
     }
 
     /// The number of objects.
-    public var count: TypedPath<Int> { TypedPath("\(self.text).@count") }
+    public var count: TypedPath<Int> { TypedPath("\(self.text).@count", self.quantifier) }
 
     /// A comparison that at least one of the objects satisfies.
     public var any: ToOnePath<Target> { ToOnePath(self.text, .any) }

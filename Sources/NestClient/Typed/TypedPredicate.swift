@@ -1,14 +1,15 @@
 import NestModel
 
-/// A condition for objects of an entity, written with key paths: `\.done == false && \.title.contains("milk")`.
+/// A condition for objects of an entity, written with key paths: `\.done == false && .contains(\.title, "milk")`.
 ///
 /// It becomes the same predicate as the text of the query language would.
 public struct TypedPredicate<Entity: ModelEntity>: Sendable {
     indirect enum Node: Sendable {
         case comparison(path: String, Comparison.Quantifier, Comparison.Operator, TextFolding, [AttributeValue])
         case not(Node)
-        case and(Node, Node)
-        case or(Node, Node)
+        /// At least two operands: a chain is one node, as in the text, so that its depth does not grow.
+        case and([Node])
+        case or([Node])
         /// A value that no attribute can hold.
         case fault(NestError)
     }
@@ -40,24 +41,30 @@ public struct TypedPredicate<Entity: ModelEntity>: Sendable {
         case .not(let operand):
             try Self.append(operand, to: &nodes, entity)
             nodes.append(.not)
-        case .and(let left, let right):
-            try Self.append(left, to: &nodes, entity)
-            try Self.append(right, to: &nodes, entity)
-            nodes.append(.and(2))
-        case .or(let left, let right):
-            try Self.append(left, to: &nodes, entity)
-            try Self.append(right, to: &nodes, entity)
-            nodes.append(.or(2))
+        case .and(let operands):
+            for operand in operands { try Self.append(operand, to: &nodes, entity) }
+            nodes.append(.and(operands.count))
+        case .or(let operands):
+            for operand in operands { try Self.append(operand, to: &nodes, entity) }
+            nodes.append(.or(operands.count))
         case .fault(let error): throw error
         }
     }
 
     public static func && (a: TypedPredicate, b: TypedPredicate) -> TypedPredicate {
-        TypedPredicate(node: .and(a.node, b.node))
+        TypedPredicate(node: .and(a.conjuncts + b.conjuncts))
     }
 
     public static func || (a: TypedPredicate, b: TypedPredicate) -> TypedPredicate {
-        TypedPredicate(node: .or(a.node, b.node))
+        TypedPredicate(node: .or(a.disjuncts + b.disjuncts))
+    }
+
+    private var conjuncts: [Node] {
+        if case .and(let operands) = self.node { operands } else { [self.node] }
+    }
+
+    private var disjuncts: [Node] {
+        if case .or(let operands) = self.node { operands } else { [self.node] }
     }
 
     public static prefix func ! (operand: TypedPredicate) -> TypedPredicate {

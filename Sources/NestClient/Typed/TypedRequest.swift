@@ -5,17 +5,23 @@ import NestModel
 public struct TypedRequest<Entity: ModelEntity>: Sendable {
     public enum Direction: Sendable { case ascending, descending }
 
-    private var predicates: [TypedPredicate<Entity>] = []
-    /// The sort keys and the section as texts of the query language.
-    private var sort: [String] = []
-    private var section = ""
+    /// A sort key: the text of its path; `nil`: the order of the relationship.
+    private struct SortKey {
+        var path: String?
+        var isAscending = true
+        var folding: TextFolding = []
+    }
+
+    private var predicate: TypedPredicate<Entity>?
+    private var sort: [SortKey] = []
+    private var section: String?
     private var window: FetchWindow?
 
     init() {}
 
     /// Only the objects that the predicate matches too.
     public func `where`(_ predicate: TypedPredicate<Entity>) -> TypedRequest {
-        self.with { $0.predicates.append(predicate) }
+        self.with { $0.predicate = self.predicate.map { $0 && predicate } ?? predicate }
     }
 
     /// Sorts by a value, after the sort keys that the request has. `ignoring`: differences of text that the order
@@ -25,16 +31,15 @@ public struct TypedRequest<Entity: ModelEntity>: Sendable {
         _ direction: Direction = .ascending,
         ignoring folding: TextFolding = []
     ) -> TypedRequest {
-        var key = direction == .descending ? "-" : ""
-        key += Entity.paths[keyPath: path].text
-        let flags =
-            (folding.contains(.caseInsensitive) ? "c" : "") + (folding.contains(.diacriticInsensitive) ? "d" : "")
-        if !flags.isEmpty { key += ":\(flags)" }
-        return self.with { $0.sort.append(key) }
+        let text = Entity.paths[keyPath: path].text
+        return self.with {
+            $0.sort.append(SortKey(path: text, isAscending: direction == .ascending, folding: folding))
+        }
     }
 
-    /// Sorts by the order of the relationship that the predicate names: `ToDo.where(\.list == list).inOrder()`.
-    public func inOrder() -> TypedRequest { self.with { $0.sort = ["order"] } }
+    /// Sorts by the order of the relationship that the predicate names, and by nothing else:
+    /// `ToDo.where(\.list == list).inOrder()`.
+    public func inOrder() -> TypedRequest { self.with { $0.sort = [SortKey(path: nil)] } }
 
     /// Rows with equal values are a section. The rows must be sorted by the value first; without sort keys they are.
     public func sectioned<Value>(by path: KeyPath<Entity.Paths, TypedPath<Value>>) -> TypedRequest {
@@ -54,14 +59,20 @@ public struct TypedRequest<Entity: ModelEntity>: Sendable {
     /// `validationFailed` for a value that no attribute can hold.
     public func named(in entity: TypedEntity<Entity>) throws -> NamedRequest {
         let entity = entity.entity
-        var request = try entity.request(
-            sort: self.sort.joined(separator: ","),
-            section: self.section,
-            properties: Entity.columns,
-            window: self.window
-        ).request
-        for predicate in self.predicates {
-            request.predicate = request.predicate && (try predicate.predicate(of: entity))
+        var request = try entity.request(properties: Entity.columns, window: self.window).request
+        if let predicate = self.predicate { request.predicate = try predicate.predicate(of: entity) }
+        request.sort = try self.sort.map { key throws(NestError) in
+            guard let path = key.path else { return .order }
+            return OrderingTerm(
+                key: .path(try entity.path(path)),
+                isAscending: key.isAscending,
+                folding: key.folding
+            )
+        }
+        if let section = self.section {
+            let path = try entity.path(section)
+            request.section = SectionKey(.value, of: path)
+            if request.sort.isEmpty { request.sort = [OrderingTerm(key: .path(path))] }
         }
         return NamedRequest(request, of: entity)
     }

@@ -51,15 +51,17 @@ struct GenerateTypes: AsyncParsableCommand {
 
     func validate() throws {
         if self.check, self.outputFile == nil { throw ValidationError("--check needs the file to check: -o FILE") }
-        if let name = self.namespace, !SwiftName.isName(name) {
-            throw ValidationError("'\(name)' cannot be the name of a Swift type")
+        if let name = self.namespace, !SwiftName.isNamespace(name) {
+            throw ValidationError("'\(name)' cannot be the name of an enumeration around the types")
         }
     }
 
     func run() async throws {
         let model = try self.file.model(self.global).model
-        let source = self.file.path == "-" ? "-" : String(self.file.path.split(separator: "/").last ?? "-")
-        let text = SwiftTypes.text(of: model, source: source, namespace: self.namespace, isPublic: self.isPublic)
+        if let name = self.namespace, model.entity(named: name) != nil {
+            throw CommandFailure(.usage, "the model has an entity \(name): choose another name for --namespace")
+        }
+        let text = SwiftTypes.text(of: model, namespace: self.namespace, isPublic: self.isPublic)
         guard let path = self.outputFile else {
             var output = Output()
             if self.global.json {

@@ -92,6 +92,44 @@ extension SocketTests {
             }
         }
 
+        /// Nothing is written: the first run ends all the same.
+        @Test func aLaterRunEndsTheFirst() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    let live = LiveResults(client, request: Self.list)
+                    let first = Task { await live.run() }
+                    await Self.until(live) { $0.status == .live }
+                    let second = Task { await live.run() }
+                    await first.value
+                    await Self.until(live) { $0.status == .live }
+                    second.cancel()
+                    await second.value
+                }
+            }
+        }
+
+        /// A refused request leaves the one before, also for a later run.
+        @Test func aRefusedChangeChangesNothing() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    _ = try await client.transaction(.insert("a"))
+                    let live = LiveResults(client, request: Self.list)
+                    for _ in 0..<2 {
+                        let running = Task { await live.run() }
+                        await Self.until(live) { $0.status == .live }
+                        let other = Task { try await live.change { try await $0.entity("Itm").request() } }
+                        await #expect(throws: NestError.self) {
+                            try await live.change { try await $0.entity("Itn").request() }
+                        }
+                        _ = await other.result
+                        #expect(live.status == .live && live.rows.map { $0.text("title") } == ["a"])
+                        running.cancel()
+                        await running.value
+                    }
+                }
+            }
+        }
+
         /// A view that appears again before the task of its first appearance has ended.
         @Test func aLaterRunTakesOver() async throws {
             try await withServer { port, _ in

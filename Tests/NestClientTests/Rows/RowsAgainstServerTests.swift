@@ -145,11 +145,19 @@ extension SocketTests {
                         }
                         try context.set(wrong, of: item, ["note": "3"])
                         try await context.save()
-                        while let change = try await changes.next() {
-                            guard change.changesRows else { continue }
-                            #expect(change.rows.map(\.note) == ["3", "2"])
-                            return
+                        func next() async throws -> RowsChange<Strict>? {
+                            while let change = try await changes.next() { if change.changesRows { return change } }
+                            return nil
                         }
+                        let mended = try #require(try await next())
+                        #expect(mended.rows.map(\.note) == ["3", "2"] && mended.events.isEmpty)
+                        // An iterator that has seen rows, fails, and sees the wrong one go.
+                        try context.set(wrong, of: item, ["note": AttributeValue.null])
+                        try await context.save()
+                        await #expect(throws: DecodingError.self) { try await next() }
+                        context.delete(wrong)
+                        try await context.save()
+                        #expect(try await next()?.rows.map(\.note) == ["2"])
                     }
                 }
             }

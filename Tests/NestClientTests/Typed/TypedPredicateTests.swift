@@ -56,8 +56,37 @@ import Testing
         try self.expect(\.owner.name == "Ann", "owner.name == 'Ann'")
         try self.expect(\.owner.things.count > 2, "owner.things.@count > 2")
         try self.expect(\.owner.things.any.text == "a", "ANY owner.things.text == 'a'")
+        try self.expect(\.owner.things.any.where_.things.count > 2, "ANY owner.things.where.things.@count > 2")
         try self.expect(\.owner.things.all.flag == true, "ALL owner.things.flag == YES")
         try self.expect(\.owner.things.none.where_.name == "b", "NONE owner.things.where.name == 'b'")
+    }
+
+    /// A chain is one node: as long as the text's, and no deeper.
+    @Test func chainsAreNotDeep() throws {
+        let numbers = Array(0..<100)
+        let terms = numbers.map { number -> TypedPredicate<Everything> in \.whole == number }
+        let text = numbers.map { "whole == \($0)" }
+        try self.expect(terms.dropFirst().reduce(terms[0], ||), text.joined(separator: " OR "))
+        try self.expect(terms.dropFirst().reduce(terms[0], &&), text.joined(separator: " AND "))
+        let wheres = terms.reduce(Everything.all) { $0.where($1) }
+        let request = try wheres.named(in: try TypedEntity(self.entity)).request
+        #expect(request.predicate.nodes.count == 101 && request.predicate.nodes.last == .and(100))
+    }
+
+    /// An attribute may be named as the order of a relationship is.
+    @Test func theOrderOfARelationshipIsNoAttribute() throws {
+        let entity = try TypedEntity<Everything>(self.entity)
+        let ordered = try Everything.where(\.owner == ObjectID(1)).sorted(by: \.text).inOrder().named(in: entity)
+        #expect(ordered.request.sort == [.order])
+        let sorted = try Everything.all.sorted(by: \.order, .descending).sorted(by: \.owner.name).named(in: entity)
+        let order = try self.entity.property("order")
+        #expect(sorted.request.sort.count == 2 && sorted.request.sort[0] == OrderingTerm(order, isAscending: false))
+        let unknown = #expect(throws: NestError.self) {
+            try Everything.all.sorted(by: \.owner.things.any.text).sectioned(by: \.text).named(
+                in: try TypedEntity(NamedEntity(.item, in: .nestedList))
+            )
+        }
+        #expect(unknown?.code == .unknownProperty)
     }
 
     /// Random combinations, written both ways.
@@ -103,4 +132,8 @@ import Testing
         let unknown = #expect(throws: NestError.self) { try text.predicate(of: item) }
         #expect(unknown?.code == .unknownProperty)
     }
+}
+
+extension EntityDescription {
+    fileprivate static let item = ManagedObjectModel.nestedList.entities[0]
 }

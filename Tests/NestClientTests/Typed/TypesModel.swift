@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// Written by `nestc model generate swift model.json`. Do not edit: change the model, and write it again.
+// Written by `nestc model generate swift`. Do not edit: change the model, and write it again.
 
 import Foundation
 import NestClient
@@ -41,8 +41,8 @@ extension TypesModel {
     struct Everything: ModelEntity {
         static let entityName = "Everything"
         static let columns: [String] = [
-            "bytes", "class", "columns", "flag", "init", "key", "link", "middle", "moment", "note", "price",
-            "real", "short", "small", "text", "whole", "owner", "where",
+            "bytes", "class", "columns", "count", "flag", "init", "key", "link", "middle", "moment", "note",
+            "order", "price", "real", "self", "self_", "short", "small", "text", "whole", "owner", "where",
         ]
         static let paths = Paths()
 
@@ -50,6 +50,7 @@ extension TypesModel {
         var bytes: Data?
         var `class`: String?
         var columns_: String?
+        var count: Int?
         var flag: Bool
         var init_: String?
         var key: UUID?
@@ -57,8 +58,11 @@ extension TypesModel {
         var middle: Int32?
         var moment: Foundation.Date?
         var note: String?
+        var order: Int
         var price: Decimal?
         var real: Double?
+        var self__: String?
+        var self_: String?
         var short: Int16?
         var small: Float?
         var text: String
@@ -71,6 +75,7 @@ extension TypesModel {
             self.bytes = try row.value("bytes")
             self.`class` = try row.value("class")
             self.columns_ = try row.value("columns")
+            self.count = try row.value("count")
             self.flag = try row.value("flag")
             self.init_ = try row.value("init")
             self.key = try row.value("key")
@@ -78,8 +83,11 @@ extension TypesModel {
             self.middle = try row.value("middle")
             self.moment = try row.value("moment")
             self.note = try row.value("note")
+            self.order = try row.value("order")
             self.price = try row.value("price")
             self.real = try row.value("real")
+            self.self__ = try row.value("self")
+            self.self_ = try row.value("self_")
             self.short = try row.value("short")
             self.small = try row.value("small")
             self.text = try row.value("text")
@@ -93,6 +101,7 @@ extension TypesModel {
             let bytes = TypedPath<Data>("bytes")
             let `class` = TypedPath<String>("class")
             let columns_ = TypedPath<String>("columns")
+            let count = TypedPath<Int>("count")
             let flag = TypedPath<Bool>("flag")
             let init_ = TypedPath<String>("init")
             let key = TypedPath<UUID>("key")
@@ -100,8 +109,11 @@ extension TypesModel {
             let middle = TypedPath<Int32>("middle")
             let moment = TypedPath<Foundation.Date>("moment")
             let note = TypedPath<String>("note")
+            let order = TypedPath<Int>("order")
             let price = TypedPath<Decimal>("price")
             let real = TypedPath<Double>("real")
+            let self__ = TypedPath<String>("self")
+            let self_ = TypedPath<String>("self_")
             let short = TypedPath<Int16>("short")
             let small = TypedPath<Float>("small")
             let text = TypedPath<String>("text")
@@ -116,6 +128,7 @@ extension Assignment<TypesModel.Everything> {
     static func bytes(_ value: Data?) -> Self { Self("bytes", value) }
     static func `class`(_ value: String?) -> Self { Self("class", value) }
     static func columns_(_ value: String?) -> Self { Self("columns", value) }
+    static func count(_ value: Int?) -> Self { Self("count", value) }
     static func flag(_ value: Bool) -> Self { Self("flag", value) }
     static func init_(_ value: String?) -> Self { Self("init", value) }
     static func key(_ value: UUID?) -> Self { Self("key", value) }
@@ -123,8 +136,11 @@ extension Assignment<TypesModel.Everything> {
     static func middle(_ value: Int32?) -> Self { Self("middle", value) }
     static func moment(_ value: Foundation.Date?) -> Self { Self("moment", value) }
     static func note(_ value: String?) -> Self { Self("note", value) }
+    static func order(_ value: Int) -> Self { Self("order", value) }
     static func price(_ value: Decimal?) -> Self { Self("price", value) }
     static func real(_ value: Double?) -> Self { Self("real", value) }
+    static func self__(_ value: String?) -> Self { Self("self", value) }
+    static func self_(_ value: String?) -> Self { Self("self_", value) }
     static func short(_ value: Int16?) -> Self { Self("short", value) }
     static func small(_ value: Float?) -> Self { Self("small", value) }
     static func text(_ value: String) -> Self { Self("text", value) }

@@ -16,7 +16,7 @@ import Testing
         ("Examples/done/model.json", nil, "Examples/done/ToDo.swift"),
     ])
     func filesAreThoseOfTheirModels(path: String, namespace: String?, file: String) throws {
-        let text = SwiftTypes.text(of: try self.model(path), source: "model.json", namespace: namespace)
+        let text = SwiftTypes.text(of: try self.model(path), namespace: namespace)
         #expect(text == (try Repository.text(file)), "nestc model generate swift \(path) -o \(file)")
     }
 
@@ -50,24 +50,32 @@ import Testing
         }
         let other = ManagedObjectModel(entities: entities)
         #expect(other != model)
-        #expect(SwiftTypes.text(of: other, source: "a") == SwiftTypes.text(of: model, source: "a"))
+        #expect(SwiftTypes.text(of: other) == SwiftTypes.text(of: model))
     }
 
     @Test func typesForALibraryArePublic() throws {
-        let text = SwiftTypes.text(of: try self.model("Examples/done/model.json"), source: "a\nb", isPublic: true)
+        let text = SwiftTypes.text(of: try self.model("Examples/done/model.json"), isPublic: true)
         #expect(text.contains("public import NestClient\n") && text.contains("\npublic struct ToDo: ModelEntity {\n"))
         #expect(text.contains("\n    public static func done(_ value: Bool) -> Self"))
-        // A name with a line end stays in its comment.
-        #expect(text.contains("nestc model generate swift a b`"))
     }
 
     @Test func wordsOfSwiftAreNoNames() {
-        #expect(SwiftName.member("class") == "`class`" && SwiftName.member("id") == "id_")
-        #expect(SwiftName.member("init") == "init_" && SwiftName.member("title") == "title")
-        #expect(SwiftName.type("Assignment") == "Assignment_" && SwiftName.type("User") == "User")
-        for name in ["", "1a", "a-b", "é", "class", "Self", "ObjectID", "a b"] {
-            #expect(!SwiftName.isName(name), "\(name)")
+        let members = SwiftName.members(["class", "id", "id_", "init", "title", "_"])
+        #expect(
+            members == [
+                "class": "`class`", "id": "id__", "id_": "id_", "init": "init_", "title": "title", "_": "__",
+            ]
+        )
+        let types = SwiftName.types(["Assignment", "Assignment_", "User", "any", "Foundation"])
+        #expect(
+            types == [
+                "Assignment": "Assignment__", "Assignment_": "Assignment_", "User": "User", "any": "any_",
+                "Foundation": "Foundation_",
+            ]
+        )
+        for name in ["", "1a", "a-b", "é", "class", "Self", "ObjectID", "a b", "Date", "String", "Swift", "_"] {
+            #expect(!SwiftName.isNamespace(name), "\(name)")
         }
-        for name in ["A", "_a1", "Shop"] { #expect(SwiftName.isName(name), "\(name)") }
+        for name in ["A", "_a1", "Shop"] { #expect(SwiftName.isNamespace(name), "\(name)") }
     }
 }

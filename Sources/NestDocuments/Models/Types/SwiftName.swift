@@ -11,35 +11,51 @@ package enum SwiftName {
         "rethrows", "return", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try",
         "typealias", "var", "where", "while",
     ]
+    /// The modules and types that the values of attributes have.
+    private static let valueTypes: Set<String> = [
+        "Bool", "Data", "Date", "Decimal", "Double", "Float", "Foundation", "Int", "Int16", "Int32", "String", "Swift",
+        "UUID",
+    ]
     /// Members that the types have anyway, and words that backticks do not make names.
     private static let taken: Set<String> = [
-        "Paths", "Protocol", "Self", "Type", "all", "columns", "entityName", "hash", "hashValue", "id", "init",
+        "Paths", "Protocol", "Self", "Type", "_", "all", "columns", "entityName", "hash", "hashValue", "id", "init",
         "mutationValue", "objectReference", "paths", "self", "where",
     ]
     /// Types that generated code uses, and that have no other name there.
     private static let takenTypes: Set<String> = [
-        "Any", "Assignment", "FetchedRow", "ModelEntity", "ObjectID", "ObjectReferring", "Paths", "Protocol", "Self",
-        "Sendable", "ToManyPath", "ToOnePath", "Type", "TypedPath",
+        "Any", "Assignment", "FetchedRow", "Foundation", "ModelEntity", "ObjectID", "ObjectReferring", "Paths",
+        "Protocol", "Self",
+        "Sendable", "Swift", "ToManyPath", "ToOnePath", "Type", "TypedPath", "_", "any", "some",
     ]
 
-    /// Returns the name of a property. One that the type has already gets a `_` at its end.
-    package static func member(_ name: String) -> String {
-        if self.taken.contains(name) { return name + "_" }
-        return self.keywords.contains(name) ? "`\(name)`" : name
+    /// Returns the names of properties. One that the type has already gets a `_` at its end, or several.
+    package static func members(_ names: [String]) -> [String: String] { self.names(names, taken: self.taken) }
+
+    /// Returns the names of entities' structures.
+    package static func types(_ names: [String]) -> [String: String] { self.names(names, taken: self.takenTypes) }
+
+    private static func names(_ names: [String], taken: Set<String>) -> [String: String] {
+        var used = Set(names).subtracting(taken)
+        var result: [String: String] = [:]
+        for name in names {
+            guard taken.contains(name) else {
+                result[name] = self.keywords.contains(name) ? "`\(name)`" : name
+                continue
+            }
+            var other = name + "_"
+            while used.contains(other) { other += "_" }
+            used.insert(other)
+            result[name] = other
+        }
+        return result
     }
 
-    /// Returns the name of an entity's structure.
-    package static func type(_ name: String) -> String {
-        if self.takenTypes.contains(name) { return name + "_" }
-        return self.keywords.contains(name) ? "`\(name)`" : name
-    }
-
-    /// Whether a text can be the name of a type.
-    package static func isName(_ text: String) -> Bool {
+    /// Whether a text can be the name of an enumeration around the types, which must not hide what they use.
+    package static func isNamespace(_ text: String) -> Bool {
         guard let first = text.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
             return false
         }
-        return !self.keywords.contains(text) && !self.takenTypes.contains(text)
+        return !self.keywords.contains(text) && !self.takenTypes.contains(text) && !self.valueTypes.contains(text)
             && text.utf8.allSatisfy {
                 (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
                     || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_")

@@ -8,17 +8,18 @@ package struct SwiftTypes {
     /// The enumeration that the types are in; `nil`: none.
     private let namespace: String?
     private let isPublic: Bool
+    private let typeNames: [String: String]
     private var lines: [String] = []
 
-    /// Returns the text of a Swift file. `source` is the model's name, for the comment at its top.
+    /// Returns the text of a Swift file. `namespace` is a name that `SwiftName.isNamespace` admits and that no entity
+    /// has.
     package static func text(
         of model: ManagedObjectModel,
-        source: String,
         namespace: String? = nil,
         isPublic: Bool = false
     ) -> String {
         var types = SwiftTypes(model: model, namespace: namespace, isPublic: isPublic)
-        types.write(source)
+        types.write()
         return types.lines.joined(separator: "\n") + "\n"
     }
 
@@ -26,15 +27,15 @@ package struct SwiftTypes {
         self.model = model
         self.namespace = namespace
         self.isPublic = isPublic
+        self.typeNames = SwiftName.types(model.entities.map(\.name).sorted())
     }
 
     private var access: String { self.isPublic ? "public " : "" }
 
-    private mutating func write(_ source: String) {
-        let name = String(source.map { $0.isNewline ? " " : $0 })
+    private mutating func write() {
         self.lines = [
             "// swift-format-ignore-file",
-            "// Written by `nestc model generate swift \(name)`. Do not edit: change the model, and write it again.",
+            "// Written by `nestc model generate swift`. Do not edit: change the model, and write it again.",
             "",
             self.isPublic ? "public import Foundation" : "import Foundation",
             self.isPublic ? "public import NestClient" : "import NestClient",
@@ -45,38 +46,39 @@ package struct SwiftTypes {
     }
 
     private mutating func write(_ entity: EntityDescription) {
-        let name = SwiftName.type(entity.name)
+        let name = self.typeNames[entity.name] ?? entity.name
         let attributes = entity.attributes.sorted { $0.name < $1.name }
         let relationships = entity.relationships.filter { !$0.isHiddenInverse }.sorted { $0.name < $1.name }
         let single = relationships.filter { !$0.isToMany }
+        let names = SwiftName.members((attributes.map(\.name) + relationships.map(\.name)).sorted())
         var columns = attributes.map { (name: $0.name, type: self.type($0)) }
         columns += single.map { (name: $0.name, type: Self.type($0)) }
         var body = [
             "/// An object of the entity `\(entity.name)`.",
             "\(self.access)struct \(name): ModelEntity {",
             "    \(self.access)static let entityName = \"\(entity.name)\"",
-            "    \(self.access)static let columns: [String] = [",
+            "    \(self.access)static let columns: [\(self.named("Swift", "String"))] = [",
         ]
         body += Self.wrapped(columns.map { "\"\($0.name)\"," }).map { "        \($0)" }
         body += ["    ]", "    \(self.access)static let paths = Paths()", "", "    \(self.access)let id: ObjectID"]
-        for column in columns { body.append("    \(self.access)var \(SwiftName.member(column.name)): \(column.type)") }
+        for column in columns { body.append("    \(self.access)var \(names[column.name]!): \(column.type)") }
         body += ["", "    \(self.access)init(row: FetchedRow) throws {", "        self.id = row.id"]
         for column in columns {
-            body.append("        self.\(SwiftName.member(column.name)) = try row.value(\"\(column.name)\")")
+            body.append("        self.\(names[column.name]!) = try row.value(\"\(column.name)\")")
         }
         body += ["    }", "", "    /// The properties of `\(entity.name)` in predicates and sort keys."]
         body.append("    \(self.access)struct Paths: Sendable {")
         for attribute in attributes {
             let path = "TypedPath<\(self.type(attribute, isOptional: false))>"
             body.append(
-                "        \(self.access)let \(SwiftName.member(attribute.name)) = \(path)(\"\(attribute.name)\")"
+                "        \(self.access)let \(names[attribute.name]!) = \(path)(\"\(attribute.name)\")"
             )
         }
         for relationship in relationships {
             guard let destination = self.model.entity(relationship.destination) else { continue }
             let kind = relationship.isToMany ? "ToManyPath" : "ToOnePath"
             let path = "\(kind)<\(self.qualified(destination))>"
-            let member = SwiftName.member(relationship.name)
+            let member = names[relationship.name]!
             body.append("        \(self.access)let \(member) = \(path)(\"\(relationship.name)\")")
         }
         body += ["    }", "}"]
@@ -88,25 +90,26 @@ package struct SwiftTypes {
         } else {
             self.lines += body
         }
-        self.writeAssignments(entity, attributes, single)
+        self.writeAssignments(entity, attributes, single, names)
     }
 
     private mutating func writeAssignments(
         _ entity: EntityDescription,
         _ attributes: [AttributeDescription],
-        _ single: [RelationshipDescription]
+        _ single: [RelationshipDescription],
+        _ names: [String: String]
     ) {
         guard !attributes.isEmpty || !single.isEmpty else { return }
         self.lines += ["", "extension Assignment<\(self.qualified(entity))> {"]
         for attribute in attributes {
             let (name, type) = (attribute.name, self.type(attribute))
-            let function = "\(self.access)static func \(SwiftName.member(name))(_ value: \(type)) -> Self"
+            let function = "\(self.access)static func \(names[name]!)(_ value: \(type)) -> Self"
             self.lines.append("    \(function) { Self(\"\(name)\", value) }")
         }
         for relationship in single {
             let name = relationship.name
             let object = relationship.isOptional ? "(any ObjectReferring)?" : "any ObjectReferring"
-            let function = "\(self.access)static func \(SwiftName.member(name))(_ object: \(object)) -> Self"
+            let function = "\(self.access)static func \(names[name]!)(_ object: \(object)) -> Self"
             self.lines.append("    \(function) { Self(\"\(name)\", object: object) }")
         }
         self.lines.append("}")
@@ -126,14 +129,17 @@ package struct SwiftTypes {
     }
 
     private func qualified(_ entity: EntityDescription) -> String {
-        (self.namespace.map { "\($0)." } ?? "") + SwiftName.type(entity.name)
+        (self.namespace.map { "\($0)." } ?? "") + (self.typeNames[entity.name] ?? entity.name)
     }
 
     private func type(_ attribute: AttributeDescription, isOptional: Bool? = nil) -> String {
         let (module, name) = Self.types[attribute.type]!
-        // Inside a type, an entity of the same name would be meant.
-        let isTaken = self.model.entities.contains { $0.name == name }
-        return (isTaken ? "\(module)." : "") + name + (isOptional ?? attribute.isOptional ? "?" : "")
+        return self.named(module, name) + (isOptional ?? attribute.isOptional ? "?" : "")
+    }
+
+    /// Returns a type's name, with its module if an entity of the same name would be meant.
+    private func named(_ module: String, _ name: String) -> String {
+        self.model.entities.contains { $0.name == name } ? "\(module).\(name)" : name
     }
 
     private static func type(_ relationship: RelationshipDescription) -> String {
