@@ -37,6 +37,26 @@ import NestProtocol
         }
     }
 
+    /// Values that are written together have the same bytes as values that are written one by one.
+    @Test func smallValuesAreWrittenTogetherAsOneByOne() {
+        for seed in 0..<1_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let values = (0..<6).map { _ in random.next() >> UInt64.random(in: 2...63, using: &random) }
+            var (together, single) = (ByteWriter(), ByteWriter())
+            for writer in [seed & 1, seed & 2] where writer > 0 { together.write(varint: writer) }
+            single.bytes = together.bytes
+            together.write(atMost: values.count * SmallBytes.varintMax + 9) { bytes in
+                bytes.write(byte: UInt8(truncatingIfNeeded: seed))
+                bytes.write(integer: Int64(bitPattern: seed &* .max))
+                for value in values { bytes.write(varint: value) }
+            }
+            single.write(byte: UInt8(truncatingIfNeeded: seed))
+            single.write(integer: Int64(bitPattern: seed &* .max))
+            for value in values { single.write(varint: value) }
+            if together.bytes != single.bytes { Issue.record("seed \(seed): \(values)") }
+        }
+    }
+
     @Test func valuesRoundTripInTheirShortestForm() throws {
         for seed in 0..<20_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)

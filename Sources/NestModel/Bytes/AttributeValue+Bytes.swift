@@ -54,7 +54,6 @@ extension ByteWriter {
         }
     }
 
-    @inlinable
     package mutating func write(integerValue value: Int64) {
         if value >= 0, value < 64 {
             self.write(byte: ValueTag.smallInteger | UInt8(truncatingIfNeeded: value))
@@ -67,7 +66,6 @@ extension ByteWriter {
         }
     }
 
-    @inlinable
     package mutating func write(dateValue value: Int64) {
         if value >= -(1 << 61), value < 1 << 61 {
             self.write(byte: ValueTag.date)
@@ -79,14 +77,12 @@ extension ByteWriter {
     }
 
     /// Writes a string value from bytes already known to be valid, as a column holds them.
-    @inlinable
     package mutating func write(textValue utf8: UnsafeRawBufferPointer) {
         self.write(textHead: utf8.count)
         self.write(raw: utf8)
     }
 
     /// Writes the tag and length of a string, without its bytes.
-    @inlinable
     package mutating func write(textHead byteCount: Int) {
         if byteCount < 64 {
             self.write(byte: ValueTag.shortString | UInt8(truncatingIfNeeded: byteCount))

@@ -1,8 +1,13 @@
 /// Encodes values in the byte form that journal, chunks and frames share.
 ///
 /// All integers are big-endian; counts and ids are QUIC variable-length integers (RFC 9000, section 16).
+///
+/// Frozen and usable from inline: otherwise the compiler inlines nothing of a type with access `package` into other
+/// modules, whatever is marked as inlinable.
+@frozen
+@usableFromInline
 package struct ByteWriter: Sendable {
-    package var bytes: [UInt8]
+    @usableFromInline package var bytes: [UInt8]
 
     @inlinable
     package init(capacity: Int = 0) {
@@ -28,14 +33,19 @@ package struct ByteWriter: Sendable {
     package mutating func write(varint value: UInt64) {
         if value < 0x40 {
             self.bytes.append(UInt8(truncatingIfNeeded: value))
-        } else if value < 0x4000 {
-            self.write(integer: UInt16(truncatingIfNeeded: value) | 0x4000)
-        } else if value < 0x4000_0000 {
-            self.write(integer: UInt32(truncatingIfNeeded: value) | 0x8000_0000)
         } else {
-            // Numbers from peers are below 2^62, ids below 2^53; nest's own counts and sizes stay far below.
-            precondition(value < 1 << 62, "a variable-length integer is below 2^62: \(value)")
-            self.write(integer: value | 0xc000_0000_0000_0000)
+            self.write(atMost: SmallBytes.varintMax) { $0.write(varint: value) }
+        }
+    }
+
+    /// Writes several small values, for which memory is reserved only once. `max`: the most bytes that `body` writes.
+    @inlinable
+    @inline(__always)
+    package mutating func write(atMost max: Int, _ body: (inout SmallBytes) -> Void) {
+        withUnsafeTemporaryAllocation(byteCount: max, alignment: 1) { memory in
+            var small = SmallBytes(memory.baseAddress!, capacity: memory.count)
+            body(&small)
+            self.bytes.append(contentsOf: UnsafeRawBufferPointer(start: memory.baseAddress, count: small.count))
         }
     }
 

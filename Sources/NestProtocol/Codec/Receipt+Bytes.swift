@@ -4,9 +4,11 @@ extension ByteWriter {
     package mutating func write(runs: [Receipt.Run]) {
         self.write(count: runs.count)
         for run in runs {
-            self.write(objectID: run.first)
-            self.write(count: run.count)
-            self.write(byte: run.isFound ? 1 : 0)
+            self.write(atMost: 2 * SmallBytes.varintMax + 1) { bytes in
+                bytes.write(objectID: run.first)
+                bytes.write(count: run.count)
+                bytes.write(byte: run.isFound ? 1 : 0)
+            }
         }
     }
 }

@@ -45,16 +45,18 @@ extension ByteWriter {
         _ revisionBefore: Revision,
         _ layout: EntityLayout
     ) {
-        self.write(byte: kind.rawValue)
-        self.write(count: Int(object.entity.rawValue))
-        self.write(objectID: object.id)
-        self.write(revision: revisionBefore)
         var valueCount = 0
         var placingCount = 0
         for slot in row.values.indices where !row.values[slot].isNull {
             if layout.placeOfSlot[slot] < 0 { valueCount += 1 } else { placingCount += 1 }
         }
-        self.write(count: valueCount)
+        self.write(atMost: 4 * SmallBytes.varintMax + 1) { bytes in
+            bytes.write(byte: kind.rawValue)
+            bytes.write(count: Int(object.entity.rawValue))
+            bytes.write(objectID: object.id)
+            bytes.write(revision: revisionBefore)
+            bytes.write(count: valueCount)
+        }
         for slot in row.values.indices where !row.values[slot].isNull && layout.placeOfSlot[slot] < 0 {
             self.write(count: Int(layout.properties[slot].rawValue))
             self.write(value: row.values[slot])
@@ -80,11 +82,13 @@ extension ByteWriter {
 
     private mutating func write(placeRecord: PlaceRecord?) {
         guard let record = placeRecord else { return self.write(count: 0) }
-        self.write(objectID: record.owner)
-        self.write(integer: record.place.position)
-        self.write(varint: record.place.stamp)
-        self.write(varint: UInt64(clamping: record.neighbours?.left?.rawValue ?? 0))
-        self.write(varint: UInt64(clamping: record.neighbours?.right?.rawValue ?? 0))
+        self.write(atMost: 5 * SmallBytes.varintMax) { bytes in
+            bytes.write(objectID: record.owner)
+            bytes.write(integer: record.place.position)
+            bytes.write(varint: record.place.stamp)
+            bytes.write(varint: UInt64(clamping: record.neighbours?.left?.rawValue ?? 0))
+            bytes.write(varint: UInt64(clamping: record.neighbours?.right?.rawValue ?? 0))
+        }
     }
 
     package mutating func write(reposition: Reposition) {

@@ -154,21 +154,25 @@ extension ByteWriter {
     }
 
     mutating func write(header: JournalHeader) {
-        self.write(revision: header.revision)
-        self.write(integer: header.time)
-        self.write(varint: header.sessionNumber)
         let more =
             (header.entry == nil ? 0 : HeaderFlags.entry) | (header.conflicts.isEmpty ? 0 : HeaderFlags.conflicts)
             | (header.scope.limit == nil ? 0 : HeaderFlags.scope)
             | (header.revisionCount == 1 ? 0 : HeaderFlags.revisionCount)
-        self.write(byte: header.kind.rawValue | more)
-        self.write(revision: header.reverted ?? Revision(0))
+        self.write(atMost: 4 * SmallBytes.varintMax + 1) { bytes in
+            bytes.write(revision: header.revision)
+            bytes.write(integer: header.time)
+            bytes.write(varint: header.sessionNumber)
+            bytes.write(byte: header.kind.rawValue | more)
+            bytes.write(revision: header.reverted ?? Revision(0))
+        }
         self.write(string: header.name)
         self.write(key: header.key)
         self.write(integer: header.requestHash)
         self.write(runs: header.results)
-        self.write(count: header.blockCount)
-        self.write(count: header.inlineBytes)
+        self.write(atMost: 2 * SmallBytes.varintMax) { bytes in
+            bytes.write(count: header.blockCount)
+            bytes.write(count: header.inlineBytes)
+        }
         if let entry = header.entry { self.write(revision: entry) }
         if !header.conflicts.isEmpty { self.write(undoConflicts: header.conflicts) }
         if header.scope.limit != nil { self.write(scope: header.scope) }
