@@ -25,7 +25,7 @@ actor ClientCore {
     private var isReading = true
     private var keepAliveTask: RepeatedTask?
     private var handshakeTimer: Scheduled<Void>?
-    private var connectWaiters: [CheckedContinuation<Result<Void, NestError>, Never>] = []
+    private var connectWaiters: [RequestToken: ConnectWaiter] = [:]
     private var replies: [RequestToken: PendingReply] = [:]
     private var streams: [RequestToken: TransferStream] = [:]
     private var queues: [SubscriberID: ResultsQueue] = [:]
@@ -38,6 +38,11 @@ actor ClientCore {
 
     private struct PendingReply {
         var continuation: CheckedContinuation<Result<Reply, NestError>, Never>
+        var timer: Scheduled<Void>?
+    }
+
+    private struct ConnectWaiter {
+        var continuation: CheckedContinuation<Result<Void, NestError>, Never>
         var timer: Scheduled<Void>?
     }
 
@@ -79,10 +84,26 @@ actor ClientCore {
 
     // MARK: Callers
 
+    /// Waits for a connection. The first one comes, or fails at every address. A later one is waited for within
+    /// `requestTimeout`: the machine itself tries for ever.
     func connect() async throws(NestError) {
-        let result = await withCheckedContinuation { continuation in
-            self.connectWaiters.append(continuation)
-            self.perform(self.machine.connect())
+        let token = self.newToken()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                var timer: Scheduled<Void>?
+                if self.machine.welcome != nil {
+                    timer = self.schedule(after: TimeAmount(self.configuration.requestTimeout)) { core in
+                        core.finishConnecting(token, .failure(core.machine.noConnection))
+                    }
+                }
+                self.connectWaiters[token] = ConnectWaiter(continuation: continuation, timer: timer)
+                self.perform(self.machine.connect())
+            }
+        } onCancel: {
+            self.enqueue { core in
+                let error = NestError(.cancelled, "cancelled before there was a connection")
+                core.finishConnecting(token, .failure(error))
+            }
         }
         try result.get()
     }
@@ -359,10 +380,14 @@ actor ClientCore {
     }
 
     private func finishConnecting(_ result: Result<Void, NestError>) {
-        let waiters = self.connectWaiters
-        self.connectWaiters = []
         if case .success = result { self.handshakeTimer?.cancel() }
-        for waiter in waiters { waiter.resume(returning: result) }
+        for token in Array(self.connectWaiters.keys) { self.finishConnecting(token, result) }
+    }
+
+    private func finishConnecting(_ token: RequestToken, _ result: Result<Void, NestError>) {
+        guard let waiter = self.connectWaiters.removeValue(forKey: token) else { return }
+        waiter.timer?.cancel()
+        waiter.continuation.resume(returning: result)
     }
 
     private func updateReading() {

@@ -100,6 +100,9 @@ extension ClientStateMachine {
         }
     }
 
+    /// The error of a caller that has waited too long for a connection.
+    package var noConnection: NestError { self.abandonError(nil, true) }
+
     /// Why there is no connection: the faults of the last whole round, or of the first attempts.
     private var connectFault: NestError? {
         self.roundFault ?? (self.faults.isEmpty ? nil : AttemptFault.error(of: self.faults))
