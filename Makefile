@@ -12,7 +12,7 @@ LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-d
 # log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux
 
-.PHONY: beside consumer setup tools web-tools build build-release test test-web test-js test-page test-python test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames page-heap documentation clean
+.PHONY: beside consumer setup tools web-tools build build-release test test-web test-js test-page test-python test-python-wire test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames page-heap documentation clean
 
 build: setup
 	swift build $(DEBUG) $(if $(TARGET),--target $(TARGET))
@@ -74,6 +74,11 @@ test-js: build-tests web-tools
 # make test-python NEST_SEED=7 NEST_STEPS=2000
 test-python: build-tests
 	Clients/python/check
+
+# Its tests that start no server: types, the wire with all vectors, and the machine.
+PYTHON_ALONE = calls connections damage feeds package subscriptions vectors
+test-python-wire:
+	Clients/python/check $(addprefix tests.test_,$(PYTHON_ALONE))
 
 test-page: build-tests web-tools
 	$(call NODE_TESTS,Page/test Page/test/browser)
@@ -194,7 +199,7 @@ check: lint
 beside:
 	$(MAKE) --no-print-directory documentation
 	$(MAKE) --no-print-directory test-js
-	$(MAKE) --no-print-directory test-python
+	$(MAKE) --no-print-directory test-python-wire
 	$(MAKE) --no-print-directory consumer
 
 # The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.

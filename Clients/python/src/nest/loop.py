@@ -7,11 +7,48 @@ import concurrent.futures
 import os
 import threading
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .errors import NestError
 
 T = TypeVar("T")
+
+
+class _Call(Generic[T]):
+    """A coroutine that a thread waits for. Its methods run in the loop, one after the other."""
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self.result: concurrent.futures.Future[T] = concurrent.futures.Future()
+        self._work = work
+        self._task: asyncio.Task[T] | None = None
+        self._is_over = False
+
+    def start(self) -> None:
+        if self._is_over:
+            return
+        self._task = asyncio.get_running_loop().create_task(self._work)
+        self._task.add_done_callback(self._finish)
+
+    def stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+        else:
+            self.discard()
+
+    def discard(self) -> None:
+        """Forgets a coroutine that was not started, or never will be."""
+        self._is_over = True
+        if not self._task:
+            self._work.close()
+
+    def _finish(self, task: asyncio.Task[T]) -> None:
+        if task.cancelled():
+            self.result.cancel()
+            self.result.set_running_or_notify_cancel()
+        elif error := task.exception():
+            self.result.set_exception(error)
+        else:
+            self.result.set_result(task.result())
 
 
 class LoopThread:
@@ -55,22 +92,25 @@ class LoopThread:
         return self._is_stopped
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine in the loop, and waits for its result. An interrupt of this thread cancels it."""
-        future: concurrent.futures.Future[T] | None = None
+        """Runs a coroutine in the loop, and waits for its result. An interrupt of this thread cancels it, whenever it
+        comes: a coroutine that nobody waits for would take what the next call waits for."""
+        call = _Call(work)
         try:
             self._check()
             with self._lock:
                 if self._is_stopped:
                     raise NestError("CLOSED", "the client is closed")
-                future = asyncio.run_coroutine_threadsafe(work, self._loop)
-            return future.result()
+                self._loop.call_soon_threadsafe(call.start)
+            return call.result.result()
         except concurrent.futures.CancelledError:
             raise NestError("CLOSED", "the client was closed meanwhile") from None
         except BaseException:
-            if future:
-                future.cancel()
-            else:
-                work.close()
+            if os.getpid() == self._process:
+                with self._lock:
+                    if not self._is_stopped:
+                        self._loop.call_soon_threadsafe(call.stop)
+                        raise
+            call.discard()
             raise
 
     def _check(self) -> None:
