@@ -93,7 +93,7 @@ class LoopThread:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine in the loop, and waits for its result. An interrupt of this thread cancels it, whenever it
-        comes: a coroutine that nobody waits for would take what the next call waits for."""
+        comes: a coroutine without a waiter would take what the next call waits for."""
         call = _Call(work)
         try:
             self._check()
