@@ -39,6 +39,8 @@ extension NestClient {
         guard model.entity(request.entity) != nil else {
             throw NestError(.unknownEntity, "the model has no entity \(request.entity.rawValue)")
         }
+        // Spelled out, so that a later model with more properties gives the same.
+        let request = request.spelledOut(in: model)
         let projection = request.canonical(in: model).projection
         let reply = try await self.read(Fetch(request, atLeast: atLeast), projection: projection)
         guard case .snapshot(var snapshot, let total) = reply else { throw Self.unexpected(reply) }
@@ -68,8 +70,9 @@ extension NestClient {
 
     /// Returns the server's model. Reads it once, and again when the server has another model after a reconnect.
     ///
-    /// When the server has another model, subscriptions end with `schemaChanged`, and requests for the old model fail
-    /// with it until this has been called.
+    /// When the server has another model that extends this one, with more entities or properties, everything goes on.
+    /// When it does not, subscriptions end with `schemaChanged`, and requests for the old model fail with it until this
+    /// has been called.
     public func model() async throws(NestError) -> ManagedObjectModel {
         let read = try await self.readModel()
         await self.core.modelIsKnown(hash: read.hash)

@@ -52,10 +52,16 @@ extension ClientStateMachine {
     }
 
     mutating func received(_ welcome: Welcome, now: NIODeadline) -> [ClientAction] {
-        guard case .handshaking = self.phase else {
+        guard case .handshaking = self.phase, self.greeting == nil else {
             return self.violation("WELCOME in the middle of a connection")
         }
         if let error = self.storeError(welcome) { return self.leaveServer(error) }
+        if self.mayExtend(welcome) { return self.requestModel(greeting: welcome) }
+        return self.enter(welcome, now: now)
+    }
+
+    /// Begins to use the connection.
+    mutating func enter(_ welcome: Welcome, now: NIODeadline) -> [ClientAction] {
         self.phase = .ready
         let isOtherHistory = self.welcome.map { $0.historyID != welcome.historyID } ?? false
         self.welcome = welcome
@@ -126,6 +132,7 @@ extension ClientStateMachine {
         if case .closed = self.phase { return [] }
         let reason = self.closeReason ?? error ?? NestError(.connectionLost, "the server closed the connection")
         self.closeReason = nil
+        self.greeting = nil
         self.keepAlive = nil
         let isFinal = self.isRefusedForGood
         self.isRefusedForGood = false

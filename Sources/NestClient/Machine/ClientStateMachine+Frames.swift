@@ -23,8 +23,9 @@ extension ClientStateMachine {
 
     /// The features that both sides support; none before WELCOME.
     private var features: Features {
-        if case .handshaking = self.phase { return [] }
-        return self.welcome?.features.intersection(self.hello.features) ?? []
+        var welcome = self.welcome
+        if case .handshaking = self.phase { welcome = self.greeting }
+        return welcome?.features.intersection(self.hello.features) ?? []
     }
 
     private mutating func dispatch(
@@ -32,7 +33,7 @@ extension ClientStateMachine {
         _ frame: Frame,
         now: NIODeadline
     ) throws(WireError) -> [ClientAction] {
-        if case .handshaking = self.phase {
+        if case .handshaking = self.phase, self.greeting == nil {
             switch type {
             case .welcome, .error, .goAway: break
             default: return self.violation("\(type) before WELCOME")
@@ -59,6 +60,8 @@ extension ClientStateMachine {
             self.authors = try Authors(body: frame.body).authors
             return []
         case .changeSet: return try self.receivedChangeSet(frame.body, view: frame.id)
+        case .model where self.greeting != nil:
+            return self.received(try ModelMessage(body: frame.body).model, now: now)
         case .model:
             let read = KnownModel(model: try ModelMessage(body: frame.body).model, hash: self.welcome?.modelHash ?? 0)
             self.readModel = read
@@ -197,6 +200,11 @@ extension ClientStateMachine {
             if message.error.code == .tokenExpired { return self.giveUp(message.error) }
             self.closeReason = message.error
             return []
+        }
+        if self.greeting != nil {
+            // The server does not send its model now. Another attempt begins with it again.
+            self.closeReason = message.error
+            return [.closeChannel]
         }
         guard let entry = self.requests.finish(id) else { return [] }
         if let actions = self.refusedByNode(entry, id: id, message.error, now: now) { return actions }

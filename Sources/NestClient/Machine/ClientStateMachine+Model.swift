@@ -1,3 +1,4 @@
+import NIOCore
 import NestModel
 import NestProtocol
 
@@ -12,12 +13,14 @@ package struct KnownModel: Equatable, Sendable {
     }
 }
 
-/// Entity and property numbers are valid in one model only. A request for one model is never sent to a server that has
-/// another:
+/// Entity and property numbers are valid in one model, and in those that extend it. A request for one model is never
+/// sent to a server with a model that does not extend it:
 ///
 ///     WELCOME with the known hash ──▶ continue
-///     WELCOME with another hash ──▶ subscriptions end; waiting requests fail, and new requests fail
-///                                   until the owner has read the new model
+///     WELCOME with another hash ──known model was read──▶ GET_MODEL ──extends it──▶ continue with the new model
+///                               │                             └──does not───┐
+///                               └──it was not────────────────────────────────┴▶ end
+///     end: subscriptions end; waiting requests fail, and new requests fail until the owner has read the new model
 extension ClientStateMachine {
     /// The model, if it is the model of the current or last connection.
     package var currentModel: KnownModel? {
@@ -27,6 +30,53 @@ extension ClientStateMachine {
     /// Records that the owner of the client has read the model with this hash. Later requests are made for it.
     package mutating func modelIsKnown(hash: UInt64) {
         self.knownModelHash = hash
+    }
+
+    /// Whether the server's model may extend the known one: it is another, and the known one was read.
+    func mayExtend(_ welcome: Welcome) -> Bool {
+        guard let known = self.knownModelHash, known != welcome.modelHash else { return false }
+        return self.readModel?.hash == known
+    }
+
+    /// Asks for the model before anything else is sent.
+    mutating func requestModel(greeting welcome: Welcome) -> [ClientAction] {
+        self.greeting = welcome
+        return [self.frame(GetModel(), id: self.requests.takeID())]
+    }
+
+    /// Handles the model of the server that greets.
+    mutating func received(_ model: ManagedObjectModel, now: NIODeadline) -> [ClientAction] {
+        guard let welcome = self.greeting else { return [] }
+        self.greeting = nil
+        let new = KnownModel(model: model, hash: welcome.modelHash)
+        if let old = self.readModel?.model, model.extends(old) {
+            let actions = self.followModel(new, from: old)
+            return actions + self.enter(welcome, now: now)
+        }
+        let actions = self.enter(welcome, now: now)
+        self.readModel = new
+        return actions
+    }
+
+    /// Continues with a model that extends the old one. Transfers fail, because their rows have other properties.
+    private mutating func followModel(_ new: KnownModel, from old: ManagedObjectModel) -> [ClientAction] {
+        self.knownModelHash = new.hash
+        self.readModel = new
+        var actions: [ClientAction] = []
+        for (request, _) in self.requests.removeWaiting(where: \.isTransfer) {
+            guard case .caller(let token) = request.owner else { continue }
+            actions.append(.fail(token, Self.modelChanged))
+        }
+        for (subscriber, change) in self.waitingChanges {
+            self.waitingChanges[subscriber]?.request = change.request.spelledOut(in: old)
+        }
+        for (id, subscription) in self.subscriptions.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            let request = subscription.request.spelledOut(in: old)
+            guard request != subscription.request else { continue }
+            self.subscriptions[id]?.become(request)
+            actions.append(.deliver(.request(request), to: subscription.subscribers, byteCount: 0))
+        }
+        return actions
     }
 
     /// Handles the model hash of a server.
@@ -39,7 +89,7 @@ extension ClientStateMachine {
         guard known != modelHash else { return [] }
         self.readModel = nil
         var actions: [ClientAction] = []
-        for (request, wasSent) in self.requests.modelChanged() {
+        for (request, wasSent) in self.requests.removeWaiting(where: \.dependsOnModel) {
             guard case .caller(let token) = request.owner else { continue }
             let isUnknown = wasSent && request.lossError.code == .outcomeUnknown
             actions.append(.fail(token, isUnknown ? request.lossError : Self.modelChanged))

@@ -51,6 +51,8 @@ package struct ClientStateMachine: Sendable {
     var leaderFault: LeaderFault?
     /// The address to connect to as soon as the connection is closed.
     var moving: ServerAddress?
+    /// WELCOME of a server with another model than the last one's, while the new model is awaited.
+    var greeting: Welcome?
     /// The model of the current or last connection, if it was read.
     var readModel: KnownModel?
     /// The hash of the model that requests and subscriptions are made for; `nil` before the first connection.
@@ -127,7 +129,7 @@ package struct ClientStateMachine: Sendable {
     /// pending, it reads up to the hard limit, because a subscriber may be waiting for the answer.
     package var wantsToRead: Bool {
         if self.queuedByteCount < Limits.clientQueueBytesMax { return true }
-        let isAnswerDue = self.requests.inFlightCount > 0 || !self.pings.isEmpty
+        let isAnswerDue = self.requests.inFlightCount > 0 || !self.pings.isEmpty || self.greeting != nil
         return isAnswerDue && self.queuedByteCount < Limits.clientQueueBytesHardMax
     }
 

@@ -78,6 +78,17 @@ package struct OutgoingRequest: Equatable, Sendable {
         self.answer = ExpectedAnswer(Asked.Answer.self)
     }
 
+    /// Whether it has numbers of the model.
+    var dependsOnModel: Bool { self.type.request?.dependsOnModel == true }
+
+    /// Whether it is a stream of objects with all their properties.
+    var isTransfer: Bool {
+        switch self.kind {
+        case .download, .upload: self.dependsOnModel
+        case .read, .write, .connection: false
+        }
+    }
+
     /// The error for a request that was sent to a server whose connection was lost.
     package var lossError: NestError {
         switch self.kind {

@@ -62,6 +62,12 @@ package struct RequestTable: Sendable {
         return (id, next.request)
     }
 
+    /// Returns the id of a request that the owner sends on its own, before all others of the connection.
+    package mutating func takeID() -> UInt32 {
+        defer { self.nextID += 1 }
+        return self.nextID
+    }
+
     private mutating func popSendable() -> Waiting? {
         if self.held.isEmpty { return self.waiting.popFirst() }
         guard let index = self.waiting.firstIndex(where: { $0.request.type.request?.isWrite != true }) else {
@@ -185,12 +191,13 @@ package struct RequestTable: Sendable {
         self.removeWaiting { $0.request.needsUsers }
     }
 
-    /// Handles another model of the server. Removes and returns waiting requests for the old model, and whether each
-    /// was sent before.
-    package mutating func modelChanged() -> [(request: OutgoingRequest, wasSent: Bool)] {
+    /// Removes and returns some waiting requests, and whether each was sent before.
+    package mutating func removeWaiting(
+        where isRemoved: (OutgoingRequest) -> Bool
+    ) -> [(request: OutgoingRequest, wasSent: Bool)] {
         var removed: [(request: OutgoingRequest, wasSent: Bool)] = []
         self.waiting.removeAll { waiting in
-            guard waiting.request.type.request?.dependsOnModel == true else { return false }
+            guard isRemoved(waiting.request) else { return false }
             removed.append((waiting.request, waiting.sentTo != nil))
             return true
         }

@@ -1,6 +1,6 @@
 import NestModel
 
-/// A fetch request whose rows are read by name.
+/// A fetch request whose rows are read by name. It stays valid when the server gets a model that extends its own.
 public struct NamedRequest: Sendable {
     public let request: ObjectFetchRequest
     public let entity: NamedEntity
@@ -11,10 +11,11 @@ public struct NamedRequest: Sendable {
 
     static let otherModel = NestError(
         .schemaChanged,
-        "the server has another model than the request was made for: call entity(_:) again"
+        "the server's model does not extend the one that the request was made for: call entity(_:) again"
     )
 
     public init(_ request: ObjectFetchRequest, of entity: NamedEntity) {
+        let request = request.spelledOut(in: entity.model)
         self.request = request
         self.entity = entity
         self.projection = request.canonical(in: entity.model).projection

@@ -1,5 +1,10 @@
 import NestModel
 
+extension ManagedObjectModel {
+    /// Whether requests that were made for another model are valid in this one.
+    func isValid(for other: ManagedObjectModel) -> Bool { self == other || self.extends(other) }
+}
+
 /// Requests that are written by name, and their rows as values of the program.
 extension NestClient {
     /// Returns the rows of a request, at revision `atLeast` or later: see `fetch(_:atLeast:)` of an
@@ -23,9 +28,9 @@ extension NestClient {
         return try FetchedRows(decoding: state, request.columns)
     }
 
-    /// Throws `schemaChanged` if the request was made for another model than the server's.
+    /// Throws `schemaChanged` if the request was made for a model that the server's does not extend.
     private func check(_ request: NamedRequest) async throws(NestError) {
-        guard try await self.currentModel() == request.entity.model else { throw NamedRequest.otherModel }
+        guard try await self.currentModel().isValid(for: request.entity.model) else { throw NamedRequest.otherModel }
     }
 
     /// Returns the number of rows in the result of a request. Ignores its window.
@@ -53,7 +58,7 @@ extension NestClient {
     ) async throws -> Result {
         try await self.check(request)
         return try await self.withFetchedResults(request.request, verifyDigest: verifyDigest) { results in
-            try await body(RowsSubscription(results: results, entity: request.entity))
+            try await body(RowsSubscription(results: results, model: request.entity.model))
         }
     }
 
@@ -75,7 +80,7 @@ extension NestClient {
         _ body: (Changes) async throws -> Result
     ) async throws -> Result {
         let model = try await self.currentModel()
-        guard entities.allSatisfy({ $0.model == model }) else { throw NamedRequest.otherModel }
+        guard entities.allSatisfy({ model.isValid(for: $0.model) }) else { throw NamedRequest.otherModel }
         return try await self.withChanges(since: since, entities: entities.map(\.number), body)
     }
 }

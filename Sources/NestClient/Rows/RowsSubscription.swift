@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import NestModel
 
 /// The live result of a request that is written by name: a sequence of changes, each with the rows after it.
@@ -10,13 +11,25 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
 
     /// The changes and rows as they are received.
     public let results: ResultsSubscription
-    let entity: NamedEntity
+    /// The latest model that a request was made for. It has the names of all requests.
+    private let model: NIOLockedValueBox<ManagedObjectModel>
+
+    init(results: ResultsSubscription, model: ManagedObjectModel) {
+        self.results = results
+        self.model = NIOLockedValueBox(model)
+    }
 
     /// Changes the request while the rows are iterated: see `ResultsSubscription.change(to:)`. Throws `schemaChanged`
-    /// if the request was made for another model.
+    /// if the request was made for another model, of which neither extends the other.
     @discardableResult
     public func change(to request: NamedRequest) async throws(NestError) -> Bool {
-        guard request.entity.model == self.entity.model else { throw NamedRequest.otherModel }
+        let isValid = self.model.withLockedValue { model in
+            if model.isValid(for: request.entity.model) { return true }
+            guard request.entity.model.isValid(for: model) else { return false }
+            model = request.entity.model
+            return true
+        }
+        guard isValid else { throw NamedRequest.otherModel }
         return try await self.results.change(to: request.request)
     }
 
@@ -34,8 +47,8 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
 
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let queue: ResultsQueue
-        private let model: ManagedObjectModel
-        private var request: NamedRequest
+        private let model: NIOLockedValueBox<ManagedObjectModel>
+        private var request: NamedRequest?
         private var values = ElementLists<Value>()
         /// Whether `values` are those of the queue's state. At first they are not: another iterator may have taken
         /// changes.
@@ -45,8 +58,7 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
 
         init(_ subscription: RowsSubscription) {
             self.queue = subscription.results.queue
-            self.model = subscription.entity.model
-            self.request = NamedRequest(self.queue.request, of: subscription.entity)
+            self.model = subscription.model
         }
 
         /// Waits for the next change. Throws `NestError` if the server ends the subscription or the client is closed,
@@ -79,17 +91,21 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
         /// Follows a change of the request. Throws `schemaChanged` if the rows do not have its columns.
         private mutating func follow(_ state: SectionedSnapshot) throws(NestError) {
             let request = self.queue.request
-            if request != self.request.request {
-                guard let entity = self.model.entity(request.entity) else {
-                    throw NestError(.unknownEntity, "the model has no entity \(request.entity.rawValue)")
-                }
-                self.request = NamedRequest(request, of: NamedEntity(entity, in: self.model))
+            if let named = self.request, named.request == request {
+                if state.total > 0 { try named.check(state.projection) }
+                return
             }
-            if state.total > 0 { try self.request.check(state.projection) }
+            let model = self.model.withLockedValue { $0 }
+            guard let entity = model.entity(request.entity) else {
+                throw NestError(.unknownEntity, "the model has no entity \(request.entity.rawValue)")
+            }
+            let named = NamedRequest(request, of: NamedEntity(entity, in: model))
+            self.request = named
+            if state.total > 0 { try named.check(state.projection) }
         }
 
         private var make: (Row) throws -> Value {
-            let columns = self.request.columns
+            let columns = self.request?.columns ?? Columns([])
             return { row in try Value(row: FetchedRow(row, columns)) }
         }
 

@@ -69,15 +69,26 @@ public struct ObjectFetchRequest: Hashable, Sendable {
         request.sort = self.sort.enumerated().filter { index, descriptor in
             !self.sort[..<index].contains { $0.makesRedundant(descriptor) }
         }.map(\.element)
-        if self.projection.isEmpty {
-            request.projection = model.entity(self.entity)?.storedProperties ?? []
-            if model.kinds(of: self.entity).count > 1 { request.projection.insert(.entity, at: 0) }
-            request.projection += self.columns.indices.map { .computed($0) }
-            if self.outline != nil { request.projection += [.outlineChildren, .outlineDepth] }
-        } else {
-            request.projection = Array(Set(self.projection)).sorted()
-        }
+        request.projection =
+            self.projection.isEmpty ? self.allProperties(in: model) : Array(Set(self.projection)).sorted()
         return request
+    }
+
+    /// Returns the request with the properties that an empty projection stands for. It gives the same rows in a model
+    /// with more properties.
+    public func spelledOut(in model: ManagedObjectModel) -> ObjectFetchRequest {
+        guard self.projection.isEmpty else { return self }
+        var request = self
+        request.projection = self.allProperties(in: model)
+        return request
+    }
+
+    private func allProperties(in model: ManagedObjectModel) -> [PropertyNumber] {
+        var properties = model.entity(self.entity)?.storedProperties ?? []
+        if model.kinds(of: self.entity).count > 1 { properties.insert(.entity, at: 0) }
+        properties += self.columns.indices.map { .computed($0) }
+        if self.outline != nil { properties += [.outlineChildren, .outlineDepth] }
+        return properties
     }
 }
 

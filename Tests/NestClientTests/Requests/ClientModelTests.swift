@@ -136,6 +136,94 @@ extension SocketTests {
             #expect(Self.sent(machine.subscribe(SubscriberID(1), to: Fixtures.request)) == [.subscribe])
         }
 
+        // MARK: A model that extends the known one
+
+        private static let extendedModel: ManagedObjectModel = {
+            var item = ManagedObjectModel.nestedList.entities[0]
+            item = EntityDescription(
+                number: item.number.rawValue,
+                name: item.name,
+                attributes: item.attributes + [AttributeDescription(number: 20, name: "due", type: .date)],
+                relationships: item.relationships,
+                label: item.label?.rawValue,
+                root: item.root
+            )
+            return ManagedObjectModel(entities: [
+                item, EntityDescription(number: 2, name: "Tag", attributes: [], relationships: []),
+            ])
+        }()
+
+        /// A machine that has read a model with the hash 1, and whose connection is lost: a subscription to all
+        /// properties is at revision 3, a write was sent, and a download waits.
+        private static func machineWithWork() throws -> ClientStateMachine {
+            var machine = Self.machine()
+            _ = Self.connect(&machine, modelHash: 1)
+            _ = machine.submit(Self.request(1, .read, GetModel()))
+            _ = machine.received(Self.frame(ModelMessage(.nestedList), id: 1), now: Self.now)
+            _ = machine.subscribe(SubscriberID(1), to: ObjectFetchRequest(entity: EntityNumber(1)))
+            let all = try #require(ManagedObjectModel.nestedList.entity(EntityNumber(1))).storedProperties
+            _ = machine.received(
+                Self.frame(Fixtures.subscribed(Self.view, .snapshot, projection: all), id: 2),
+                now: Self.now
+            )
+            let state = SectionedSnapshot(revision: Revision(3), projection: all, sections: [])
+            _ = machine.received(
+                Self.frame(SnapshotMessage(Fixtures.header(state)), id: Self.view),
+                now: Self.now
+            )
+            _ = machine.submit(Self.request(2, .write, TransactionMessage(Fixtures.insert)))
+            _ = machine.channelClosed(nil, now: Self.now)
+            let subtree = FetchSubtree(SubtreeRequest(root: ObjectID(1), relationship: PropertyNumber(6)))
+            _ = machine.submit(Self.request(3, .download, subtree))
+            return machine
+        }
+
+        @Test func anExtensionEndsNothing() throws {
+            var machine = try Self.machineWithWork()
+            let greeted = Self.connect(&machine, modelHash: 2)
+            #expect(Self.sent(greeted) == [.getModel] && greeted.count == 1, "first it compares the models")
+            #expect(Self.sent(machine.submit(Self.request(4, .read, GetObject(id: ObjectID(1))))).isEmpty)
+            #expect(Self.sent(machine.received(Self.frame(Ping(payload: 1), id: 0), now: Self.now)) == [.pong])
+            let actions = machine.received(Self.frame(ModelMessage(Self.extendedModel), id: 1), now: Self.now)
+            #expect(Self.failures(actions) == [3: .schemaChanged], "a transfer has all properties")
+            #expect(Self.sent(actions) == [.subscribe, .transaction, .getObject] || Self.sent(actions).count == 3)
+            for case .send(let buffer) in actions {
+                guard buffer.getInteger(at: buffer.readerIndex + 4, as: UInt8.self) == MessageType.subscribe.rawValue
+                else { continue }
+                let subscribe = try Subscribe(
+                    body: buffer.getSlice(at: buffer.readerIndex + 12, length: buffer.readableBytes - 12)!
+                )
+                #expect(subscribe.resume?.revision == Revision(3))
+                let all = try #require(ManagedObjectModel.nestedList.entity(EntityNumber(1))).storedProperties
+                #expect(subscribe.request.projection == all, "the properties that it had")
+            }
+            #expect(machine.currentModel == KnownModel(model: Self.extendedModel, hash: 2))
+        }
+
+        @Test func noExtensionEndsWhatWasMadeForTheOldModel() throws {
+            var machine = try Self.machineWithWork()
+            _ = Self.connect(&machine, modelHash: 2)
+            let actions = machine.received(Self.frame(ModelMessage(Self.otherModel), id: 1), now: Self.now)
+            #expect(Self.failures(actions) == [2: .outcomeUnknown, 3: .schemaChanged])
+            #expect(Self.sent(actions).isEmpty)
+            #expect(actions.contains { if case .endSubscription = $0 { true } else { false } })
+            #expect(machine.currentModel == KnownModel(model: Self.otherModel, hash: 2), "it need not be read again")
+        }
+
+        /// After a comparison that did not end, the next connection begins with it again.
+        @Test func theComparisonBeginsAgainOnAnotherConnection() throws {
+            var machine = try Self.machineWithWork()
+            _ = Self.connect(&machine, modelHash: 2)
+            _ = machine.channelClosed(nil, now: Self.now)
+            #expect(Self.sent(Self.connect(&machine, modelHash: 2)) == [.getModel])
+            let refusal = ErrorMessage(NestError(.busy, "later"))
+            #expect(machine.received(Self.frame(refusal, id: 1), now: Self.now) == [.closeChannel])
+            _ = machine.channelClosed(nil, now: Self.now)
+            #expect(Self.sent(Self.connect(&machine, modelHash: 2)) == [.getModel])
+            let actions = machine.received(Self.frame(ModelMessage(Self.extendedModel), id: 1), now: Self.now)
+            #expect(Self.sent(actions).contains(.subscribe))
+        }
+
         @Test func theSameModelChangesNothing() {
             var machine = Self.machine()
             _ = Self.connect(&machine, modelHash: 1)
