@@ -88,6 +88,22 @@ def changes(revision: int, place: int = 0, view: int = VIEW) -> bytes:
     return frame("changeSet", view, **fields, place=place, objects=objects, user=None, user_claimed=False)
 
 
+def attribute(number: int, name: str, type: str = "string", **more: Any) -> dict[str, Any]:
+    fields = {"number": number, "name": name, "type": type, "is_optional": True, "defaults_to_now": False}
+    return {**fields, "default": None, "minimum": None, "maximum": None, **more}
+
+
+def entity(number: int, name: str, *attributes: dict[str, Any], **more: Any) -> dict[str, Any]:
+    fields = {"number": number, "name": name, "parent": None, "is_abstract": False, "attributes": list(attributes)}
+    lists: dict[str, Any] = {"relationships": [], "uniqueness_constraints": [], "indexes": []}
+    return {**fields, **lists, "label": None, "root": None, **more}
+
+
+def model(id: int, *entities: dict[str, Any]) -> bytes:
+    """MODEL with these entities, as an answer."""
+    return frame("model", id, entities=list(entities))
+
+
 def receipt(id: int, revision: int = 8, is_replayed: bool = False) -> bytes:
     return frame(
         "receipt", id, revision=revision, is_changed=True, is_replayed=is_replayed, results=[], name="n", conflicts=None

@@ -29,11 +29,18 @@ class Server:
         self.port = 0
         self._options = options
         if model:
-            path = pathlib.Path(self.directory, "model.json")
-            path.write_text(json.dumps(model))
-            self._options = (*options, "--model", str(path))
+            self._options = (*options, "--model", str(self._model))
+            self.change_model(model)
         self._process: subprocess.Popen[str] | None = None
         self.start()
+
+    @property
+    def _model(self) -> pathlib.Path:
+        return pathlib.Path(self.directory, "model.json")
+
+    def change_model(self, model: Any) -> None:
+        """The model of the next start."""
+        self._model.write_text(json.dumps(model))
 
     @property
     def address(self) -> str:

@@ -1,5 +1,7 @@
 """A random client beside nestc, through a proxy that breaks its connections, with a server that is killed.
 
+Some of its restarts add an attribute to the model: what the client follows goes on.
+
 Every diff is applied a second time by code of its own, and its digest compared with the one that nestc prints for the
 same revision. At quiet points every subscription equals what nestc fetches. In the end every write has happened as
 often as it was acknowledged, and the feed has every revision once. NEST_SEED and NEST_STEPS repeat and extend a run.
@@ -8,6 +10,7 @@ often as it was acknowledged, and the feed has every revision once. NEST_SEED an
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import random
 import unittest
@@ -77,6 +80,7 @@ class Run:
         self.ids = [1]
         #: What the feed has shown.
         self.changes: list[Any] = []
+        self.model: Any = copy.deepcopy(MODEL)
 
     def begin(self, work: Awaitable[None]) -> None:
         async def call() -> None:
@@ -194,9 +198,15 @@ class Run:
                 await self.kill()
         await asyncio.sleep(self.chance.random() * 0.06)
 
-    async def kill(self) -> None:
+    async def kill(self, grows: bool = False) -> None:
         self.counts["kills"] += 1
         await asyncio.to_thread(self.server.kill)
+        if grows or self.chance.random() < 0.5:
+            self.counts["models"] += 1
+            attributes = self.chance.choice(self.model["entities"])["attributes"]
+            more = {"name": f"more{self.counts['models']}", "type": "string", "optional": True}
+            attributes.insert(self.chance.randrange(len(attributes) + 1), more)
+            self.server.change_model(self.model)
         await asyncio.to_thread(self.server.start)
 
     async def fill(self, client: nest.Client, entities: dict[str, nest.Entity]) -> None:
@@ -285,7 +295,7 @@ class RandomRun(unittest.IsolatedAsyncioTestCase):
                     await run.step(subject, other)
                     self.assertEqual(run.faults, [])
                     if number == steps // 2:
-                        await run.kill()
+                        await run.kill(grows=True)
                     if number % 30 == 29:
                         await run.quiet(followers)
                         await run.fill(*other)

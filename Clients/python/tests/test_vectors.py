@@ -7,6 +7,7 @@ import unittest
 from typing import Any
 
 from nest.errors import CODES, NestError, ProtocolError, number_of
+from nest.machine.models import extends
 from nest.model import Model, Relationship, make_model
 from nest.requests import Entity, FetchRequest
 from nest.wire import compression, hash, limits, requests, results
@@ -307,6 +308,22 @@ class DiffVectors(unittest.TestCase):
                 self.assertEqual(repr(new), repr(state_of(vector["new"])))
                 self.assertEqual(old, before)
                 self.assertEqual(results.digest(new.sections), diff["digest"])
+
+
+class ModelVectors(unittest.TestCase):
+    def test_which_models_extend_the_base(self) -> None:
+        vectors = load("models")
+        base = decode("model", bytes_of(vectors["base"]))
+        answers = set()
+        for vector in vectors["cases"]:
+            with self.subTest(vector["name"]):
+                data = bytes_of(vector["model"])
+                other = decode("model", data)
+                self.assertEqual(encode("model", other), data)
+                self.assertEqual(extends(other, base), vector["extends"])
+                self.assertTrue(extends(other, other))
+                answers.add(vector["extends"])
+        self.assertEqual(answers, {True, False})
 
 
 class AllVectors(unittest.TestCase):

@@ -181,12 +181,23 @@ class Client:
 
     async def model(self) -> Model:
         """The server's model: its entities and their properties by name."""
+        while (model := self._read_model()) is None:
+            await self._running.call("getModel", "model")
+        return model
+
+    def _read_model(self) -> Model | None:
+        """The server's model, if the client has read it."""
         hash = self._welcome["model_hash"]
         if self._model is None or self._model.hash != hash:
-            fields = await self._running.call("getModel", "model", model=hash)
-            if self._model is None or self._model.hash != hash:
-                self._model = make_model(hash, fields)
+            fields = self._running.machine.models.get(hash)
+            if fields is None:
+                return None
+            self._model = make_model(hash, fields)
         return self._model
+
+    def _newest(self, model: Model) -> Model:
+        """What names the entities that a request for this model finds: the server's model, which extends it."""
+        return self._read_model() or model
 
     async def entity(self, name: str) -> Entity:
         """The request for all objects of an entity, which also makes the steps that write them."""
@@ -207,7 +218,7 @@ class Client:
             projection=lowered.projection,
             has_window=lowered.has_window,
         )
-        return Rows(state, lowered.shape)
+        return Rows(state, lowered.shape.named_by(self._newest(request.model)))
 
     async def count(self, request: FetchRequest) -> int:
         """How many rows a request has."""
@@ -233,7 +244,7 @@ class Client:
             if window.step != 1:
                 raise NestError("INVALID", "a window has every row of a range")
             request = request.window(window.start, len(window))
-        return Subscription(self, request, self._lower)
+        return Subscription(self, request, self._lower, self._newest)
 
     def changes(self, *, since: ChangePoint | None = None, entities: Sequence[str | Entity] = ()) -> Changes:
         """Follows what every transaction changes, in order and without gaps: an iterator, which begins with Following.
@@ -241,7 +252,7 @@ class Client:
         `since`: the `at` of an earlier change, also of another run; from now on if left out. `entities`: only objects
         of these, and of the entities below them; all if left out.
         """
-        return Changes(self, since, entities, self.model)
+        return Changes(self, since, entities, self.model, self._newest)
 
     async def _lower(self, request: FetchRequest) -> Lowered:
         read = self._predicates.read(request.model.hash, request.description.number, request.predicates)
@@ -271,12 +282,14 @@ class Client:
         """
         if not steps:
             raise NestError("INVALID", "a transaction has at least one step")
-        model = steps[0].model
-        if any(step.model.hash != model.hash for step in steps):
-            raise NestError("INVALID", "the steps are of different models")
+        models = {step.model.hash: step.model for step in steps}
+        newest = self._running.machine.models.newest(models)
+        if newest is None:
+            raise NestError("INVALID", "the steps are of different models, of which none extends the others")
+        model = models[newest]
         fields = make_transaction(steps, key or secrets.token_bytes(16), name, expect or {}, coalescing)
         answer = await self._running.call("transaction", "receipt", fields, model=model.hash, is_write=True)
-        return make_receipt(answer, model, steps)
+        return make_receipt(answer, self._newest(model), steps)
 
     async def undo(
         self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None, key: bytes | None = None

@@ -96,12 +96,14 @@ class Changes(Stream[FeedEvent]):
         since: ChangePoint | None,
         entities: Sequence[str | Entity],
         model: Callable[[], Awaitable[Model]],
+        newest: Callable[[Model], Model],
     ) -> None:
         super().__init__(client)
         if since is not None and not _HISTORY.fullmatch(since.history):
             raise NestError("INVALID", "the history of a point has 32 hexadecimal digits")
         self._entities = entities
         self._get_model = model
+        self._newest = newest
         self._model: Model | None = None
         self._bytes = 0
         self._is_paused = False
@@ -169,7 +171,7 @@ class Changes(Stream[FeedEvent]):
 
     def _object(self, fields: bodies.ChangedObject) -> ChangedObject:
         assert self._model
-        entity = self._model.by_number.get(fields["entity"])
+        entity = self._newest(self._model).by_number.get(fields["entity"])
         if entity is None:
             return ChangedObject(fields["change"], str(fields["entity"]), fields["id"], ())
         names = tuple(entity.name_of(number) for number in fields["properties"])

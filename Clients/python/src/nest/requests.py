@@ -28,6 +28,10 @@ class Shape:
     slots: Mapping[str, int] = field(repr=False)
     model: Model = field(repr=False)
 
+    def named_by(self, model: Model) -> Shape:
+        """The shape with the entities of a model that extends its own."""
+        return self if model is self.model else replace(self, model=model)
+
     def value(self, slot: int, value: Value) -> Any:
         if self.names[slot] == ENTITY and isinstance(value, int):
             entity = self.model.by_number.get(value)
@@ -166,7 +170,8 @@ class FetchRequest:
         """The names of what rows have without `properties`."""
         stored = [one for one in self.description.properties.values() if not getattr(one, "is_to_many", False)]
         stored.sort(key=lambda one: one.number)
-        kinds = (ENTITY,) if self.model.has_kinds(self.description) else ()
+        # Without any, the server would send all properties that it has by then.
+        kinds = (ENTITY,) if not stored or self.model.has_kinds(self.description) else ()
         return (*kinds, *(one.name for one in stored))
 
     def lower(self, predicate: bytes = b"") -> Lowered:

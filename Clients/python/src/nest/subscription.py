@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from . import machine as m
+from .model import Model
 from .requests import FetchRequest, Lowered
 from .rows import Change, Diff, Interrupted, PositionChange, Resumed, Rows, Snapshot, row_events
 from .stream import Owner, Stream
@@ -18,11 +19,16 @@ class Subscription(Stream[Change]):
     """
 
     def __init__(
-        self, client: Owner, request: FetchRequest, lower: Callable[[FetchRequest], Awaitable[Lowered]]
+        self,
+        client: Owner,
+        request: FetchRequest,
+        lower: Callable[[FetchRequest], Awaitable[Lowered]],
+        newest: Callable[[Model], Model],
     ) -> None:
         super().__init__(client)
         self._request = request
         self._lower = lower
+        self._newest = newest
         self._lowered: Lowered | None = None
         #: The newest rows, which may be newer than those of the last change; None before the first Snapshot.
         self.rows: Rows | None = None
@@ -36,7 +42,8 @@ class Subscription(Stream[Change]):
 
     def _receive(self, event: m.SubscriptionEvent) -> None:
         assert self._lowered
-        shape = self._lowered.shape
+        # Rows may be of entities that the model of the request does not have.
+        shape = self._lowered.shape.named_by(self._newest(self._request.model))
         match event:
             case m.Replaced(_, state, reason):
                 self.rows = Rows(state, shape)

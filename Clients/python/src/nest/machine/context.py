@@ -8,12 +8,14 @@ from ..errors import NestError
 from ..wire.bodies import Welcome
 from .calls import Call
 from .events import Event
+from .models import Models
 
 
 class Context(Protocol):
     now: float
     #: The newest WELCOME; None before the first one.
     welcome: Welcome | None
+    models: Models
 
     @property
     def is_ready(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import NestError, ProtocolError
@@ -80,10 +80,10 @@ class Feeds:
         else:
             self._begin(one)
 
-    def welcomed(self, model_error: Callable[[int | None], NestError | None]) -> None:
-        """There is a connection again: feeds go on, unless the server has another model."""
+    def welcomed(self) -> None:
+        """There is a connection again: feeds go on, unless the server's model does not extend theirs."""
         for one in self:
-            error = model_error(one.model)
+            error = self._machine.models.error(one.model)
             if error:
                 self._end(one, error)
             else:

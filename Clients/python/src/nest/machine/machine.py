@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import NestError, ProtocolError
 from ..wire import limits
-from ..wire.bodies import GoAway, Request, Since, Welcome
+from ..wire.bodies import GoAway, ModelBody, Request, Since, Welcome
 from ..wire.frames import MORE, Frame
 from ..wire.messages import NAMES, decode, encode, error_of
 from .alive import Health
@@ -22,6 +22,7 @@ from .deadlines import Deadlines
 from .events import Closed, Ended, Event, Lost, Ready
 from .feeds import Feeds
 from .link import Link
+from .models import Models
 from .requests import Requests
 from .subscriptions import FEATURE_RESUME, Subscriptions
 
@@ -71,16 +72,19 @@ class Machine:
         #: Which server to connect to: an index below `server_count`.
         self.server = 0
         self.now = 0.0
+        self.models = Models()
         self._options = options
         self._random = random
         self._link = Link()
         self._deadlines = Deadlines(random, options.reconnect_pause_max)
-        self._requests = Requests(self.emit)
+        self._requests = Requests(self.emit, self.models)
         self._subscriptions = Subscriptions(self)
         self._feeds = Feeds(self)
         self._events: list[Event] = []
         self._next_number = 1
         self._close_reason: NestError | None = None
+        #: WELCOME of a server with another model than before, and the id of GET_MODEL that has no answer.
+        self._greeting: tuple[Welcome, int] | None = None
 
     # What the driver does
 
@@ -107,6 +111,7 @@ class Machine:
         """There is a connection: the client sends its preface and HELLO."""
         self.now = now
         self._link = Link()
+        self._greeting = None
         self.phase = Phase.HANDSHAKING
         self._deadlines.opened(now)
         options = self._options
@@ -173,7 +178,7 @@ class Machine:
         if self._deadlines.connects(now):
             self.phase = Phase.CONNECTING
         if self._deadlines.has_missed_handshake(now):
-            self.close_connection(NestError("TIMED_OUT", "the server does not answer HELLO"))
+            self.close_connection(NestError("TIMED_OUT", "the server does not answer HELLO" if not self._greeting else "the server does not send its model"))
         match self._deadlines.health(now):
             case Health.SILENT:
                 self._link.send_fields("ping", payload=bytes(8))
@@ -210,7 +215,7 @@ class Machine:
         self._check()
         encode("subscribe", {"resume": None, "at_least": 0, "request": request})
         number = self._take_number()
-        error = self._requests.model_error(model)
+        error = self.models.error(model)
         if error:
             self.emit(Ended(number, error))
         else:
@@ -223,7 +228,7 @@ class Machine:
         self._check()
         encode("subscribeChanges", {"since": since, "entities": entities})
         number = self._take_number()
-        error = self._requests.model_error(model)
+        error = self.models.error(model)
         if error:
             self.emit(Ended(number, error))
         else:
@@ -275,7 +280,7 @@ class Machine:
             if frame.type < 0x80:
                 raise ProtocolError("UNSUPPORTED_MESSAGE", f"the message {frame.type:02x} is not known")
             return
-        if self.phase is Phase.HANDSHAKING and name not in _EARLY:
+        if self.phase is Phase.HANDSHAKING and not self._greeting and name not in _EARLY:
             raise ProtocolError("PROTOCOL", f"the message {name} comes before WELCOME")
         has_more = bool(frame.flags & MORE)
         match name:
@@ -287,6 +292,8 @@ class Machine:
                 self._go_away(decode("goAway", frame.body))
             case "ping":
                 self._link.send("pong", encode("pong", decode("ping", frame.body)))
+            case "model" if self._greeting and self._greeting[1] == frame.id:
+                self._model_came(self._greeting[0], decode("model", frame.body))
             case "pong" | "authors" | "presence":
                 decode(name, frame.body)
             case "own":
@@ -305,22 +312,40 @@ class Machine:
                     self._subscriptions.remember_own([revision_made])
 
     def _welcomed(self, welcome: Welcome) -> None:
-        if self.phase is not Phase.HANDSHAKING:
+        if self.phase is not Phase.HANDSHAKING or self._greeting:
             raise ProtocolError("PROTOCOL", "WELCOME comes in the middle of a connection")
+        is_compressed = self._options.unpacks and bool(welcome["features"] & FEATURE_COMPRESSION)
+        self._link.welcomed(welcome["frame_bytes_max"], is_compressed)
+        if self.models.must_compare(welcome["model_hash"]):
+            # Before anything else is sent: what was made for the old model may be valid.
+            self._greeting = welcome, self._link.request("getModel", encode("getModel", {}))
+        else:
+            self._enter(welcome)
+
+    def _model_came(self, welcome: Welcome, model: ModelBody) -> None:
+        """The model of the server that greets."""
+        self._greeting = None
+        self.models.read(welcome["model_hash"], model)
+        self._enter(welcome)
+
+    def _enter(self, welcome: Welcome) -> None:
+        """Begins to use the connection."""
         self.welcome = welcome
         self.phase = Phase.READY
         self._deadlines.welcomed(self.now, welcome["ping_interval_milliseconds"] / 1000)
-        is_compressed = self._options.unpacks and bool(welcome["features"] & FEATURE_COMPRESSION)
-        self._link.welcomed(welcome["frame_bytes_max"], is_compressed)
+        self.models.enter(welcome["model_hash"])
         self.emit(Ready(welcome))
         self._requests.welcomed(welcome)
         # Subscriptions come before the writes that wait: what those change then comes as a diff.
-        self._subscriptions.welcomed(self._requests.model_error)
-        self._feeds.welcomed(self._requests.model_error)
+        self._subscriptions.welcomed()
+        self._feeds.welcomed()
         self._flush()
 
     def _error(self, error: NestError, id: int) -> None:
-        if id != 0:
+        if id != 0 and self._greeting:
+            # The server does not send its model now. The next attempt asks again.
+            self.close_connection(error)
+        elif id != 0:
             self._requests.refused(id, error)
             if error.name == "SHUTTING_DOWN":
                 self._leave(error)

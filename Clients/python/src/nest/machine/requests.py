@@ -15,6 +15,7 @@ from ..wire.results import SnapshotAssembler, State
 from .calls import MODEL_CHANGED, Call, call_of, refusal, unknown_outcome
 from .events import Answered, Event, Failed
 from .link import Link
+from .models import Models
 from .table import CallTable
 from .views import SNAPSHOT_PARTS, add_part
 
@@ -22,8 +23,9 @@ from .views import SNAPSHOT_PARTS, add_part
 class Requests:
     """Owns every request from the call of the program to its answer. It knows nothing of time and of subscriptions."""
 
-    def __init__(self, emit: Callable[[Event], None]) -> None:
+    def __init__(self, emit: Callable[[Event], None], models: Models) -> None:
         self._emit = emit
+        self._models = models
         self._table = CallTable()
         #: The newest WELCOME: its model and its limits. None before the first one.
         self._welcome: Welcome | None = None
@@ -40,7 +42,7 @@ class Requests:
         made = fields or {}
         call = call_of(message, answer, encode(message, made), made, **options)
         call.number = number
-        error = self.model_error(call.model) or self._size_error(call)
+        error = self._models.error(call.model) or self._size_error(call)
         if error is None and self._table.is_full:
             error = NestError("LIMIT_EXCEEDED", f"{limits.CLIENT_REQUESTS_WAITING_MAX} requests are waiting")
         if error:
@@ -76,7 +78,7 @@ class Requests:
                 self._fail(call, unknown_outcome(call, why))
         if last and last["model_hash"] != welcome["model_hash"]:
             why = "the connection was lost, and the server has another model now"
-            for call in self._table.remove_if(lambda call: self.model_error(call.model) is not None):
+            for call in self._table.remove_if(lambda call: self._models.error(call.model) is not None):
                 changed = NestError("SCHEMA_CHANGED", MODEL_CHANGED)
                 self._fail(call, unknown_outcome(call, why) if call.may_be_executed else changed)
 
@@ -107,6 +109,8 @@ class Requests:
                 return None
         elif name == call.answer:
             answer = decode(name, body)
+            if name == "model" and self._welcome:
+                self._models.read(self._welcome["model_hash"], answer)
         else:
             raise ProtocolError("PROTOCOL", f"the message {name} does not answer {call.message}")
         self._table.answered(id)
@@ -153,12 +157,6 @@ class Requests:
             self._fail(call, unknown_outcome(call, error.text) if call.may_be_executed else copy.copy(error))
 
     # What is wrong with a request
-
-    def model_error(self, model: int | None) -> NestError | None:
-        """SCHEMA_CHANGED if the server has another model than the one whose numbers a request has."""
-        if model is None or not self._welcome or self._welcome["model_hash"] == model:
-            return None
-        return NestError("SCHEMA_CHANGED", MODEL_CHANGED)
 
     def _size_error(self, call: Call) -> NestError | None:
         most = self._welcome["frame_bytes_max"] if self._welcome else limits.FRAME_BYTES_MAX

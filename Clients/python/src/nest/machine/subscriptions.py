@@ -7,7 +7,7 @@ detached ──SUBSCRIBE──▶ pending ──SUBSCRIBED──▶ in a view
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ..errors import NestError, ProtocolError
@@ -57,10 +57,10 @@ class Subscriptions:
         for one in self:
             self.end(one, error)
 
-    def welcomed(self, model_error: Callable[[int | None], NestError | None]) -> None:
-        """There is a connection again: subscriptions resume, unless the server has another model."""
+    def welcomed(self) -> None:
+        """There is a connection again: subscriptions resume, unless the server's model does not extend theirs."""
         for one in self:
-            error = model_error(one.model)
+            error = self._machine.models.error(one.model)
             if error:
                 self.end(one, error)
             else:
@@ -98,8 +98,9 @@ class Subscriptions:
         welcome = self._machine.welcome
         if not welcome or not self._machine.is_ready or one.view or one.pending:
             return
+        one.request = self._machine.models.spelled_out(one.request, one.model)
         resume = None
-        if one.held and one.history and welcome["features"] & FEATURE_RESUME:
+        if one.held and one.history and welcome["features"] & FEATURE_RESUME and one.fits(one.held):
             resume = {"history_id": one.history, "revision": one.held.revision}
         body = encode("subscribe", {"resume": resume, "at_least": 0, "request": one.request_now()})
         call = Call("subscribe", body, "subscribed", model=one.model)

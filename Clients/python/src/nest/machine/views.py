@@ -37,6 +37,11 @@ class Subscription:
     def has_window(self) -> bool:
         return bool(self.request.get("range") or self.request.get("around"))
 
+    def fits(self, state: State) -> bool:
+        """Whether the rows of a state have the values that the request asks for."""
+        projection = tuple(self.request.get("projection") or ())
+        return not projection or projection == state.projection
+
     def remember_anchor(self, state: State | None) -> None:
         """The window is around the anchor of this state from now on."""
         if state and state.position and state.position.anchor:

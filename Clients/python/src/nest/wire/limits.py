@@ -60,6 +60,8 @@ REQUESTS_IN_FLIGHT_PER_CONNECTION_MAX = 128
 # What only the client decides.
 #: Requests that wait for a connection, or for others in flight to be answered.
 CLIENT_REQUESTS_WAITING_MAX = 65_536
+#: Models that the client has read and keeps; a server has one.
+MODELS_READ_MAX = 8
 #: Changes of one subscription that its loop has not taken; then they become one snapshot.
 CHANGES_WAITING_MAX = 256
 #: Rows of the states of those changes, together.
