@@ -115,8 +115,10 @@ class Models:
         if request.get("projection") or model is None or model == self._current:
             return request
         made_for = self._read.get(model)
-        entity = made_for and next((one for one in made_for["entities"] if one["number"] == request["entity"]), None)
-        if not made_for or not entity:
+        if not made_for:
+            return request
+        entity = next((one for one in made_for["entities"] if one["number"] == request["entity"]), None)
+        if not entity:
             return request
         to_one = [one["number"] for one in entity["relationships"] if not one["is_to_many"]]
         numbers = sorted([*(one["number"] for one in entity["attributes"]), *to_one])
