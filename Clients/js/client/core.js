@@ -120,6 +120,11 @@ export class Core {
     return this.#driver.machine.welcome;
   }
 
+  /** The server's model, if it was read. */
+  get knownModel() {
+    return this.#driver.machine.models.get(this.server?.modelHash);
+  }
+
   /** The secret that owns the undo stacks of this client: 32 hexadecimal digits. Keep it to undo in a later run. */
   get session() {
     return this.settings.session;
@@ -252,6 +257,12 @@ export class Core {
       case 'credit': return event.call.stream?.credit?.(event.bytes);
       case 'change': return event.to.receive(event);
       case 'end': return event.to.end(endOf(event.error));
+      case 'greeting':
+        return void import('../machine/greeting.js').then(
+          ({ ask }) => this.run((m) => ask(m, event.welcome)),
+          (error) => this.run((m) =>
+            m.closeConnection(`a part of the library cannot be loaded: ${error}`, 'UNREACHABLE')),
+        );
       case 'ready':
         this.#connecting?.resolve(this);
         this.#connecting = null;

@@ -104,7 +104,8 @@ export class Changes {
       at,
       isLast: place === 0,
       objects: Object.freeze(objects.map((/** @type {any} */ object) => {
-        const entity = this.#model.find(object.entity);
+        // It may be of an entity that the model of the feed does not have.
+        const entity = (this.#nest.knownModel ?? this.#model).find(object.entity);
         const properties = object.properties.map((/** @type {number} */ one) => entity?.find(one)?.name ?? String(one));
         return Object.freeze({
           change: object.change, entity: entity?.name ?? String(object.entity), id: object.id,

@@ -16,9 +16,6 @@ import { Receipt, Transaction } from './transaction.js';
 
 /** @typedef {import('./core.js').RequestOptions} RequestOptions */
 
-/** The models that a client has read, by their hash; a server has one. */
-const MODELS_MAX = 8;
-
 /** A part of the library that is loaded when it is used. @template T @param {Promise<T>} part @returns {Promise<T>} */
 const loaded = (part) => part.catch((error) => {
   throw new NestError('UNREACHABLE', `a part of the library cannot be loaded: ${error}`);
@@ -27,8 +24,6 @@ const more = () => loaded(import('./more.js'));
 
 /** Use `connect`, which returns a connected client. */
 export class Nest extends Core {
-  /** @type {Map<string, any>} */
-  #models = new Map();
   /** @type {Promise<any> | null} */
   #reading = null;
   #predicates = new Predicates();
@@ -42,12 +37,10 @@ export class Nest extends Core {
 
   /** The server's model. It is read once, and again when the server has another one. @returns {Promise<any>} */
   async model() {
-    const known = this.#models.get(this.server?.modelHash);
-    if (known) return known;
+    if (this.knownModel) return this.knownModel;
     this.#reading ??= this.request('getModel', {}, { answer: 'model', isRaw: true }).then(({ body }) => {
       const model = decodeModel(body);
-      if (this.#models.size >= MODELS_MAX) this.#models.clear();
-      this.#models.set(model.hash, model);
+      this.run((m) => m.models.set(model.hash, model));
       return model;
     }).finally(() => {
       this.#reading = null;
@@ -155,10 +148,10 @@ export class Nest extends Core {
     const before = this.#loading;
     await body(tx);
     tx.isSent = true;
-    const { preconditions, mutations, model } = tx;
+    const { preconditions, mutations, models } = tx;
     await before;
     const fields = { key, name: name || null, preconditions, mutations, coalescing };
-    return new Receipt(await this.write('transaction', fields, { signal, timeout, model }));
+    return new Receipt(await this.write('transaction', fields, { signal, timeout, model: [...models] }));
   }
 
   /**

@@ -95,7 +95,7 @@ export class FetchRequest {
 
   /** @param {any} fields `model` and `entity`; the others may be left out */
   constructor(fields) {
-    /** @type {Model} the model whose numbers it has: it is never sent to a server with another one */
+    /** @type {Model} the model whose numbers it has: it is sent only to a server whose model is this, or extends it */
     this.model = fields.model;
     /** The description of the entity of the rows. */
     this.description = fields.description;
@@ -222,7 +222,9 @@ export class FetchRequest {
     const kinds = this.model.entities.filter((/** @type {any} */ one) => one.parent === this.description.number);
     const stored = this.description.properties.filter((/** @type {any} */ property) => !property.isToMany)
       .sort((/** @type {any} */ a, /** @type {any} */ b) => a.number - b.number);
-    return [...(kinds.length > 0 ? [ENTITY] : []), ...stored.map((/** @type {any} */ property) => property.name)];
+    // Without any, the server would send all properties that it has by then.
+    const entity = kinds.length > 0 || stored.length === 0 ? [ENTITY] : [];
+    return [...entity, ...stored.map((/** @type {any} */ property) => property.name)];
   }
 
   /**

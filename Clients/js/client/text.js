@@ -71,13 +71,13 @@ export class Predicates {
   #parsed = new Map();
 
   /**
-   * @param {any[]} key model, entity, text, zone
+   * @param {any[]} parts model, entity, text, zone
    * @param {() => Promise<Uint8Array>} parse
    * @returns {Promise<Uint8Array>}
    */
-  get([model, entity, text, zone], parse) {
-    if (OF_TIME.test(text)) return parse();
-    const key = JSON.stringify([model, entity, text, zone]);
+  get(parts, parse) {
+    if (OF_TIME.test(parts[2])) return parse();
+    const key = JSON.stringify(parts);
     const known = this.#parsed.get(key);
     if (known) return known;
     const parsed = parse();

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { NestError } from '../wire/errors.js';
 import { isRelationship, objectID, valueFor } from '../wire/model.js';
 import { invalid } from './options.js';
 
@@ -31,8 +30,8 @@ export class Transaction {
     this.preconditions = [];
     this.resultCount = 0;
     this.isSent = false;
-    /** @type {any} the hash of the model of its entities */
-    this.model = null;
+    /** The hashes of the models of its entities. @type {Set<any>} */
+    this.models = new Set();
   }
 
   /**
@@ -148,10 +147,7 @@ export class Transaction {
   description(entity) {
     const { model, description } = entity ?? {};
     if (!description) invalid('a step needs an entity, of nest.entity(name)');
-    if (this.model !== null && this.model !== model.hash) {
-      throw new NestError('SCHEMA_CHANGED', 'the entities of a transaction are of two models: call entity() again');
-    }
-    this.model = model.hash;
+    this.models.add(model.hash);
     return description;
   }
 

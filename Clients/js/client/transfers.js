@@ -54,7 +54,7 @@ export async function exportSubtree(nest, request) {
   }).subarray(1);
   const download = new Download(nest, 'fetchSubtree', body, { atLeast, signal, model: model.hash });
   const start = await download.expect('subtreeStart');
-  const kind = model.find(start.entity);
+  const kind = (nest.knownModel ?? model).find(start.entity);
   let isRead = false;
   const chunks = () => {
     if (isRead) throw new NestError('INVALID', 'a sub-tree is read once: export it again');

@@ -24,11 +24,12 @@ export const MODEL_CHANGED = 'the server has another model now, with other numbe
 
 /**
  * @param {Machine} m
- * @param {any} model the hash of the model that a request is made for; null or left out: it depends on none
+ * @param {any} model the hash of the model that a request is made for, or those of its parts; null or left out: it
+ *   depends on none
  * @returns {NestError | null} why it cannot be sent to this server
  */
 export function modelError(m, model) {
-  if (model === undefined || model === null || !m.welcome || m.welcome.modelHash === model) return null;
+  if (!m.welcome || [model ?? []].flat().every((one) => m.valid.has(one))) return null;
   return new NestError('SCHEMA_CHANGED', MODEL_CHANGED);
 }
 
@@ -88,13 +89,16 @@ export function fail(m, request, error) {
   if (request.owner?.call) m.emit({ type: 'fail', call: request.owner.call, error });
 }
 
+/** @param {{ kind: string, isEnded?: boolean }} request that was sent @returns {boolean | undefined} */
+const mayHappen = ({ kind, isEnded }) => kind === 'write' || (kind === 'upload' && isEnded);
+
 /**
  * @param {{ kind: string, isEnded?: boolean }} request
  * @returns {NestError} the error of a request that was sent to a server whose connection was lost
  */
-export function lossError({ kind, isEnded }) {
-  if (kind === 'write' || (kind === 'upload' && isEnded)) return unknownOutcome(LOST);
-  const text = kind === 'upload' ? `${LOST}: nothing was stored` : LOST;
+export function lossError(request) {
+  if (mayHappen(request)) return unknownOutcome(LOST);
+  const text = request.kind === 'upload' ? `${LOST}: nothing was stored` : LOST;
   return new NestError('CONNECTION_LOST', text);
 }
 
@@ -144,9 +148,7 @@ export function abandon(m, call, isTimeout) {
     error = isTimeout ? m.cluster?.leaderError(m, found.error) : new NestError(code, why);
   } else {
     if (found.was === 'inFlight') m.send(T.cancel, found.id, new Uint8Array(0));
-    const { kind, isEnded } = found.request;
-    const isUnknown = kind === 'write' || (kind === 'upload' && isEnded);
-    error = isUnknown
+    error = mayHappen(found.request)
       ? unknownOutcome(why + servers)
       : new NestError((isTimeout && permanent) || code, why + servers);
   }

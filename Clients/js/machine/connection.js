@@ -5,10 +5,9 @@
 
 import { NestError } from '../wire/errors.js';
 import { encode } from '../wire/messages.js';
-import { begin, fail, lossError, modelError, MODEL_CHANGED, unknownOutcome } from './calls.js';
+import { begin, fail, lossError, unknownOutcome } from './calls.js';
 import { PING_TIMEOUT_MS, QUEUE_BYTES_MAX } from './limits.js';
 import { note } from './seen.js';
-import { mayBeExecuted } from './table.js';
 import { T } from './types.js';
 
 /** @typedef {import('./machine.js').Machine} Machine */
@@ -22,17 +21,31 @@ const UNNAMED_STORE = 'default';
  * @param {any} welcome
  */
 export function welcomed(m, welcome) {
-  if (m.phase !== 'handshaking') return m.violation('WELCOME in the middle of a connection');
+  if (m.phase !== 'handshaking' || m.greeting) return m.violation('WELCOME in the middle of a connection');
   const { store } = m.options;
   const name = welcome.store ?? UNNAMED_STORE;
   if (store && store !== name) {
     return m.leaveServer(new NestError('NOT_FOUND', `the server has the store '${name}', not '${store}'`));
   }
-  const last = m.welcome;
+  m.decoder.limit = Math.max(welcome.frameBytesMax, m.decoder.limit);
+  m.decoder.compression = m.options.unpacks?.allowed(m, welcome);
+  if (!m.welcome || m.welcome.modelHash === welcome.modelHash) return enter(m, welcome);
+  // What was made for the model before may be valid: the owner loads greeting.js, and calls it.
+  m.greeting = welcome;
+  m.emit({ type: 'greeting', welcome });
+}
+
+/**
+ * Begins to use the connection.
+ * @param {Machine} m
+ * @param {any} welcome
+ * @param {() => void} [changed] what another model means for requests, lists and feeds
+ */
+export function enter(m, welcome, changed) {
+  m.greeting = null;
   m.phase = 'ready';
   m.welcome = Object.freeze(welcome);
-  m.decoder.limit = Math.max(welcome.frameBytesMax, m.decoder.limit);
-  m.decoder.compression = m.options.unpacks?.allowed(m);
+  m.valid.add(welcome.modelHash);
   note(m, welcome.revision);
   if (!m.hasBeenReady) m.route.beginRound(m.random);
   m.hasBeenReady = true;
@@ -47,23 +60,8 @@ export function welcomed(m, welcome) {
   for (const { request } of m.table.connected(welcome.historyID)) {
     fail(m, request, unknownOutcome('the connection was lost, and the store has another history now'));
   }
-  if (last && last.modelHash !== welcome.modelHash) modelChanged(m);
+  changed?.();
   for (const one of m.followers) begin(m, one);
-}
-
-/**
- * Handles another model of the server. Requests and lists that are made for it continue; the others end.
- * @param {Machine} m
- */
-function modelChanged(m) {
-  const error = new NestError('SCHEMA_CHANGED', MODEL_CHANGED);
-  for (const entry of m.table.removeWaiting(({ request }) => modelError(m, request.model) !== null)) {
-    fail(m, entry.request, mayBeExecuted(entry) ? lossError(entry.request) : error);
-  }
-  for (const one of [...m.followers]) {
-    if (modelError(m, one.model)) one.end(m, error);
-    else one.modelChanged?.(m, error);
-  }
 }
 
 /**
@@ -77,7 +75,7 @@ export function ended(m) {
   m.closeReason = null;
   m.isRefusedForGood = false;
   m.hasChannel = false;
-  m.packed = null;
+  m.greeting = m.packed = null;
   m.output.unpack = null;
   m.preface = null;
   for (const name of ['handshake', 'keepAlive', 'late', 'search']) m.timers.delete(name);

@@ -35,7 +35,7 @@ const TOKEN_CODES = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED']);
 export function dispatch(m, frame) {
   const { type, id, body } = frame;
   if (type >= 0x80 && !messageNames.has(type)) return;
-  if (m.phase === 'handshaking' && !EARLY.has(type)) {
+  if (m.phase === 'handshaking' && !m.greeting && !EARLY.has(type)) {
     return m.violation(`a message ${type.toString(16)} before WELCOME`);
   }
   const handler = handlers.get(type);
@@ -97,7 +97,7 @@ export function unexpected(m, { type, id }) {
  * @param {any} error
  * @param {number} id
  */
-function errorArrived(m, error, id) {
+export function errorArrived(m, error, id) {
   if (id === 0) {
     if (TOKEN_CODES.has(error.code)) return m.giveUp(error);
     if (m.phase === 'handshaking' && (!m.hasBeenReady || error.retry === 0)) return m.leaveServer(error);

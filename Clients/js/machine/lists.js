@@ -306,17 +306,6 @@ export class List extends Showing {
   }
 
   /**
-   * Another model: a change that was made for the old one cannot be requested.
-   * @param {Machine} m
-   * @param {any} error
-   */
-  modelChanged(m, error) {
-    if (!this.waiting || !modelError(m, this.waiting.spec.model)) return;
-    fail(m, this.waiting, error);
-    this.waiting = null;
-  }
-
-  /**
    * The connection is lost. A change without an answer waits for the next one.
    * @param {Machine} m
    * @param {string} reason

@@ -75,6 +75,12 @@ export class Machine {
     this.error = null;
     /** WELCOME of the current or last connection. @type {any} */
     this.welcome = null;
+    /** WELCOME of a server whose model is compared with the one before: greeting.js. @type {any} */
+    this.greeting = null;
+    /** The models that the client has read, by their hashes. @type {Map<string, any>} */
+    this.models = new Map();
+    /** The hashes of the server's model, and of those that it extends. @type {Set<any>} */
+    this.valid = new Set();
     this.table = new RequestTable();
     /**
      * Lists and feeds: what begins on each connection (`begin`), gets answers and refusals (`answered`, `refused`), and

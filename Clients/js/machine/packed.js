@@ -15,8 +15,9 @@ const FEATURE_FRAMES = 1 << 4;
 /** The features that the client asks for. @param {Machine} m */
 export const features = (m) => FEATURE_CHUNKS | (m.refusesPacked ? 0 : FEATURE_FRAMES);
 
-/** The frames of this connection that may be compressed. @param {Machine} m */
-export const allowed = (m) => (!m.refusesPacked && (m.welcome.features & FEATURE_FRAMES) !== 0 ? compressible : null);
+/** The frames of this connection that may be compressed. @param {Machine} m @param {any} welcome */
+export const allowed = (m, welcome) =>
+  (!m.refusesPacked && (welcome.features & FEATURE_FRAMES) !== 0 ? compressible : null);
 
 /** Bytes have arrived behind a frame that is being unpacked. @param {Machine} m */
 export function waits(m) {

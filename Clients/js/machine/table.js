@@ -28,7 +28,8 @@ import { REQUESTS_WAITING_MAX } from './limits.js';
  * @property {Kind} kind
  * @property {number} type the number of the message
  * @property {Uint8Array} body
- * @property {any} [model] the hash of the model whose numbers the body contains; left out: it contains none
+ * @property {any} [model] the hash of the model whose numbers the body contains, or those of its parts; left out: it
+ *   contains none
  * @property {number} [answer] the type of the reply that is expected
  * @property {boolean} [isRaw] whether the owner gets the body of the reply, not its fields
  * @property {(m: any) => Uint8Array} [bodyAt] makes the body anew for each server: fetches.js

@@ -15,12 +15,12 @@ const isThere = existsSync(join(root, 'index.js'));
 
 /**
  * Modules that a program loads only with what it uses of them: transfers and operations, change feeds and undo states,
- * presence, history and previews, several servers, tokens, Zstandard. What another `import()` names counts, also if it
- * is late.
+ * presence, history and previews, several servers, another model of the server, tokens, Zstandard. What another
+ * `import()` names counts, also if it is late.
  */
 const rare = new Set(['client/operations.js', 'client/transfers.js', 'client/feeds.js', 'client/more.js',
   'client/outlines.js', 'client/presence.js', 'client/token.js', 'client/totals.js', 'client/undo.js', 'client/unpack.js',
-  'machine/cluster.js', 'wire/messages-more.js']);
+  'machine/cluster.js', 'machine/greeting.js', 'wire/messages-more.js']);
 
 /** The text of a module without its comments. Texts, templates and regular expressions stay as they are. */
 export function withoutComments(source) {

@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -85,6 +85,13 @@ export class Server {
   async kill() {
     this.process.kill('SIGKILL');
     await this.ended;
+  }
+
+  /** Another model, from the next start on. */
+  changeModel(model) {
+    const file = join(this.directory, 'model.json');
+    writeFileSync(file, JSON.stringify(model));
+    this.options[this.options.indexOf('--model') + 1] = file;
   }
 
   async restart() {

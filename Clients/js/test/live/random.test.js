@@ -1,10 +1,11 @@
 // A random client beside nestc: clients write, follow, scroll, pause, undo and group through a proxy that breaks their
-// connections, and a server that is killed. Every event is checked against the protocol, with the digest of every diff;
-// at quiet points every list equals what nestc fetches, and in the end every write has happened as often as it was
-// acknowledged. NEST_SEED and NEST_STEPS repeat and extend a run.
+// connections, and a server that is killed, and sometimes comes back with one attribute more. Every event is checked
+// against the protocol, with the digest of every diff; at quiet points every list equals what nestc fetches, and in the
+// end every write has happened as often as it was acknowledged. NEST_SEED and NEST_STEPS repeat and extend a run.
 
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { connect } from '../../node.js';
 import { Follower, asRows } from './follower.js';
@@ -28,6 +29,7 @@ class Run {
     this.outcomes = new Map();
     this.counts = {};
     this.described = new WeakMap();
+    this.model = JSON.parse(readFileSync(trapModel, 'utf8'));
   }
 
   async start() {
@@ -41,6 +43,8 @@ class Run {
     this.subject = await connect({ ...common, url: proxied, user: 'Ann' });
     this.other = await connect({ ...common, url: `tcp://127.0.0.1:${this.server.port}`, user: 'Bo' });
     this.grouper = await connect({ ...common, url: proxied, user: 'Cy' });
+    // It writes with entities of the subject. A client compares only models that it has read itself.
+    await this.grouper.model();
     this.entities = { Thing: await this.subject.entity('Thing'), Tag: await this.subject.entity('Tag') };
     this.otherEntities = { Thing: await this.other.entity('Thing'), Tag: await this.other.entity('Tag') };
     await this.other.transaction('begin', (tx) => this.world.begin(tx, this.otherEntities));
@@ -157,11 +161,26 @@ class Run {
         this.proxy.wild = !this.proxy.wild;
         return this.proxy.wild ? this.proxy.breakAll() : undefined;
       case 'kill':
-        this.count('kill');
-        return this.server.restart();
+        return this.kill();
       case 'fetch': return void this.fetch();
       default: return new Promise((resolve) => setTimeout(resolve, random.below(60)));
     }
+  }
+
+  kill() {
+    const { random } = this;
+    this.count('kill');
+    if (random.chance(0.5)) this.grow();
+    return this.server.restart();
+  }
+
+  /** Adds an attribute to the model of the next start: what was made for the old one goes on. */
+  grow() {
+    this.count('model');
+    const { attributes } = this.random.pick(this.model.entities);
+    const more = { name: `more${this.counts.model}`, type: 'string', optional: true };
+    attributes.splice(this.random.below(attributes.length + 1), 0, more);
+    this.server.changeModel(this.model);
   }
 
   /** nestc writes too, in a session of its own. */
@@ -237,7 +256,9 @@ class Run {
     const anchor = request.around ? state.position.anchor : null;
     // Without rows there is no anchor to name in the request of nestc.
     if (request.around && !anchor) return assert.equal(state.count, 0);
-    const expected = await this.server.json(['fetch', ...options(request, anchor)]).catch((error) => {
+    // Without names, nestc prints all that the newest model has.
+    const names = request.names.length > 0 ? request.names : follower.list.request.storedNames();
+    const expected = await this.server.json(['fetch', ...options({ ...request, names }, anchor)]).catch((error) => {
       // The object whose list it is has been deleted: an undo would bring both back.
       if (error.code === 'NOT_FOUND' && request.of !== null) return [];
       throw error;
@@ -303,6 +324,10 @@ test(`a random client agrees with nestc: NEST_SEED=${seed} NEST_STEPS=${steps}`,
     await run.start();
     const pauses = run.random.fork();
     for (let step = 1; step <= steps; step += 1) {
+      if (step === Math.ceil(steps / 2)) {
+        run.grow();
+        await run.kill();
+      }
       await run.step();
       if (run.faults.length > 0) throw run.faults[0];
       if (pauses.chance(1 / 25)) await run.quiet();

@@ -40,6 +40,8 @@ export class Page {
   /** @param {{ features?: number }} [options] what the server offers */
   constructor({ features = 0x107 } = {}) {
     this.features = features;
+    /** The model. */
+    this.entities = ENTITIES;
     this.sent = [];
     this.opened = 0;
     this.closed = 0;
@@ -82,10 +84,11 @@ export class Page {
     if (name === 'hello') {
       this.events.received(preface());
       return this.reply('welcome', {
-        serverName: 't', features: this.features, historyID: HISTORY, modelHash: this.hash ?? modelHash(), revision: 1,
+        serverName: 't', features: this.features, historyID: HISTORY, revision: 1,
+        modelHash: this.hash ?? modelHash(this.entities),
       });
     }
-    if (name === 'getModel') return this.reply('model', { entities: ENTITIES }, id);
+    if (name === 'getModel') return this.reply('model', { entities: this.entities }, id);
     this.sent.push(frame);
   }
 
@@ -140,4 +143,4 @@ export class Page {
 const digestOf = (rows) => digest([{ ...sectionKey(''), rows: rows.map(([id]) => ({ id })) }]);
 
 /** The hash that WELCOME names. */
-export const modelHash = () => hashText(fnv1a(encode('model', { entities: ENTITIES })));
+export const modelHash = (entities = ENTITIES) => hashText(fnv1a(encode('model', { entities })));

@@ -5,6 +5,7 @@ import '../../wire/messages-presence.js';
 import '../../wire/opposite.js';
 import { Machine } from '../../machine/machine.js';
 import { submit } from '../../machine/calls.js';
+import { ask } from '../../machine/greeting.js';
 import { atLeastBefore } from '../../machine/fetches.js';
 import { List } from '../../machine/lists.js';
 import { specOf } from '../../machine/spec.js';
@@ -71,8 +72,14 @@ export class World {
     this.unpack = output.unpack ?? this.unpack;
     this.reads = output.reads;
     this.deadline = output.deadline;
-    this.events.push(...output.events);
+    this.events.push(...output.events.filter(({ type }) => type !== 'greeting'));
+    // The owner loads the module of `ask`.
+    for (const { type, welcome } of output.events) if (type === 'greeting' && !this.isLoading) this.greet(welcome);
     return output;
+  }
+
+  greet(welcome) {
+    this.run((m) => ask(m, welcome));
   }
 
   run(body) {
