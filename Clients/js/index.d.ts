@@ -67,27 +67,54 @@ export type Given = Value | Date | Double | ObjectLike | undefined;
 export type ObjectLike = number | { readonly id: number } | NewObject;
 
 /**
- * A row. Each value also has a property of its name, unless that is `id`, `values`, `get` or `toJSON`. These are
- * getters: `{...row}` has none of them, `row.toJSON()` has all.
+ * What every row has. Each value also has a property of its name, unless that is `id`, `values`, `get` or `toJSON`. These
+ * are getters: `{...row}` has none of them, `row.toJSON()` has all.
  */
-export interface Row {
+export interface BaseRow {
   readonly id: number;
   /** In the order of `state.names`. */
   readonly values: readonly Value[];
   /** The value of a name; undefined if rows have no such value. */
   get(name: string): any;
   toJSON(): Record<string, unknown>;
+}
+
+/** A row of a request that does not say which values it has. */
+export interface Row extends BaseRow {
   readonly [name: string]: any;
 }
 
-export interface Section {
+/** What `nestc model generate typescript` says of an entity. */
+export interface EntityTypes {
+  readonly row: BaseRow;
+  /** What a program may give for its properties. */
+  readonly values: Record<string, any>;
+  /** The entities that its to-many relationships lead to. */
+  readonly toMany: object;
+}
+
+/** The entities of a program that does not say which there are. */
+export interface AnyModel {
+  readonly [entity: string]: { readonly row: Row; readonly values: Record<string, Given>; readonly toMany: any };
+}
+
+/** The row with the named properties; values of related objects are in `get`. */
+export type Picked<R extends BaseRow, K extends string> =
+  string extends keyof R ? Row : BaseRow & Pick<R, Extract<K, keyof R>>;
+
+/** What `properties` takes: names of the entity, paths such as `owner.name` and `phones.@count`, and `@entity`. */
+export type PropertyName<R> = Exclude<keyof R & string, keyof BaseRow> | `${string}.${string}` | '@entity';
+
+type NoInfer<T> = [T][T extends any ? 0 : never];
+
+export interface Section<R extends BaseRow = Row> {
   /** "" in a result without sections. */
   readonly key: Value;
-  readonly rows: readonly Row[];
+  readonly rows: readonly R[];
   readonly count: number;
   /** Over all its rows, also those that a window does not show: as `ListState.totals`. */
   readonly totals?: Totals;
-  at(index: number): Row | undefined;
+  at(index: number): R | undefined;
 }
 
 /**
@@ -107,13 +134,13 @@ export interface Position {
 }
 
 /** The state of a list, or the answer to a fetch: frozen. */
-export interface ListState {
+export interface ListState<R extends BaseRow = Row> {
   /** The revision that has changed it last. */
   readonly revision: number;
-  readonly request: FetchRequest;
+  readonly request: FetchRequest<R, any>;
   readonly names: readonly string[];
-  readonly rows: readonly Row[];
-  readonly sections: readonly Section[];
+  readonly rows: readonly R[];
+  readonly sections: readonly Section<R>[];
   /** The rows shown, and those of the whole result. */
   readonly count: number;
   readonly total: number;
@@ -121,25 +148,27 @@ export interface ListState {
   /** Of the same revision as the rows. Undefined without `totals(…)`, and before the first rows. */
   readonly totals?: Totals;
   /** What JSON.stringify and console.log of Node show. */
-  toJSON(): { readonly revision: number; readonly total: number; readonly rows: readonly Row[] };
+  toJSON(): { readonly revision: number; readonly total: number; readonly rows: readonly R[] };
 }
 
 /** A request for objects. Immutable: each method returns another one. The texts are those of docs/query-language.md. */
-export interface FetchRequest {
+export interface FetchRequest<R extends BaseRow = Row, V = Record<string, Given>> {
+  /** Only for types: what a program may give. */
+  readonly '~values'?: V;
   readonly model: Model;
   /** In a template, values are quoted: where`title == ${typed}`, without quotation marks. */
-  where(predicate: string): FetchRequest;
-  where(predicate: TemplateStringsArray, ...values: unknown[]): FetchRequest;
-  sorted(...keys: string[]): FetchRequest;
+  where(predicate: string): FetchRequest<R, V>;
+  where(predicate: TemplateStringsArray, ...values: unknown[]): FetchRequest<R, V>;
+  sorted(...keys: string[]): FetchRequest<R, V>;
   /** Attributes, to-one relationships, `@entity`, and paths: `parent.title`, `children.@count`, `children.@sum.size`. */
-  properties(...names: (string | readonly string[])[]): FetchRequest;
-  columns(...names: string[]): FetchRequest;
-  section(path: string, by?: 'value' | 'firstCharacter' | 'year' | 'month' | 'day'): FetchRequest;
+  properties<K extends PropertyName<R>>(...names: (K | readonly K[])[]): FetchRequest<Picked<R, K>, V>;
+  columns(...names: string[]): FetchRequest<R, V>;
+  section(path: string, by?: 'value' | 'firstCharacter' | 'year' | 'month' | 'day'): FetchRequest<R, V>;
   /** Values over all rows and over those of each section: `count`, `sum(path)`, `min(path)`, `max(path)`, `avg(path)`. */
-  totals(...texts: string[]): FetchRequest;
-  window(offset: number, limit: number): FetchRequest;
-  around(object: ObjectLike, before: number, after: number): FetchRequest;
-  whole(): FetchRequest;
+  totals(...texts: string[]): FetchRequest<R, V>;
+  window(offset: number, limit: number): FetchRequest<R, V>;
+  around(object: ObjectLike, before: number, after: number): FetchRequest<R, V>;
+  whole(): FetchRequest<R, V>;
   /** INVALID if this request has a condition, an order or a window: begin with the entity. */
   of(object: ObjectLike, relationship: string): FetchRequest;
   with(changes: object): FetchRequest;
@@ -154,6 +183,20 @@ export interface Entity extends FetchRequest {
   readonly [relationship: string]: any;
 }
 
+/** An entity of a generated model: its to-many relationships are methods, `users.phones(ann)`. */
+export type TypedEntity<M, N extends keyof M> = M[N] extends EntityTypes
+  ? FetchRequest<M[N]['row'], M[N]['values']> & { readonly name: N } & {
+    readonly [K in keyof M[N]['toMany']]: (object: ObjectLike) => RelatedTo<M, M[N]['toMany'][K]>;
+  }
+  : never;
+
+type RelatedTo<M, N> = N extends keyof M
+  ? M[N] extends EntityTypes ? FetchRequest<M[N]['row'], M[N]['values']> : never
+  : never;
+
+/** `Entity`, unless the model says which entities there are. */
+export type EntityOf<M, N extends keyof M> = string extends keyof M ? Entity : TypedEntity<M, N>;
+
 export interface Model {
   readonly hash: string;
   readonly entities: readonly any[];
@@ -162,7 +205,7 @@ export interface Model {
 }
 
 /** A change of a list. `state` is the state after it. */
-export type Change = { readonly state: ListState } & (
+export type Change<R extends BaseRow = Row> = { readonly state: ListState<R> } & (
   | { readonly type: 'snapshot'; readonly reason: string }
   | {
     readonly type: 'diff';
@@ -194,19 +237,19 @@ export interface Author {
 }
 
 /** A live list. Close it when it is not needed any more. */
-export interface Results extends AsyncIterable<Change> {
+export interface Results<R extends BaseRow = Row> extends AsyncIterable<Change<R>> {
   /** The newest state. */
-  readonly state: ListState;
+  readonly state: ListState<R>;
   /** The newest revision at which `state` is exact. */
   readonly revision: number;
-  readonly request: FetchRequest;
+  readonly request: FetchRequest<R, any>;
   readonly status: 'connecting' | 'live' | 'loading' | 'disconnected' | 'paused' | 'ended';
   readonly error: NestError | null;
   /** For React: `useSyncExternalStore(list.subscribe, list.getSnapshot)`. */
-  subscribe(listener: (change: Change) => void): () => void;
-  getSnapshot(): ListState;
+  subscribe(listener: (change: Change<R>) => void): () => void;
+  getSnapshot(): ListState<R>;
   /** True when the server has accepted the request; false if a later call has replaced it, or the list was closed. */
-  change(request: FetchRequest): Promise<boolean>;
+  change(request: FetchRequest<R, any>): Promise<boolean>;
   pause(): void;
   resume(): void;
   close(): void;
@@ -323,16 +366,16 @@ export interface Placement extends Place {
 }
 
 export interface Transaction {
-  insert(entity: FetchRequest, values?: Record<string, Given>, place?: Placement | null): NewObject;
-  findOrCreate(
-    entity: FetchRequest, match: Record<string, Given>, values?: Record<string, Given>, place?: Placement | null,
+  insert<V extends Record<string, any>>(entity: FetchRequest<any, V>, values?: NoInfer<V>, place?: Placement | null): NewObject;
+  findOrCreate<V extends Record<string, any>>(
+    entity: FetchRequest<any, V>, match: NoInfer<V>, values?: NoInfer<V>, place?: Placement | null,
   ): NewObject;
-  update(entity: FetchRequest, object: ObjectLike, values: Record<string, Given>): void;
-  move(entity: FetchRequest, object: ObjectLike, place: Placement): void;
+  update<V extends Record<string, any>>(entity: FetchRequest<any, V>, object: ObjectLike, values: NoInfer<V>): void;
+  move(entity: FetchRequest<any, any>, object: ObjectLike, place: Placement): void;
   delete(object: ObjectLike): void;
-  relate(entity: FetchRequest, owner: ObjectLike, relationship: string, object: ObjectLike, place?: Place): void;
-  unrelate(entity: FetchRequest, owner: ObjectLike, relationship: string, object: ObjectLike): void;
-  setRelated(entity: FetchRequest, owner: ObjectLike, relationship: string, objects: readonly ObjectLike[]): void;
+  relate(entity: FetchRequest<any, any>, owner: ObjectLike, relationship: string, object: ObjectLike, place?: Place): void;
+  unrelate(entity: FetchRequest<any, any>, owner: ObjectLike, relationship: string, object: ObjectLike): void;
+  setRelated(entity: FetchRequest<any, any>, owner: ObjectLike, relationship: string, objects: readonly ObjectLike[]): void;
   /** The object must not have changed since the revision. */
   expect(object: ObjectLike, revision?: number): void;
 }
@@ -462,8 +505,8 @@ export interface ClientState {
 /** For `instanceof`: a client begins with `connect`. */
 export const Nest: abstract new (...args: never[]) => Nest;
 
-/** A connection that lasts. */
-export interface Nest {
+/** A connection that lasts. `M`: the entities, as `nestc model generate typescript` writes them. */
+export interface Nest<M = AnyModel> {
   readonly state: ClientState;
   /** What the server has said: `historyID`, `revision`, `role`, `user`, `tokenExpires` and others. */
   readonly server: any;
@@ -476,16 +519,18 @@ export interface Nest {
   /** A new key for a write, if you want to store it before you send it. */
   newKey(): string;
   model(): Promise<Model>;
-  entity(name: string): Promise<Entity>;
+  entity<N extends keyof M & string>(name: N): Promise<EntityOf<M, N>>;
   /** What a request is to the server, with its predicates in the byte form: for `nest-client/rules`. */
-  resolve(request: FetchRequest): Promise<any>;
-  results(request: FetchRequest): Results;
+  resolve(request: FetchRequest<any, any>): Promise<any>;
+  results<R extends BaseRow = Row>(request: FetchRequest<R, any>): Results<R>;
   /** What is below an object, in preorder: `outline(items.children(1), { expand: 'all' })`. */
-  outline(request: FetchRequest, options?: OutlineExpansion): Promise<OutlineResults>;
+  outline(request: FetchRequest<any, any>, options?: OutlineExpansion): Promise<OutlineResults>;
   /** Who is present at an object, for example the root of an outline. */
   presence(scope: number | { readonly id: number }): Promise<Presence>;
-  fetch(request: FetchRequest, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<ListState>;
-  count(request: FetchRequest, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<number>;
+  fetch<R extends BaseRow = Row>(
+    request: FetchRequest<R, any>, options?: CallOptions & { atLeast?: number | 'newest' },
+  ): Promise<ListState<R>>;
+  count(request: FetchRequest<any, any>, options?: CallOptions & { atLeast?: number | 'newest' }): Promise<number>;
   object(id: number | { readonly id: number }, options?: CallOptions): Promise<{
     readonly entity: string;
     readonly id: number;
@@ -493,7 +538,7 @@ export interface Nest {
     readonly values: Readonly<Record<string, Value>>;
     readonly counts: Readonly<Record<string, number>>;
   }>;
-  explain(request: FetchRequest): Promise<any>;
+  explain(request: FetchRequest<any, any>): Promise<any>;
   statistics(): Promise<Map<string, number | bigint>>;
   transaction(
     name: string | null, body: (tx: Transaction) => unknown,
@@ -511,7 +556,7 @@ export interface Nest {
   history(
     options?: CallOptions & { before?: number; limit?: number; onlyMine?: boolean; object?: number | Reference | null },
   ): Promise<readonly any[]>;
-  group<T>(name: string | null, body: (nest: Nest) => Promise<T>): Promise<T>;
+  group<T>(name: string | null, body: (nest: Nest<M>) => Promise<T>): Promise<T>;
   beginGroup(name?: string | null): Promise<number>;
   joinGroup(number: number): Promise<number>;
   endGroup(): Promise<void>;
@@ -552,8 +597,10 @@ export interface ConnectOptions {
   pausesWhenHidden?: boolean;
 }
 
-/** Connects. Rejects with NestError if no server can be used. */
-export function connect(options?: ConnectOptions | string): Promise<Nest>;
+/**
+ * Connects. Rejects with NestError if no server can be used. `connect<Model>(…)`: with the entities of a generated model.
+ */
+export function connect<M = AnyModel>(options?: ConnectOptions | string): Promise<Nest<M>>;
 
 /** Writes a value in a predicate, so that it cannot become anything else. */
 export function quote(value: unknown): string;

@@ -42,7 +42,7 @@ function unpacksFrames() {
 /**
  * Connects to a server by WebSocket.
  * @param {any} [given] see index.d.ts
- * @returns {Promise<import('./client/nest.js').Nest>} rejects with NestError if no server can be used
+ * @returns {Promise<any>} a Nest; rejects with NestError if no server can be used
  */
 export async function connect(given) {
   const options = optionsOf(given);

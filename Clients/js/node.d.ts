@@ -1,6 +1,6 @@
 /** A client of nest for Node: TCP and TLS, and WebSocket where Node has it (22). */
 
-import type { ConnectOptions, Nest } from './index.js';
+import type { AnyModel, ConnectOptions, Nest } from './index.js';
 
 export * from './index.js';
 
@@ -14,5 +14,7 @@ export interface NodeOptions extends Omit<ConnectOptions, 'url' | 'urls'> {
   followsLeader?: boolean;
 }
 
-/** Connects. Rejects with NestError if no server can be used. */
-export function connect(options?: NodeOptions | string): Promise<Nest>;
+/**
+ * Connects. Rejects with NestError if no server can be used. `connect<Model>(…)`: with the entities of a generated model.
+ */
+export function connect<M = AnyModel>(options?: NodeOptions | string): Promise<Nest<M>>;

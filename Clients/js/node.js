@@ -61,7 +61,7 @@ const tcp = {
 /**
  * Connects to a server.
  * @param {any} [given] see node.d.ts
- * @returns {Promise<import('./client/nest.js').Nest>} rejects with NestError if no server can be used
+ * @returns {Promise<any>} a Nest; rejects with NestError if no server can be used
  */
 export async function connect(given) {
   const options = optionsOf(given);

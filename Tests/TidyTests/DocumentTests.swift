@@ -90,11 +90,12 @@ import Testing
         #expect(count <= Self.readmeLinesMax)
     }
 
-    /// No page contains a block of an unknown kind, which would not be run.
+    /// No page contains a block of an unknown kind, which would not be run. The tests of the clients compare `ts` and
+    /// `py` with programs that they run.
     @Test func blocksHaveAKnownKind() throws {
         let kinds: Set = [
             "", "console", "screen", "sh", "swift", "json", "xml", "text", "python", "ebnf", "hex", "vector", "diff",
-            "make", "sql", "toml", "yaml", "html", "js",
+            "make", "sql", "toml", "yaml", "html", "js", "ts", "py",
         ]
         for page in try Self.pages() {
             for block in MarkdownDocument(page.text).blocks {

@@ -1,27 +1,34 @@
-// Types: every module is checked by its JSDoc, each declaration (.d.ts) against its module, and README.md against the
-// declarations.
+// Types: every module is checked by its JSDoc, each declaration (.d.ts) against its module, README.md against the
+// declarations, and a program in TypeScript with generated types, which also runs.
 
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { program } from './blocks.js';
+import { expected, program } from './blocks.js';
+import { missing, Server } from './live/nestd.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const skip = spawnSync('tsc', ['--version']).error ? 'there is no tsc (Debian: node-typescript)' : false;
 const exported = Object.values(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).exports);
 const directories = ['client', 'machine', 'rules', 'transports', 'wire'];
 
+const clientPaths = { 'nest-client': ['./index'], 'nest-client/node': ['./node'], 'nest-client/rules': ['./rules/index'] };
+
 /** The declarations that are beside a module, without their endings. */
 const declared = ['.', ...directories].flatMap((directory) => readdirSync(join(root, directory))
   .filter((name) => name.endsWith('.d.ts')).map((name) => join(directory, name.slice(0, -'.d.ts'.length))))
   .filter((stem) => existsSync(join(root, `${stem}.js`)));
 
-/** Runs tsc on a copy of the sources. `change(directory, config)` changes what it checks. */
-function check(change) {
+/**
+ * Runs tsc on a copy of the sources. `change(directory, config)` changes what it checks; `use(directory)` uses the result.
+ */
+async function check(change, use) {
   const directory = mkdtempSync(join(tmpdir(), 'nest-types-'));
   try {
     for (const name of readdirSync(root)) {
@@ -33,6 +40,7 @@ function check(change) {
     writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
     const { status, stdout } = spawnSync('tsc', ['--project', directory], { cwd: directory, encoding: 'utf8' });
     assert.ok(status === 0, stdout.split('\n').slice(0, 40).join('\n'));
+    await use?.(directory);
   } finally {
     rmSync(directory, { recursive: true });
   }
@@ -66,7 +74,42 @@ test('the programs of README.md fit the declarations', { skip }, () => check((di
   // A program in JavaScript does not say what may be null.
   config.compilerOptions.strict = false;
   config.compilerOptions.baseUrl = '.';
-  config.compilerOptions.paths = { 'nest-client/node': ['./node'], 'nest-client/rules': ['./rules/index'] };
+  config.compilerOptions.paths = clientPaths;
   config.files = ['README.js', 'react.d.ts', 'node-modules.d.ts'];
   config.include = [];
+}));
+
+test('the program in TypeScript of README.md is that of test/types/use.ts', () => {
+  const blocks = readFileSync(join(root, 'README.md'), 'utf8').match(/^```ts\n[^]*?^```$/gm);
+  const source = readFileSync(join(root, 'test/types/use.ts'), 'utf8');
+  for (const block of blocks) assert.ok(source.includes(block.slice(6, -4)), block);
+});
+
+/** Compiles test/types/use.ts, and all generated types beside it. */
+function checkUse(use) {
+  return check((directory, config) => {
+    cpSync(join(root, 'test/types'), join(directory, 'types'), { recursive: true });
+    Object.assign(config.compilerOptions, {
+      baseUrl: '.', paths: clientPaths, allowJs: false, checkJs: false, noEmit: false, outDir: './made',
+    });
+    config.files = ['types/use.ts', 'types/model.ts', 'node-modules.d.ts'];
+    config.include = [];
+  }, use);
+}
+
+test('a program with generated types fits them, and its mistakes are found', { skip }, () => checkUse());
+
+test('a program with generated types runs', { skip: skip || missing }, () => checkUse(async (directory) => {
+  const server = await Server.start('--model', join(root, '../../Examples/phone-book/model.json'));
+  try {
+    mkdirSync(join(directory, 'node_modules'));
+    symlinkSync(root, join(directory, 'node_modules', 'nest-client'), 'dir');
+    const made = readdirSync(join(directory, 'made'), { recursive: true }).find((name) => name.endsWith('use.js'));
+    const source = readFileSync(join(directory, 'made', made), 'utf8');
+    writeFileSync(join(directory, 'use.mjs'), source.replaceAll('127.0.0.1:7000', server.address));
+    const output = execFileSync(process.execPath, [join(directory, 'use.mjs')], { encoding: 'utf8', timeout: 60_000 });
+    assert.deepEqual(output.split('\n').filter(Boolean), expected(source));
+  } finally {
+    await server.close();
+  }
 }));

@@ -11,18 +11,22 @@ struct GenerateTypes: AsyncParsableCommand {
             Examples:
               nestc model generate swift Shop.xcdatamodeld -o Sources/Shop/Model.swift
               nestc model generate swift shop.json --namespace Shop --public
+              nestc model generate typescript shop.json -o src/model.ts
+              nestc model generate python shop.json -o model.py
               nestc model generate swift shop.json -o Model.swift --check     for CI
 
             Swift: a structure for each entity, for requests such as ToDo.where(\\.done == false) and changes such as \
-            [.name("Ann")]. 'docs/client-swift.md' describes them. The same model always gives the same text.
+            [.name("Ann")]. TypeScript: the rows of each entity, and Model for connect<Model>(). Python: a data class \
+            for the rows of each entity, with a dictionary of the values to give. 'docs/clients.md' describes them. The \
+            same model always gives the same text.
 
             Exit code: with --check, 1 if the file is not what the model gives.
             """
     )
 
-    enum Language: String, ExpressibleByArgument, CaseIterable { case swift }
+    enum Language: String, ExpressibleByArgument, CaseIterable { case swift, typescript, python }
 
-    @Argument(help: ArgumentHelp("The language: swift.", valueName: "language"))
+    @Argument(help: ArgumentHelp("The language: swift, typescript or python.", valueName: "language"))
     var language: Language
 
     @Argument(
@@ -38,10 +42,10 @@ struct GenerateTypes: AsyncParsableCommand {
     )
     var outputFile: String?
 
-    @Option(help: ArgumentHelp("Put the types into an enumeration of this name.", valueName: "name"))
+    @Option(help: ArgumentHelp("Swift: put the types into an enumeration of this name.", valueName: "name"))
     var namespace: String?
 
-    @Flag(name: .customLong("public"), help: "Make the types public, for a library.")
+    @Flag(name: .customLong("public"), help: "Swift: make the types public, for a library.")
     var isPublic = false
 
     @Flag(help: "Write nothing: fail if the output file is not what would be written.")
@@ -51,6 +55,9 @@ struct GenerateTypes: AsyncParsableCommand {
 
     func validate() throws {
         if self.check, self.outputFile == nil { throw ValidationError("--check needs the file to check: -o FILE") }
+        if self.language != .swift, self.namespace != nil || self.isPublic {
+            throw ValidationError("--namespace and --public are for Swift")
+        }
         if let name = self.namespace, !SwiftName.isNamespace(name) {
             throw ValidationError("'\(name)' cannot be the name of an enumeration around the types")
         }
@@ -61,7 +68,7 @@ struct GenerateTypes: AsyncParsableCommand {
         if let name = self.namespace, model.entity(named: name) != nil {
             throw CommandFailure(.usage, "the model has an entity \(name): choose another name for --namespace")
         }
-        let text = SwiftTypes.text(of: model, namespace: self.namespace, isPublic: self.isPublic)
+        let text = self.text(of: model)
         guard let path = self.outputFile else {
             var output = Output()
             if self.global.json {
@@ -83,6 +90,14 @@ struct GenerateTypes: AsyncParsableCommand {
         }
         guard try Self.isText(text, in: path) else {
             throw CommandFailure(.refused, "'\(path)' does not fit the model: write it again, without --check")
+        }
+    }
+
+    private func text(of model: ManagedObjectModel) -> String {
+        switch self.language {
+        case .swift: SwiftTypes.text(of: model, namespace: self.namespace, isPublic: self.isPublic)
+        case .typescript: TypeScriptTypes.text(of: model)
+        case .python: PythonTypes.text(of: model)
         }
     }
 

@@ -84,6 +84,13 @@ extension ProcessTests {
             for wrong in [["--check"], ["--namespace", "a-b"]] {
                 #expect(try await self.user.run(["model", "generate", "swift", path] + wrong).status == 64)
             }
+            for language in ["typescript", "python"] {
+                #expect(try await self.user.run("model", "generate", language, path, "--public").status == 64)
+                let generate = ["model", "generate", language, path, "-o", file, "--quiet"]
+                #expect(try await self.user.run(generate + ["--check"]).status == 1, "that of Swift")
+                #expect(try await self.user.run(generate).status == 0)
+                #expect(try await self.user.run(generate + ["--check"]).status == 0)
+            }
             #expect(try await self.user.run("model", "generate", "cobol", path).status == 64)
         }
 

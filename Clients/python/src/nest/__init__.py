@@ -31,7 +31,7 @@ from .rows import (
     Updated,
 )
 from .subscription import Subscription
-from .transactions import FIRST, LAST, Conflict, Place, Receipt, Step, after, at, before
+from .transactions import FIRST, LAST, Conflict, HasID, ObjectLike, Place, Receipt, Step, after, at, before
 from .wire.rows import Position
 from .wire.values import Date, Reference
 
@@ -55,6 +55,7 @@ __all__ = [
     "FeedEvent",
     "FetchRequest",
     "Following",
+    "HasID",
     "HistoryEntry",
     "Inserted",
     "Interrupted",
@@ -62,6 +63,7 @@ __all__ = [
     "Moved",
     "NestError",
     "Object",
+    "ObjectLike",
     "Place",
     "Position",
     "PositionChange",

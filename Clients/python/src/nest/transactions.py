@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from .errors import NestError
 from .model import EntityDescription, Model, Relationship, object_id, to_wire
@@ -50,6 +50,18 @@ class Step:
     @property
     def makes_object(self) -> bool:
         return self.kind in ("insert", "findOrCreate")
+
+
+class HasID(Protocol):
+    """A row, a reference, or an object of a generated type."""
+
+    @property
+    def id(self) -> int:
+        """The object's id."""
+
+
+#: An object: its id, something that has one, or what an insert of the same transaction makes.
+ObjectLike: TypeAlias = int | HasID | Step
 
 
 class References:

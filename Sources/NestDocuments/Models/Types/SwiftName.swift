@@ -35,19 +35,7 @@ package enum SwiftName {
     package static func types(_ names: [String]) -> [String: String] { self.names(names, taken: self.takenTypes) }
 
     private static func names(_ names: [String], taken: Set<String>) -> [String: String] {
-        var used = Set(names).subtracting(taken)
-        var result: [String: String] = [:]
-        for name in names {
-            guard taken.contains(name) else {
-                result[name] = self.keywords.contains(name) ? "`\(name)`" : name
-                continue
-            }
-            var other = name + "_"
-            while used.contains(other) { other += "_" }
-            used.insert(other)
-            result[name] = other
-        }
-        return result
+        DistinctNames.of(names, taken: taken).mapValues { self.keywords.contains($0) ? "`\($0)`" : $0 }
     }
 
     /// Whether a text can be the name of an enumeration around the types, which must not hide what they use.

@@ -4,7 +4,7 @@ import NestModel
 ///
 /// The text depends on the names and types of the model only, not on its numbers: equal models give equal bytes.
 package struct SwiftTypes {
-    private let model: ManagedObjectModel
+    private let model: TypesModel
     /// The enumeration that the types are in; `nil`: none.
     private let namespace: String?
     private let isPublic: Bool
@@ -18,16 +18,16 @@ package struct SwiftTypes {
         namespace: String? = nil,
         isPublic: Bool = false
     ) -> String {
-        var types = SwiftTypes(model: model, namespace: namespace, isPublic: isPublic)
+        var types = SwiftTypes(TypesModel(model), namespace: namespace, isPublic: isPublic)
         types.write()
         return types.lines.joined(separator: "\n") + "\n"
     }
 
-    private init(model: ManagedObjectModel, namespace: String?, isPublic: Bool) {
+    private init(_ model: TypesModel, namespace: String?, isPublic: Bool) {
         self.model = model
         self.namespace = namespace
         self.isPublic = isPublic
-        self.typeNames = SwiftName.types(model.entities.map(\.name).sorted())
+        self.typeNames = SwiftName.types(model.entities.map(\.name))
     }
 
     private var access: String { self.isPublic ? "public " : "" }
@@ -40,19 +40,15 @@ package struct SwiftTypes {
             self.isPublic ? "public import Foundation" : "import Foundation",
             self.isPublic ? "public import NestClient" : "import NestClient",
         ]
-        let entities = self.model.entities.sorted { $0.name < $1.name }
         if let namespace = self.namespace { self.lines += ["", "\(self.access)enum \(namespace) {}"] }
-        for entity in entities { self.write(entity) }
+        for entity in self.model.entities { self.write(entity) }
     }
 
-    private mutating func write(_ entity: EntityDescription) {
+    private mutating func write(_ entity: TypesModel.Entity) {
         let name = self.typeNames[entity.name] ?? entity.name
-        let attributes = entity.attributes.sorted { $0.name < $1.name }
-        let relationships = entity.relationships.filter { !$0.isHiddenInverse }.sorted { $0.name < $1.name }
-        let single = relationships.filter { !$0.isToMany }
-        let names = SwiftName.members((attributes.map(\.name) + relationships.map(\.name)).sorted())
-        var columns = attributes.map { (name: $0.name, type: self.type($0)) }
-        columns += single.map { (name: $0.name, type: Self.type($0)) }
+        let names = SwiftName.members(entity.names)
+        var columns = entity.attributes.map { (name: $0.name, type: self.type($0)) }
+        columns += entity.toOne.map { (name: $0.name, type: Self.type($0)) }
         var body = [
             "/// An object of the entity `\(entity.name)`.",
             "\(self.access)struct \(name): ModelEntity {",
@@ -68,16 +64,15 @@ package struct SwiftTypes {
         }
         body += ["    }", "", "    /// The properties of `\(entity.name)` in predicates and sort keys."]
         body.append("    \(self.access)struct Paths: Sendable {")
-        for attribute in attributes {
+        for attribute in entity.attributes {
             let path = "TypedPath<\(self.type(attribute, isOptional: false))>"
             body.append(
                 "        \(self.access)let \(names[attribute.name]!) = \(path)(\"\(attribute.name)\")"
             )
         }
-        for relationship in relationships {
-            guard let destination = self.model.entity(relationship.destination) else { continue }
+        for relationship in (entity.toOne + entity.toMany).sorted(by: { $0.name < $1.name }) {
             let kind = relationship.isToMany ? "ToManyPath" : "ToOnePath"
-            let path = "\(kind)<\(self.qualified(destination))>"
+            let path = "\(kind)<\(self.qualified(self.model.destination(relationship)))>"
             let member = names[relationship.name]!
             body.append("        \(self.access)let \(member) = \(path)(\"\(relationship.name)\")")
         }
@@ -90,23 +85,18 @@ package struct SwiftTypes {
         } else {
             self.lines += body
         }
-        self.writeAssignments(entity, attributes, single, names)
+        self.writeAssignments(entity, names)
     }
 
-    private mutating func writeAssignments(
-        _ entity: EntityDescription,
-        _ attributes: [AttributeDescription],
-        _ single: [RelationshipDescription],
-        _ names: [String: String]
-    ) {
-        guard !attributes.isEmpty || !single.isEmpty else { return }
-        self.lines += ["", "extension Assignment<\(self.qualified(entity))> {"]
-        for attribute in attributes {
+    private mutating func writeAssignments(_ entity: TypesModel.Entity, _ names: [String: String]) {
+        guard !entity.columns.isEmpty else { return }
+        self.lines += ["", "extension Assignment<\(self.qualified(entity.name))> {"]
+        for attribute in entity.attributes {
             let (name, type) = (attribute.name, self.type(attribute))
             let function = "\(self.access)static func \(names[name]!)(_ value: \(type)) -> Self"
             self.lines.append("    \(function) { Self(\"\(name)\", value) }")
         }
-        for relationship in single {
+        for relationship in entity.toOne {
             let name = relationship.name
             let object = relationship.isOptional ? "(any ObjectReferring)?" : "any ObjectReferring"
             let function = "\(self.access)static func \(names[name]!)(_ object: \(object)) -> Self"
@@ -128,8 +118,8 @@ package struct SwiftTypes {
         return lines
     }
 
-    private func qualified(_ entity: EntityDescription) -> String {
-        (self.namespace.map { "\($0)." } ?? "") + (self.typeNames[entity.name] ?? entity.name)
+    private func qualified(_ entity: String) -> String {
+        (self.namespace.map { "\($0)." } ?? "") + (self.typeNames[entity] ?? entity)
     }
 
     private func type(_ attribute: AttributeDescription, isOptional: Bool? = nil) -> String {

@@ -4,8 +4,9 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// Models as Swift types. `NestClientTests` compiles what is compared here, and uses it with a server.
-@Suite struct SwiftTypesTests {
+/// Models as types of programming languages. The tests of each client compile what is compared here, and use it with a
+/// server.
+@Suite struct TypesTests {
     private func model(_ path: String) throws -> ManagedObjectModel {
         try ModelFile.read(path: Repository.root.appending(path: path).path).draft.compile()
     }
@@ -18,6 +19,24 @@ import Testing
     func filesAreThoseOfTheirModels(path: String, namespace: String?, file: String) throws {
         let text = SwiftTypes.text(of: try self.model(path), namespace: namespace)
         #expect(text == (try Repository.text(file)), "nestc model generate swift \(path) -o \(file)")
+    }
+
+    @Test(arguments: [
+        ("Tests/Fixtures/Types/model.json", "Clients/js/test/types/model.ts"),
+        ("Examples/phone-book/model.json", "Clients/js/test/types/phone-book.ts"),
+    ])
+    func typeScriptFilesAreThoseOfTheirModels(path: String, file: String) throws {
+        let text = TypeScriptTypes.text(of: try self.model(path))
+        #expect(text == (try Repository.text(file)), "nestc model generate typescript \(path) -o \(file)")
+    }
+
+    @Test(arguments: [
+        ("Tests/Fixtures/Types/model.json", "Clients/python/tests/types_model.py"),
+        ("Examples/phone-book/model.json", "Clients/python/tests/phone_book_model.py"),
+    ])
+    func pythonModulesAreThoseOfTheirModels(path: String, file: String) throws {
+        let text = PythonTypes.text(of: try self.model(path))
+        #expect(text == (try Repository.text(file)), "nestc model generate python \(path) -o \(file)")
     }
 
     /// The same model with other numbers, from Xcode or from a server, gives the same text.
@@ -51,6 +70,8 @@ import Testing
         let other = ManagedObjectModel(entities: entities)
         #expect(other != model)
         #expect(SwiftTypes.text(of: other) == SwiftTypes.text(of: model))
+        #expect(TypeScriptTypes.text(of: other) == TypeScriptTypes.text(of: model))
+        #expect(PythonTypes.text(of: other) == PythonTypes.text(of: model))
     }
 
     @Test func typesForALibraryArePublic() throws {

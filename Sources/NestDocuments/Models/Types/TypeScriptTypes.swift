@@ -1,0 +1,99 @@
+import NestModel
+
+/// A model as types of TypeScript for the JavaScript client: an interface for the rows of each entity, and `Model`,
+/// which `connect<Model>()` takes.
+///
+/// The text depends on the names and types of the model only, not on its numbers: equal models give equal bytes.
+package struct TypeScriptTypes {
+    private let model: TypesModel
+    private let typeNames: [String: String]
+    private var lines: [String]
+
+    /// Returns the text of a TypeScript file.
+    package static func text(of model: ManagedObjectModel) -> String {
+        var types = TypeScriptTypes(TypesModel(model))
+        types.write()
+        return types.lines.joined(separator: "\n") + "\n"
+    }
+
+    private init(_ model: TypesModel) {
+        self.model = model
+        self.typeNames = DistinctNames.of(model.entities.map(\.name), taken: Self.takenTypes)
+        self.lines = [
+            "// Written by `nestc model generate typescript`. Do not edit: change the model, and write it again.",
+            "",
+            "import type * as nest from 'nest-client';",
+        ]
+    }
+
+    private mutating func write() {
+        for entity in self.model.entities { self.writeRow(entity) }
+        self.lines += ["", "/** The entities by name: `connect<Model>()`. */", "export interface Model {"]
+        for entity in self.model.entities { self.writeEntity(entity) }
+        self.lines.append("}")
+    }
+
+    private mutating func writeRow(_ entity: TypesModel.Entity) {
+        let name = self.typeName(entity.name)
+        self.lines += [
+            "", "/** A row of the entity `\(entity.name)`. */", "export interface \(name) extends nest.BaseRow {",
+        ]
+        for attribute in entity.attributes where !Self.takenMembers.contains(attribute.name) {
+            let type = Self.types[attribute.type]! + (attribute.isOptional ? " | null" : "")
+            self.lines.append("  readonly \(attribute.name): \(type);")
+        }
+        for relationship in entity.toOne where !Self.takenMembers.contains(relationship.name) {
+            let type = "nest.Reference" + (relationship.isOptional ? " | null" : "")
+            self.lines.append("  readonly \(relationship.name): \(type);")
+        }
+        self.lines.append("}")
+    }
+
+    private mutating func writeEntity(_ entity: TypesModel.Entity) {
+        self.lines += [
+            "  readonly \(entity.name): {", "    readonly row: \(self.typeName(entity.name));",
+            "    readonly values: {",
+        ]
+        for attribute in entity.attributes {
+            let type = Self.givenTypes[attribute.type] ?? Self.types[attribute.type]!
+            self.lines.append("      \(attribute.name)?: \(type)\(attribute.isOptional ? " | null" : "");")
+        }
+        for relationship in entity.toOne {
+            self.lines.append(
+                "      \(relationship.name)?: nest.ObjectLike\(relationship.isOptional ? " | null" : "");"
+            )
+        }
+        self.lines += ["    };", "    readonly toMany: {"]
+        for relationship in entity.toMany {
+            self.lines.append("      readonly \(relationship.name): '\(self.model.destination(relationship))';")
+        }
+        self.lines += ["    };", "  };"]
+    }
+
+    private func typeName(_ entity: String) -> String { self.typeNames[entity] ?? entity }
+
+    /// Members that every row has. A property of such a name is not a member: `row.get(name)` has it.
+    private static let takenMembers: Set<String> = ["get", "id", "toJSON", "values"]
+
+    /// Names of the file itself, types that it uses, and words that are no names of interfaces.
+    private static let takenTypes: Set<String> = [
+        "Date", "Model", "Uint8Array", "any", "as", "async", "await", "bigint", "boolean", "break", "case", "catch",
+        "class", "const", "continue", "debugger", "declare", "default", "delete", "do", "else", "enum", "export",
+        "extends", "false", "finally", "for", "function", "if", "implements", "import", "in", "instanceof", "interface",
+        "let", "nest", "never", "new", "null", "number", "object", "package", "private", "protected", "public",
+        "return", "static", "string", "super", "switch", "symbol", "this", "throw", "true", "try", "type", "typeof",
+        "undefined", "unknown", "var", "void", "while", "with", "yield",
+    ]
+
+    /// The types of values in rows.
+    private static let types: [AttributeType: String] = [
+        .string: "string", .uri: "string", .integer: "number | bigint", .integer16: "number", .integer32: "number",
+        .double: "number", .float: "number", .boolean: "boolean", .date: "nest.NestDate", .data: "Uint8Array",
+        .uuid: "nest.UUID", .decimal: "string",
+    ]
+
+    /// The types that a program may give, where there are more.
+    private static let givenTypes: [AttributeType: String] = [
+        .date: "nest.NestDate | Date", .double: "number | nest.Double", .float: "number | nest.Double",
+    ]
+}
