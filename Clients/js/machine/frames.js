@@ -142,9 +142,9 @@ function goAway(m, { code, lastRequestID, retryAfter, message }) {
   const error = new NestError(code, `the server closes the connection: ${message || code}`);
   if (TOKEN_CODES.has(code)) return m.giveUp(error);
   m.closeReason = error;
+  m.retryAfter = retryAfter;
   if (m.phase !== 'ready') return m.closeConnection(error.message);
   m.phase = 'leaving';
-  m.retryAfter = retryAfter;
   for (const { request } of m.table.goAway(lastRequestID)) {
     fail(m, request, new NestError('CONNECTION_LOST', `${error.message}; nothing was stored`));
   }
