@@ -297,7 +297,11 @@ actor ClientCore {
 
     func received(_ preface: Preface) { self.perform(self.machine.received(preface)) }
 
-    func received(_ frame: Frame) { self.perform(self.machine.received(frame, now: .now())) }
+    /// A channel that the client has given up may deliver frames until it is closed: they are ignored.
+    func received(_ frame: Frame, channelNumber: UInt64) {
+        guard channelNumber == self.channelNumber else { return }
+        self.perform(self.machine.received(frame, now: .now()))
+    }
 
     func channelClosed(number: UInt64, _ error: NestError?) {
         guard number == self.channelNumber else { return }
@@ -317,6 +321,7 @@ actor ClientCore {
         for action in actions {
             switch action {
             case .openChannel: self.openChannel()
+            case .greeted: self.limitHandshake(to: self.configuration.requestTimeout)
             case .openChannelAfter(let milliseconds):
                 _ = self.schedule(after: .milliseconds(Int64(milliseconds))) { core in
                     core.perform(core.machine.backoffEnded())
@@ -403,14 +408,21 @@ actor ClientCore {
         }
     }
 
-    private func openChannel() {
+    /// Gives the handshake this much time from now on.
+    private func limitHandshake(to limit: Duration) {
         let number = self.channelNumber
         let here = self.here
-        self.handshakeTimer = self.schedule(after: TimeAmount(self.configuration.connectTimeout)) { core in
+        self.handshakeTimer?.cancel()
+        self.handshakeTimer = self.schedule(after: TimeAmount(limit)) { core in
             guard core.channelNumber == number, let channel = core.channel ?? core.openingChannel else { return }
             core.channelClosed(number: number, here.fault(.silent))
             channel.close(promise: nil)
         }
+    }
+
+    private func openChannel() {
+        let number = self.channelNumber
+        self.limitHandshake(to: self.configuration.connectTimeout)
         let tls: (@Sendable (any Channel) throws -> Void)?
         do throws(NestError) {
             tls = try self.configureTLS()

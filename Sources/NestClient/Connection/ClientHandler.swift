@@ -37,10 +37,11 @@ final class ClientHandler: ChannelInboundHandler {
             self.hasPreface = true
             self.core.assumeIsolated { $0.received(preface) }
         }
+        let number = self.channelNumber
         while context.channel.isActive, let frame = try self.decoder.next(from: &self.buffer) {
             // The first frame is the server's answer to HELLO.
             self.decoder.bodyBytesMax = Limits.frameBytesMax
-            self.core.assumeIsolated { $0.received(frame) }
+            self.core.assumeIsolated { $0.received(frame, channelNumber: number) }
         }
     }
 

@@ -102,6 +102,13 @@ public final class FetchedResultsController {
     @discardableResult
     public func setWindow(_ window: FetchWindow?) async throws(NestError) -> Bool {
         var request = self.fetchRequest
+        if let shown = self.followed?.request {
+            // All properties are those that the rows have, even if the server's model has more by now.
+            var same = shown
+            same.projection = request.projection
+            same.window = request.window
+            if same == request { request.projection = shown.projection }
+        }
         request.window = window
         return try await self.change(to: request)
     }

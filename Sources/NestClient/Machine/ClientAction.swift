@@ -36,6 +36,8 @@ package enum StreamEvent: Equatable, Sendable {
 /// An action that the state machine requests. The handler and the core perform it and decide nothing.
 package enum ClientAction: Equatable, Sendable {
     case openChannel
+    /// The server has greeted: what else the handshake needs has the time of a request.
+    case greeted
     /// Open a channel after a pause.
     case openChannelAfter(milliseconds: Int)
     /// After a pause, look again for a node that takes writes.

@@ -12,7 +12,7 @@ extension ClientStateMachine {
             self.phase = .connecting
             return [.openChannel]
         case .ready, .leaving: return [.connected]
-        case .connecting, .handshaking, .backingOff: return []
+        case .connecting, .handshaking, .comparing, .backingOff: return []
         case .closed(let error): return [.connectFailed(error)]
         }
     }
@@ -52,11 +52,11 @@ extension ClientStateMachine {
     }
 
     mutating func received(_ welcome: Welcome, now: NIODeadline) -> [ClientAction] {
-        guard case .handshaking = self.phase, self.greeting == nil else {
+        guard case .handshaking = self.phase else {
             return self.violation("WELCOME in the middle of a connection")
         }
         if let error = self.storeError(welcome) { return self.leaveServer(error) }
-        if self.mayExtend(welcome) { return self.requestModel(greeting: welcome) }
+        if self.mayExtend(welcome) { return self.requestModel(of: welcome) }
         return self.enter(welcome, now: now)
     }
 
@@ -132,13 +132,13 @@ extension ClientStateMachine {
         if case .closed = self.phase { return [] }
         let reason = self.closeReason ?? error ?? NestError(.connectionLost, "the server closed the connection")
         self.closeReason = nil
-        self.greeting = nil
         self.keepAlive = nil
         let isFinal = self.isRefusedForGood
         self.isRefusedForGood = false
         let wasReady = self.readySince != nil
         let isMove = self.moving != nil
         if !wasReady {
+            self.requests.neverConnected()
             self.faults.append(AttemptFault(address: self.route.current, error: reason, isFinal: isFinal))
             if self.route.isRoundOver, let ended = self.roundFailed() { return ended }
         }

@@ -23,8 +23,12 @@ extension ClientStateMachine {
 
     /// The features that both sides support; none before WELCOME.
     private var features: Features {
-        var welcome = self.welcome
-        if case .handshaking = self.phase { welcome = self.greeting }
+        let welcome: Welcome?
+        switch self.phase {
+        case .handshaking: welcome = nil
+        case .comparing(let greeting): welcome = greeting
+        case .idle, .connecting, .ready, .leaving, .backingOff, .closed: welcome = self.welcome
+        }
         return welcome?.features.intersection(self.hello.features) ?? []
     }
 
@@ -33,7 +37,7 @@ extension ClientStateMachine {
         _ frame: Frame,
         now: NIODeadline
     ) throws(WireError) -> [ClientAction] {
-        if case .handshaking = self.phase, self.greeting == nil {
+        if case .handshaking = self.phase {
             switch type {
             case .welcome, .error, .goAway: break
             default: return self.violation("\(type) before WELCOME")
@@ -60,9 +64,10 @@ extension ClientStateMachine {
             self.authors = try Authors(body: frame.body).authors
             return []
         case .changeSet: return try self.receivedChangeSet(frame.body, view: frame.id)
-        case .model where self.greeting != nil:
-            return self.received(try ModelMessage(body: frame.body).model, now: now)
         case .model:
+            if case .comparing(let greeting) = self.phase {
+                return self.compare(try ModelMessage(body: frame.body).model, of: greeting, now: now)
+            }
             let read = KnownModel(model: try ModelMessage(body: frame.body).model, hash: self.welcome?.modelHash ?? 0)
             self.readModel = read
             return self.finish(frame.id, .model(read))
@@ -201,8 +206,8 @@ extension ClientStateMachine {
             self.closeReason = message.error
             return []
         }
-        if self.greeting != nil {
-            // The server does not send its model now. Another attempt begins with it again.
+        if case .comparing = self.phase {
+            // The server does not send its model now. Another attempt asks for it again.
             self.closeReason = message.error
             return [.closeChannel]
         }
@@ -234,7 +239,13 @@ extension ClientStateMachine {
     private mutating func received(_ goAway: GoAway) -> [ClientAction] {
         let text = goAway.message.isEmpty ? "\(goAway.code)" : goAway.message
         self.closeReason = NestError(goAway.code, "the server closes the connection: \(text)")
-        guard case .ready = self.phase else { return [.closeChannel] }
+        switch self.phase {
+        case .ready: break
+        case .comparing:
+            self.phase = .leaving(retryAfterMilliseconds: goAway.retryAfterMilliseconds)
+            return [.closeChannel]
+        default: return [.closeChannel]
+        }
         self.phase = .leaving(retryAfterMilliseconds: goAway.retryAfterMilliseconds)
         var actions: [ClientAction] = []
         for request in self.requests.goAway(lastRequestID: goAway.lastRequestID) {

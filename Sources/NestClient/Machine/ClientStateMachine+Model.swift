@@ -18,8 +18,8 @@ package struct KnownModel: Equatable, Sendable {
 ///
 ///     WELCOME with the known hash ──▶ continue
 ///     WELCOME with another hash ──known model was read──▶ GET_MODEL ──extends it──▶ continue with the new model
-///                               │                             └──does not───┐
-///                               └──it was not────────────────────────────────┴▶ end
+///                               │                             └──does not──┐
+///                               └──it was not──────────────────────────────┴▶ end
 ///     end: subscriptions end; waiting requests fail, and new requests fail until the owner has read the new model
 extension ClientStateMachine {
     /// The model, if it is the model of the current or last connection.
@@ -27,9 +27,10 @@ extension ClientStateMachine {
         self.readModel.flatMap { $0.hash == self.welcome?.modelHash ? $0 : nil }
     }
 
-    /// Records that the owner of the client has read the model with this hash. Later requests are made for it.
+    /// Records that the owner of the client has read the model with this hash. Later requests are made for it. It is
+    /// the server's, unless another connection was made in the meantime.
     package mutating func modelIsKnown(hash: UInt64) {
-        self.knownModelHash = hash
+        if hash == self.welcome?.modelHash { self.knownModelHash = hash }
     }
 
     /// Whether the server's model may extend the known one: it is another, and the known one was read.
@@ -39,15 +40,15 @@ extension ClientStateMachine {
     }
 
     /// Asks for the model before anything else is sent.
-    mutating func requestModel(greeting welcome: Welcome) -> [ClientAction] {
-        self.greeting = welcome
-        return [self.frame(GetModel(), id: self.requests.takeID())]
+    mutating func requestModel(of welcome: Welcome) -> [ClientAction] {
+        self.phase = .comparing(welcome)
+        return [.greeted, self.frame(GetModel(), id: self.requests.takeID())]
     }
 
-    /// Handles the model of the server that greets.
-    mutating func received(_ model: ManagedObjectModel, now: NIODeadline) -> [ClientAction] {
-        guard let welcome = self.greeting else { return [] }
-        self.greeting = nil
+    /// Handles the model of a server that has another one than the last.
+    mutating func compare(_ model: ManagedObjectModel, of welcome: Welcome, now: NIODeadline) -> [ClientAction] {
+        // The connection is about to close.
+        guard self.closeReason == nil else { return [] }
         let new = KnownModel(model: model, hash: welcome.modelHash)
         if let old = self.readModel?.model, model.extends(old) {
             let actions = self.followModel(new, from: old)
@@ -65,15 +66,20 @@ extension ClientStateMachine {
         var actions: [ClientAction] = []
         for (request, _) in self.requests.removeWaiting(where: \.isTransfer) {
             guard case .caller(let token) = request.owner else { continue }
-            actions.append(.fail(token, Self.modelChanged))
+            actions.append(.fail(token, Self.modelGrew))
         }
         for (subscriber, change) in self.waitingChanges {
             self.waitingChanges[subscriber]?.request = change.request.spelledOut(in: old)
         }
         for (id, subscription) in self.subscriptions.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            if let change = subscription.change {
+                self.subscriptions[id]?.change?.request = change.request.spelledOut(in: old)
+            }
             let request = subscription.request.spelledOut(in: old)
             guard request != subscription.request else { continue }
             self.subscriptions[id]?.become(request)
+            // The subscriber of a candidate still has rows of another request.
+            guard subscription.origin == nil else { continue }
             actions.append(.deliver(.request(request), to: subscription.subscribers, byteCount: 0))
         }
         return actions
@@ -105,6 +111,11 @@ extension ClientStateMachine {
         else { return nil }
         return Self.modelChanged
     }
+
+    private static let modelGrew = NestError(
+        .schemaChanged,
+        "the server's model has more properties now, and the transfer has not begun: start it again"
+    )
 
     private static let modelChanged = NestError(
         .schemaChanged,

@@ -11,11 +11,14 @@ import NestFraming
 ///      └── all failed ──────┼──┴──▶ backingOff ◀────┴─────────────────────┴────────────────┘
 ///                           └────────────┘
 ///     any ──close, or a permanent error──▶ closed
+///     handshaking ──WELCOME of a server with another model──▶ comparing ──MODEL──▶ ready
 package struct ClientStateMachine: Sendable {
     package enum Phase: Equatable, Sendable {
         case idle
         case connecting
         case handshaking
+        /// The server, which sent this WELCOME, has another model than the last one. The client has asked for it.
+        case comparing(Welcome)
         case ready
         /// The server will close the connection soon. The client sends no new requests.
         case leaving(retryAfterMilliseconds: Int)
@@ -51,8 +54,6 @@ package struct ClientStateMachine: Sendable {
     var leaderFault: LeaderFault?
     /// The address to connect to as soon as the connection is closed.
     var moving: ServerAddress?
-    /// WELCOME of a server with another model than the last one's, while the new model is awaited.
-    var greeting: Welcome?
     /// The model of the current or last connection, if it was read.
     var readModel: KnownModel?
     /// The hash of the model that requests and subscriptions are made for; `nil` before the first connection.
@@ -129,7 +130,8 @@ package struct ClientStateMachine: Sendable {
     /// pending, it reads up to the hard limit, because a subscriber may be waiting for the answer.
     package var wantsToRead: Bool {
         if self.queuedByteCount < Limits.clientQueueBytesMax { return true }
-        let isAnswerDue = self.requests.inFlightCount > 0 || !self.pings.isEmpty || self.greeting != nil
+        var isAnswerDue = self.requests.inFlightCount > 0 || !self.pings.isEmpty
+        if case .comparing = self.phase { isAnswerDue = true }
         return isAnswerDue && self.queuedByteCount < Limits.clientQueueBytesHardMax
     }
 

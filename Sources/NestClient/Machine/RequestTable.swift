@@ -68,6 +68,9 @@ package struct RequestTable: Sendable {
         return self.nextID
     }
 
+    /// Handles a connection that ended before a request of the table was sent on it.
+    package mutating func neverConnected() { self.nextID = Self.firstID }
+
     private mutating func popSendable() -> Waiting? {
         if self.held.isEmpty { return self.waiting.popFirst() }
         guard let index = self.waiting.firstIndex(where: { $0.request.type.request?.isWrite != true }) else {

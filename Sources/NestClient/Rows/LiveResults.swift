@@ -14,8 +14,9 @@ public import Observation
 ///         var body: some View { List(self.list.rows) { Text($0.title) }.task { await self.list.run() } }
 ///     }
 ///
-/// `rows` is a value of one revision that later changes replace and do not touch. When the server gets another model,
-/// the request is made again: its names are looked up in the new model, and `run` goes on.
+/// `rows` is a value of one revision that later changes replace and do not touch. When the server gets another model
+/// that does not extend the old one, the request is made again: its names are looked up in the new model, and `run`
+/// goes on.
 @MainActor @Observable public final class LiveResults<Element: RowDecodable> {
     public enum Status: Hashable, Sendable {
         /// `run` was not called, or its task was cancelled. The last rows stay.

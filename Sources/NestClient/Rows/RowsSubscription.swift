@@ -9,7 +9,7 @@ import NestModel
 public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
     public typealias Element = RowsChange<Value>
 
-    /// The changes and rows as they are received.
+    /// The changes and rows as they are received. Change the request with `change(to:)` of this subscription.
     public let results: ResultsSubscription
     /// The latest model that a request was made for. It has the names of all requests.
     private let model: NIOLockedValueBox<ManagedObjectModel>
@@ -48,7 +48,8 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let queue: ResultsQueue
         private let model: NIOLockedValueBox<ManagedObjectModel>
-        private var request: NamedRequest?
+        /// The request of the rows, as the subscription has it and with names.
+        private var request: (current: ObjectFetchRequest, named: NamedRequest)?
         private var values = ElementLists<Value>()
         /// Whether `values` are those of the queue's state. At first they are not: another iterator may have taken
         /// changes.
@@ -91,8 +92,8 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
         /// Follows a change of the request. Throws `schemaChanged` if the rows do not have its columns.
         private mutating func follow(_ state: SectionedSnapshot) throws(NestError) {
             let request = self.queue.request
-            if let named = self.request, named.request == request {
-                if state.total > 0 { try named.check(state.projection) }
+            if let last = self.request, last.current == request {
+                if state.total > 0 { try last.named.check(state.projection) }
                 return
             }
             let model = self.model.withLockedValue { $0 }
@@ -100,12 +101,12 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
                 throw NestError(.unknownEntity, "the model has no entity \(request.entity.rawValue)")
             }
             let named = NamedRequest(request, of: NamedEntity(entity, in: model))
-            self.request = named
+            self.request = (request, named)
             if state.total > 0 { try named.check(state.projection) }
         }
 
         private var make: (Row) throws -> Value {
-            let columns = self.request?.columns ?? Columns([])
+            let columns = self.request?.named.columns ?? Columns([])
             return { row in try Value(row: FetchedRow(row, columns)) }
         }
 

@@ -80,6 +80,8 @@ public struct ObjectFetchRequest: Hashable, Sendable {
         guard self.projection.isEmpty else { return self }
         var request = self
         request.projection = self.allProperties(in: model)
+        // An empty projection would mean all properties again.
+        if request.projection.isEmpty { request.projection = [.entity] }
         return request
     }
 

@@ -10,8 +10,8 @@ struct MigratedRows {
     private let condition: String
     /// The parameters of the expressions.
     private let values: [AttributeValue]
-    /// Whether rows go, or lose a value in a column that stays.
-    let losesContent: Bool
+    /// Whether rows go, or lose or get a value in a column that stays.
+    let changesContent: Bool
 
     /// Both layouts have the same number.
     init(_ before: EntityLayout, _ after: EntityLayout, _ old: ModelLayout, _ new: ModelLayout, head: Revision) {
@@ -22,7 +22,7 @@ struct MigratedRows {
         self.source = compiler.source.table
         self.condition = compiler.terms.isEmpty ? "1" : compiler.terms.joined(separator: " AND ")
         self.values = compiler.values
-        self.losesContent = compiler.losesContent
+        self.changesContent = compiler.changesContent
     }
 
     /// The rows as a table in parentheses.
@@ -65,7 +65,7 @@ private struct Compiler {
     /// The conditions of the old rows that stay.
     var terms: [String] = []
     var values: [AttributeValue] = []
-    var losesContent = false
+    var changesContent = false
 
     init(before: EntityLayout, after: EntityLayout, old: ModelLayout, new: ModelLayout, head: Revision) {
         self.before = before
@@ -84,12 +84,12 @@ private struct Compiler {
         let gone = self.before.isJoin ? [] : self.before.kinds.filter { self.new.model.entity($0.number) == nil }
         if !gone.isEmpty {
             self.terms.append("nest_entity NOT IN (\(Self.list(gone.map(\.number))))")
-            self.losesContent = true
+            self.changesContent = true
         }
         var owners: [String] = []
         for slot in self.after.slots.indices {
             let known = self.before.slot(of: self.after.properties[slot])
-            let expression = known.map { self.known($0, slot) } ?? self.filling(slot)
+            let expression = known.map { self.known($0, slot) } ?? self.filling(slot, self.owners(slot)) ?? "NULL"
             self.add(self.target.columns[slot], expression)
             owners.append(expression)
         }
@@ -106,7 +106,7 @@ private struct Compiler {
     private mutating func known(_ known: Int, _ slot: Int) -> String {
         var expression = self.source.columns[known]
         if case .toOne(let relationship, _) = self.before.slots[known], let gone = self.goneObjects(relationship) {
-            self.losesContent = true
+            self.changesContent = true
             if self.before.isJoin {
                 self.terms.append("\(expression) NOT IN (\(gone))")
             } else {
@@ -116,9 +116,15 @@ private struct Compiler {
         guard !self.before.isJoin, self.before.hasKinds else { return expression }
         let owners = self.before.kinds.filter { $0.slots.contains(known) && self.new.model.entity($0.number) != nil }
         let keepers = owners.filter { self.after.kind($0.number).slots.contains(slot) }
-        guard keepers.count < owners.count else { return expression }
-        self.losesContent = true
-        return "CASE WHEN nest_entity IN (\(Self.list(keepers.map(\.number)))) THEN \(expression) END"
+        if keepers.count < owners.count {
+            self.changesContent = true
+            expression = "CASE WHEN nest_entity IN (\(Self.list(keepers.map(\.number)))) THEN \(expression) END"
+        }
+        // The property has moved up: entities that did not have it get it as a new one.
+        let gainers = self.owners(slot).filter { gainer in !owners.contains { $0.number == gainer } }
+        guard let filling = self.filling(slot, gainers) else { return expression }
+        self.changesContent = true
+        return "CASE WHEN nest_entity IN (\(Self.list(gainers))) THEN \(filling) ELSE \(expression) END"
     }
 
     /// Selects the ids of the destination's objects whose entity is gone; `nil` if there can be none.
@@ -149,12 +155,15 @@ private struct Compiler {
         for (column, expression) in zip(columns, expressions) { self.add(column, expression) }
     }
 
-    /// Returns the value that existing objects get for a new property.
-    private mutating func filling(_ slot: Int) -> String {
-        guard case .attribute(let attribute) = self.after.slots[slot] else { return "NULL" }
-        let owners = self.before.kinds.map(\.number)
+    /// Returns the stored entities whose objects have the property from now on.
+    private func owners(_ slot: Int) -> [EntityNumber] {
+        self.before.kinds.map(\.number)
             .filter { self.new.model.entity($0) != nil && self.after.kind($0).slots.contains(slot) }
-        guard !owners.isEmpty else { return "NULL" }
+    }
+
+    /// Returns the value that existing objects of these entities get for a property that is new in them; `nil`: none.
+    private mutating func filling(_ slot: Int, _ owners: [EntityNumber]) -> String? {
+        guard case .attribute(let attribute) = self.after.slots[slot], !owners.isEmpty else { return nil }
         let value: String
         if !attribute.defaultValue.isNull {
             self.values.append(attribute.kept(attribute.defaultValue))
@@ -162,7 +171,7 @@ private struct Compiler {
         } else if attribute.defaultsToNow {
             value = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
         } else {
-            return "NULL"
+            return nil
         }
         guard self.before.hasKinds else { return value }
         return "CASE WHEN nest_entity IN (\(Self.list(owners))) THEN \(value) END"

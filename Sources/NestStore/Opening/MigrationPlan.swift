@@ -42,7 +42,7 @@ struct MigrationPlan {
         for layout in self.new.entities {
             let before = self.counterpart(layout)
             let rows = before.map { MigratedRows($0, layout, self.old, self.new, head: self.head) }
-            if let before, let rows, !rows.losesContent,
+            if let before, let rows, !rows.changesContent,
                 Self.statements(before, self.old) == Self.statements(layout, self.new)
             {
                 continue
@@ -231,7 +231,7 @@ struct MigrationPlan {
         }
         guard let table = side.table, let before = self.counterpart(table) else { return }
         let rows = MigratedRows(before, table, self.old, self.new, head: self.head)
-        guard rows.losesContent else { return }
+        guard rows.changesContent else { return }
         let owner = EntitySQL(table).columns[side.slot]
         let least = relationship.isOptional ? 1 : 0
         let few = try self.number(
