@@ -154,7 +154,7 @@ tsan: setup
 # dependencies is shared: the same versions, the same flags.
 consumer: build-tests
 	cp Package.resolved Tests/Consumer/
-	swift build --package-path Tests/Consumer --scratch-path .build --force-resolved-versions $(DEBUG)
+	swift build --package-path Tests/Consumer --scratch-path .build --force-resolved-versions $(DEBUG) --product Consumer
 
 bench: build-release
 	$(RELEASE) --product nestbench

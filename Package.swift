@@ -42,6 +42,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "NestClient", targets: ["NestClient"]),
+        .plugin(name: "NestModelTypes", targets: ["NestModelTypes"]),
         .executable(name: "nestd", targets: ["nestd"]),
         .executable(name: "nestc", targets: ["nestc"]),
         .executable(name: "nestbench", targets: ["nestbench"]),
@@ -112,6 +113,15 @@ let package = Package(
             dependencies: ["NestModel", "CLibXML2", concurrencyHelpers],
             swiftSettings: settings
         ),
+        // For packages that use the client: Swift types of their models, made when they are built. The tool is small,
+        // because such a package builds it for itself.
+        .executableTarget(
+            name: "ModelTypesTool",
+            dependencies: ["NestModel", "NestDocuments"],
+            path: "Plugins/ModelTypesTool",
+            swiftSettings: settings
+        ),
+        .plugin(name: "NestModelTypes", capability: .buildTool(), dependencies: ["ModelTypesTool"]),
         // For SHA-256 of secrets and of the log, and for the certificates of tests. It uses the system's library,
         // because building another one takes two minutes.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),

@@ -30,6 +30,8 @@ enum Consumer {
             }
             let named = try await client.entity("Node").request(properties: ["title", "created"])
             for note in try await client.fetch(named, as: Note.self) { print(note.title, note.created ?? Date.now) }
+            // The types of notes.nest.json.
+            for page in try await client.fetch(Page.where(\.title == "Home")) { print(page.title, page.written) }
         }
     }
 }
