@@ -41,7 +41,7 @@ extension ProcessTests {
             }
             let texts = files.compactMap { try? String(contentsOf: directory.appending(path: $0), encoding: .utf8) }
                 .map(lines)
-            for block in page.blocks where ["swift", "json", "xml"].contains(block.label) {
+            for block in page.blocks where ["swift", "json", "xml", "python", "js", "html"].contains(block.label) {
                 let quoted = lines(block.lines.joined(separator: "\n"))
                 #expect(texts.contains { $0.contains(quoted) }, "\(name) has no such lines:\n\(quoted)")
             }
