@@ -252,7 +252,7 @@ let package = Package(
                 "number-facts/seed.sh", "number-facts/NumberFacts.xcdatamodeld", "number-facts/facts.py",
                 "phone-book/README.md", "phone-book/seed.sh", "phone-book/model.json", "phone-book/people.txt",
                 "phone-book/phones.py", "done/README.md", "done/seed.sh", "done/model.json", "done/index.html",
-                "done/done.js", "browser-list", "browser-outline",
+                "done/done.js", "browser-list", "browser-outline", "clients",
             ],
             swiftSettings: settings
         ),
