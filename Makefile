@@ -75,7 +75,9 @@ test-js: build-tests web-tools
 test-python: build-tests
 	Clients/python/check
 
-# Its tests that start no server: types, the wire with all vectors, and the machine.
+# Its tests that start no server: types, the wire with all vectors, and the machine. `make check` also runs those of
+# documents.
+PYTHON_DOCUMENTS = readme clients_page
 PYTHON_ALONE = calls connections damage feeds package subscriptions vectors
 test-python-wire:
 	Clients/python/check $(addprefix tests.test_,$(PYTHON_ALONE))
@@ -150,11 +152,10 @@ tsan: setup
 	    --sanitize=thread --filter 'NestServerTests|NestClientTests|NestDocumentsTests|NestOperationsTests|^ChaosTests\.'
 	! cat .build/tsan/report.* 2>/dev/null
 
-# Builds a package outside this one against the product NestClient, as a user's package would. What is built of the
-# dependencies is shared: the same versions, the same flags.
+# Builds packages outside this one against the product NestClient, as a user's package would be, and runs the Swift
+# programs of docs/clients.md.
 consumer: build-tests
-	cp Package.resolved Tests/Consumer/
-	swift build --package-path Tests/Consumer --scratch-path .build --force-resolved-versions $(DEBUG) --product Consumer
+	Tests/Consumer/check $(DEBUG)
 
 bench: build-release
 	$(RELEASE) --product nestbench
@@ -199,7 +200,7 @@ check: lint
 beside:
 	$(MAKE) --no-print-directory documentation
 	$(MAKE) --no-print-directory test-js
-	$(MAKE) --no-print-directory test-python-wire
+	Clients/python/check $(addprefix tests.test_,$(PYTHON_ALONE) $(PYTHON_DOCUMENTS))
 	$(MAKE) --no-print-directory consumer
 
 # The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.

@@ -71,7 +71,8 @@ import Testing
 
     /// The lines of each `swift` block of README and docs are in a file of Examples, in this order. A block with
     /// another word, such as `swift manifest`, is not checked.
-    @Test(arguments: ["README.md", "docs/client-swift.md"]) func quotedSwiftIsCompiled(_ path: String) throws {
+    @Test(arguments: ["README.md", "docs/client-swift.md", "docs/clients.md"])
+    func quotedSwiftIsCompiled(_ path: String) throws {
         func lines(_ text: String) -> String {
             text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { $0 != "" }
                 .joined(separator: "\n")

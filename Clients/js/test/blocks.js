@@ -12,3 +12,11 @@ export function program(page, language) {
 
 /** The lines that a program says it prints. */
 export const expected = (source) => Array.from(source.matchAll(/\/\/ → (.*)$/gm), (match) => match[1]);
+
+/** The first block of a language whose first line is this one, in the part of the page after a heading. */
+export function block(page, language, { first = '', after = '' } = {}) {
+  const blocks = page.slice(page.indexOf(after)).matchAll(/^```(.*)\n([^]*?)^```$/gm);
+  const found = Array.from(blocks).find(([, label, code]) => label === language && code.startsWith(first));
+  if (!found || !page.includes(after)) throw new Error(`the page has no block of ${language} ${after} ${first}`);
+  return found[2];
+}

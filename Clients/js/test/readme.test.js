@@ -3,14 +3,14 @@
 
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { missing, Server } from './live/nestd.js';
 import { expected, program } from './blocks.js';
+import { missing } from './live/nestd.js';
 import { Page } from './machine/page.js';
+import { Directory, openPage, run, withServer } from './programs.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -35,58 +35,17 @@ export function useSyncExternalStore(subscribe, getSnapshot, getServerSnapshot) 
 }
 `;
 
-/** As much of a document as the page needs. */
-const documents = `
-class Element {
-  children = [];
-  textContent = '';
-  replaceChildren(...children) { this.children = children; }
-  append(...children) { this.children.push(...children); }
-  addEventListener() {}
-}
-const elements = new Map();
-globalThis.document = {
-  createElement: () => new Element(),
-  querySelector: (name) => elements.get(name) ?? elements.set(name, new Element()).get(name),
+/** What README.md says is installed. */
+const modules = {
+  'node_modules/react/package.json': '{"type":"module","exports":"./index.js"}', 'node_modules/react/index.js': react,
 };
-`;
 
-/** Runs a module in a directory where \`nest-client\` is installed; returns what it printed. */
-async function run(name, source) {
-  const directory = mkdtempSync(join(tmpdir(), 'nest-readme-'));
-  try {
-    mkdirSync(join(directory, 'node_modules', 'react'), { recursive: true });
-    symlinkSync(root, join(directory, 'node_modules', 'nest-client'), 'dir');
-    writeFileSync(join(directory, 'node_modules', 'react', 'package.json'), '{"type":"module","exports":"./index.js"}');
-    writeFileSync(join(directory, 'node_modules', 'react', 'index.js'), react);
-    writeFileSync(join(directory, 'document.js'), documents);
-    writeFileSync(join(directory, name), source);
-    return await new Promise((resolve, reject) => {
-      const options = { cwd: directory, timeout: 60_000 };
-      execFile(process.execPath, [join(directory, name)], options, (error, output, words) => {
-        if (error) reject(new Error(`${words}\n${output}\n${error.message}`));
-        else resolve(output.split('\n').filter(Boolean));
-      });
-    });
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
-
-async function withServer(body) {
-  const server = await Server.start();
-  try {
-    await body(server);
-  } finally {
-    await server.close();
-  }
-}
-
-test('the programs of README.md do what it says', { skip: missing }, () => withServer(async (server) => {
+test('the programs of README.md do what it says', { skip: missing }, () => withServer([], async (server) => {
   const source = program(readme, 'js');
   const lines = expected(source);
   assert.ok(lines.length > 10, 'README.md says what its programs print');
-  const output = await run('README.mjs', source.replaceAll('127.0.0.1:7000', server.address));
+  const files = { ...modules, 'README.mjs': source.replaceAll('127.0.0.1:7000', server.address) };
+  const output = await run('README.mjs', files);
   assert.deepEqual(output, lines);
 }));
 
@@ -113,27 +72,18 @@ test('the hook for React shows the rows in StrictMode, and leaves no list open',
   }
 });
 
-test('the page of README.md shows the list, and follows it', { skip: missing }, () => withServer(async (server) => {
-  const page = program(readme, 'js page');
-  assert.match(page, /from '\/nest-client\/index\.js'/);
-  await server.nestc(['add', 'Milk', 'Bread']);
-  const source = page.replace('/nest-client/index.js', 'nest-client/node')
-    .replace('connect()', `connect({ url: 'nest://${server.address}' })`);
-  const probe = `
-    import './document.js';
-    const shown = () => document.querySelector('#list').children.map((child) => child.textContent).join(' ');
-    const until = async (text) => {
-      for (let turn = 0; shown() !== text; turn += 1) {
-        if (turn > 1000) throw new Error('the page shows ' + shown());
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-    };
-    await until('Milk Bread');
-    console.log(shown());
-    process.exit(0);`;
-  const imports = source.match(/^\s*import .*$/gm).join('\n');
-  const rest = source.replace(/^\s*import .*$/gm, '');
-  assert.deepEqual(await run('page.mjs', `import './document.js';\n${imports}\n${rest}\n${probe}`), ['Milk Bread']);
+test('the page of README.md shows the list, and follows it', { skip: missing }, () => withServer([], async (server) => {
+  const directory = new Directory();
+  const page = openPage(directory, server, program(readme, 'html'), program(readme, 'js page'), '/nest-client/index.js');
+  try {
+    await server.nestc(['add', 'Milk', 'Bread']);
+    await page.shows('list: Milk Bread');
+    await server.nestc(['mv', '3', '--first']);
+    await page.shows('list: Bread Milk');
+  } finally {
+    await page.stop();
+    directory.remove();
+  }
 }));
 
 test('blocks keep their line numbers, and only those of the language run', () => {

@@ -13,10 +13,10 @@ extension ClientConfiguration {
     /// makes it; programs that start at the same time get the same one. Set the token before: each has a session of its
     /// own, because what is written with one token is not listed or undone with another.
     ///
-    /// `program` names the program and all that shares its undo stack, such as `org.example.shop`: letters, digits, `.`,
-    /// `-` and `_`, at most 100, not beginning with a `.`. The file is `PROGRAM` or `PROGRAM_tokenN`, readable by this
-    /// user only, in `directory`; `nil`: `nest/programs` in `$XDG_STATE_HOME` or `~/.local/state`, on Apple's systems
-    /// in `~/Library/Application Support`.
+    /// `program` names the program and all that shares its undo stack, such as `org.example.shop`: letters, digits,
+    /// `.`, `-` and `_`, at most 100, not beginning with a `.`. The file is `PROGRAM` or `PROGRAM_tokenN`, readable by
+    /// this user only, in `directory`; `nil`: `nest/programs` in `$XDG_STATE_HOME` or `~/.local/state`, on Apple's
+    /// systems in `~/Library/Application Support`.
     ///
     /// Throws `invalid` if the file cannot be read or written, or holds something else.
     public mutating func keepSession(of program: String, in directory: String? = nil) throws(NestError) {

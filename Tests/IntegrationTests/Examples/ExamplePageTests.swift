@@ -27,6 +27,18 @@ extension ProcessTests {
             try await program.wait(forEnd: .exit(0))
         }
 
+        /// The program of docs/clients.md for a shell. The programs in other languages have tests with their clients.
+        @Test func theProgramForAShellPrintsWhatThePageShows() async throws {
+            let page = Page(try Repository.text("docs/clients.md"))
+            let path = "Examples/clients/groceries.sh"
+            let source = try Repository.text(path).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            #expect(page.blocks.contains { $0.label == "sh" && $0.lines == source.map(String.init) })
+            let shown = try #require(page.blocks.first { $0.label == "text" })
+            let server = try await ServerProcess.started()
+            let result = try await CommandLineUser.Result(Example.shell(path, await CommandLineUser(server)))
+            #expect(result.output.split(separator: "\n").map(String.init) == shown.lines, "\(result.report)")
+        }
+
         /// Quoted code and models are in the files that are compiled and served.
         @Test(arguments: Self.names) func quotationsAreInTheFiles(_ name: String) throws {
             let page = Page(try Repository.text("Examples/\(name)/README.md"))
@@ -41,7 +53,7 @@ extension ProcessTests {
             }
             let texts = files.compactMap { try? String(contentsOf: directory.appending(path: $0), encoding: .utf8) }
                 .map(lines)
-            for block in page.blocks where ["swift", "json", "xml"].contains(block.label) {
+            for block in page.blocks where ["swift", "json", "xml", "python", "js", "html"].contains(block.label) {
                 let quoted = lines(block.lines.joined(separator: "\n"))
                 #expect(texts.contains { $0.contains(quoted) }, "\(name) has no such lines:\n\(quoted)")
             }

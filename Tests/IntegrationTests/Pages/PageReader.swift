@@ -19,7 +19,7 @@ actor PageReader {
 
     /// `environment` is added to the reader's environment. `links`: files of the repository that the directory links
     /// to.
-    init(environment: [String: String] = [:], links: [String] = ["Examples", "Makefile", "deploy"]) throws {
+    init(environment: [String: String] = [:], links: [String] = ["Clients", "Examples", "Makefile", "deploy"]) throws {
         // PostgreSQL, which does not run as root, must be able to enter.
         chmod(self.directory.path, 0o711)
         let first = try FreePorts.first(of: Self.pagePorts.count, in: FreePorts.pages)
@@ -62,6 +62,11 @@ actor PageReader {
         var lines: [String] = []
         var faults = more.isEmpty ? [] : ["a block 'console' begins with a command, not with '\(more[0])'"]
         for command in commands {
+            if let language = try await self.missingLanguage(command.text) {
+                print("skipped: \(language) is missing, so no test runs '\(command.text)'")
+                lines += command.source + command.output
+                continue
+            }
             let printed = try await self.terminal(of: command.person).run(self.typed(command.text))
                 .filter { !Self.isProgress($0) }.map(self.shown)
             let isShown = Shown.matches(command.output, printed)
@@ -69,6 +74,20 @@ actor PageReader {
             lines += command.source + (isShown ? command.output : printed)
         }
         return (lines, faults)
+    }
+
+    /// The language that a command needs and that this machine lacks.
+    private func missingLanguage(_ command: String) async throws -> String? {
+        let checks = [
+            (name: "Python 3.11", program: "python3", check: "import sys; sys.exit(sys.version_info < (3, 11))"),
+            (name: "Node 18", program: "node", check: "process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)"),
+        ]
+        for one in checks where command.split(separator: " ").contains(Substring(one.program)) {
+            let option = one.program == "node" ? "-e" : "-c"
+            let check = "\(one.program) \(option) '\(one.check)' 2>/dev/null || echo missing"
+            if try await self.newTerminal(of: "").run(check) == ["missing"] { return one.name }
+        }
+        return nil
     }
 
     private func runLive(_ block: Page.Block, _ name: String) async throws -> (lines: [String], faults: [String]) {
