@@ -1,5 +1,24 @@
 import NestModel
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// What of a date makes a section.
+public enum SectionPeriod: Sendable {
+    case year, month, day
+
+    fileprivate var function: SectionKey.Function {
+        switch self {
+        case .year: .year
+        case .month: .month
+        case .day: .day
+        }
+    }
+}
+
 /// A request for objects of an entity, as values of its Swift type. Every method returns another request; none changes
 /// one. Names are looked up in the server's model when the request is used.
 public struct TypedRequest<Entity: ModelEntity>: Sendable {
@@ -14,7 +33,7 @@ public struct TypedRequest<Entity: ModelEntity>: Sendable {
 
     private var predicate: TypedPredicate<Entity>?
     private var sort: [SortKey] = []
-    private var section: String?
+    private var section: (function: SectionKey.Function, path: String)?
     private var window: FetchWindow?
 
     init() {}
@@ -43,7 +62,27 @@ public struct TypedRequest<Entity: ModelEntity>: Sendable {
 
     /// Rows with equal values are a section. The rows must be sorted by the value first; without sort keys they are.
     public func sectioned<Value>(by path: KeyPath<Entity.Paths, TypedPath<Value>>) -> TypedRequest {
-        self.with { $0.section = Entity.paths[keyPath: path].text }
+        self.sectioned(.value, of: path)
+    }
+
+    /// Rows whose texts begin with the same character are a section, as in an address book.
+    public func sectioned(byFirstCharacterOf path: KeyPath<Entity.Paths, TypedPath<String>>) -> TypedRequest {
+        self.sectioned(.firstCharacter, of: path)
+    }
+
+    /// Rows of the same year, month or day, in UTC, are a section: `2026`, `2026-11` or `2026-11-21`.
+    public func sectioned(
+        by path: KeyPath<Entity.Paths, TypedPath<Date>>,
+        _ period: SectionPeriod
+    ) -> TypedRequest {
+        self.sectioned(period.function, of: path)
+    }
+
+    private func sectioned<Value>(
+        _ function: SectionKey.Function,
+        of path: KeyPath<Entity.Paths, TypedPath<Value>>
+    ) -> TypedRequest {
+        self.with { $0.section = (function, Entity.paths[keyPath: path].text) }
     }
 
     /// Some rows of many.
@@ -70,8 +109,8 @@ public struct TypedRequest<Entity: ModelEntity>: Sendable {
             )
         }
         if let section = self.section {
-            let path = try entity.path(section)
-            request.section = SectionKey(.value, of: path)
+            let path = try entity.path(section.path)
+            request.section = SectionKey(section.function, of: path)
             if request.sort.isEmpty { request.sort = [OrderingTerm(key: .path(path))] }
         }
         return NamedRequest(request, of: entity)

@@ -76,6 +76,11 @@ extension SocketTests {
                 #expect(window.map(\.name) == ["b"] && window.total == 3)
                 let sections = try await client.fetch(all.sectioned(by: \.name)).sections
                 #expect(sections.map(\.name) == ["A", "b", "c"])
+                let letters = try await client.fetch(all.sectioned(byFirstCharacterOf: \.name)).sections
+                #expect(letters.map(\.name) == ["A", "b", "c"])
+                let things = TypesModel.Everything.all.sectioned(by: \.moment, .month)
+                #expect(try await client.request(things).request.section?.function == .month)
+                #expect(try await client.fetch(things).sections.isEmpty)
 
                 let live = LiveResults(client, all.where(\.name > "a").sorted(by: \.name))
                 let running = Task { await live.run() }
