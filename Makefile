@@ -204,10 +204,11 @@ beside:
 	$(MAKE) --no-print-directory consumer
 
 # The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.
-# Symbols are read from the modules that are built: `swift package dump-symbol-graph` would compile them again.
+# Symbols are read from the modules that are built: `swift package dump-symbol-graph` would compile them again. Those of
+# the tools of plugins (`-tool`) are the same modules, built for this machine.
 GRAPHS = .build/documentation/graphs
 MODULES = -target $$(swiftc -print-target-info | sed -n 's/.*"triple": "\(.*\)",/\1/p' | head -n 1) -I .build/debug/Modules \
-    $$(printf ' -Xcc -fmodule-map-file=%s' .build/debug/*.build/module.modulemap \
+    $$(printf ' -Xcc -fmodule-map-file=%s' $$(ls .build/debug/*.build/module.modulemap | grep -v -e -tool.build) \
     .build/checkouts/*/Sources/*/include/module.modulemap Sources/*/module.modulemap)
 documentation: build-tests
 	rm -rf .build/documentation && mkdir -p $(GRAPHS)
