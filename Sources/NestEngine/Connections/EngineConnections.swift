@@ -30,6 +30,8 @@ package final class ChangedConnections {
 /// The connections that the engine serves.
 package final class EngineConnections {
     private(set) var all: [ConnectionID: EngineConnection] = [:]
+    /// The connection that was looked up last: consecutive requests and replies are often of one connection.
+    private var last: EngineConnection?
     package let changed = ChangedConnections()
     /// The number of connections of each session, by session number.
     private var countOfSession: [UInt64: Int] = [:]
@@ -40,7 +42,12 @@ package final class EngineConnections {
 
     package init() {}
 
-    package subscript(id: ConnectionID) -> EngineConnection? { self.all[id] }
+    package subscript(id: ConnectionID) -> EngineConnection? {
+        if let last = self.last, last.id == id { return last }
+        guard let connection = self.all[id] else { return nil }
+        self.last = connection
+        return connection
+    }
 
     /// The ids of all connections, ascending.
     var ids: [ConnectionID] { self.all.keys.sorted() }
@@ -56,6 +63,7 @@ package final class EngineConnections {
         user: UserLabel? = nil,
         followsAuthors: Bool = false
     ) {
+        self.last = nil
         self.all[id] = EngineConnection(
             id,
             self.changed,
@@ -77,6 +85,7 @@ package final class EngineConnections {
     /// Removes a connection and returns it; `nil` when there is none.
     package func remove(_ id: ConnectionID) -> EngineConnection? {
         guard let connection = self.all.removeValue(forKey: id) else { return nil }
+        self.last = nil
         self.changed.note(id)
         if connection.followsAuthors { self.authorFollowerCount -= 1 }
         self.uncount(connection)
