@@ -88,13 +88,13 @@ extension Commit {
     ) throws(StoreError) {
         let request = turn.request
         // Only a place by index depends on the changed owners; for other requests the sets are not copied.
-        let asks = request.namesIndex
+        let asks = request.traits.contains(.namesIndex)
         let isBulk = !asks || self.isBulk || pending.isBulk
         let owners = asks ? pending.owners.union(self.owners) : []
         var runs: [Receipt.Run] = []
         let isTried = stepsMax < request.stepsMax
         let needsSavepoint = isTried || request.needsSavepoint(hasDeferredChecks: self.hasDeferredChecks)
-        let coalescing = request.coalescing
+        let coalescing = request.transaction.coalescing
         var entry = self.sessions.coalescing.entry(
             of: request.connection,
             session: request.session,

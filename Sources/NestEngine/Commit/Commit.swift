@@ -129,7 +129,7 @@ struct Commit {
     mutating func run(_ requests: [WriteRequest]) -> Int {
         self.outcomes = [Outcome](repeating: .open, count: requests.count)
         self.changes.reserveCapacity(requests.count)
-        self.notesOwners = requests.contains { $0.namesIndex }
+        self.notesOwners = requests.contains { $0.traits.contains(.namesIndex) }
         var start = 0
         while start < requests.count, self.failure == nil, !self.mustStop {
             // A heavy request begins a turn of its own, so that the requests before it are answered first.
@@ -151,7 +151,7 @@ struct Commit {
     /// others is only tried, with the steps of a turn; one that could be prepared is only tried, too.
     func stepsMax(_ request: WriteRequest, _ pending: PendingGroup) -> Int {
         var steps = request.stepsMax
-        if !pending.results.isEmpty, request.mayBeHeavy, request.preparation == nil {
+        if !pending.results.isEmpty, request.traits.contains(.mayBeHeavy), request.preparation == nil {
             steps = min(steps, self.stepsMax)
         }
         if let preparedObjectsMin, self.isOnlyTried(request) { steps = min(steps, preparedObjectsMin) }
@@ -160,7 +160,8 @@ struct Commit {
 
     /// Whether the request is to be prepared if it takes many steps.
     func isOnlyTried(_ request: WriteRequest) -> Bool {
-        guard request.canBePrepared, self.preparedObjectsMin != nil, case .unknown = request.stage else { return false }
+        guard request.traits.contains(.canBePrepared), self.preparedObjectsMin != nil, case .unknown = request.stage
+        else { return false }
         return true
     }
 
@@ -240,10 +241,11 @@ struct Commit {
     /// journal.
     private func mustWait(_ request: WriteRequest, _ pending: PendingGroup) -> Bool {
         if let limit = request.preconditionLimit, !pending.results.isEmpty {
-            return self.store.layout.hidesChanges(limit, ofAnyOf: request.preconditions)
+            return self.store.layout.hidesChanges(limit, ofAnyOf: request.transaction.preconditions)
         }
-        guard request.isRevert else { return false }
-        return pending.sessions.contains(request.session) || request.rehomes && !pending.sessions.isEmpty
+        guard request.traits.contains(.isRevert) else { return false }
+        return pending.sessions.contains(request.session)
+            || request.traits.contains(.rehomes) && !pending.sessions.isEmpty
     }
 
     /// Retries the requests of a failed group individually, each in a transaction of its own.

@@ -141,9 +141,17 @@ package final class ObjectGraph {
     /// Performs a transaction's steps in order. Returns the inserted and found objects. Call `validate` afterwards: it
     /// checks the resulting objects.
     package func perform(_ transaction: WriteTransaction) throws(StoreError) -> [Receipt.Run] {
-        for precondition in transaction.preconditions { try self.check(precondition) }
-        self.isBatch = transaction.mutations.count > 1
-        for mutation in transaction.mutations {
+        try self.perform(transaction.mutations, if: transaction.preconditions)
+    }
+
+    /// Performs the steps of a transaction, as `perform(_:)` does, if its preconditions hold.
+    package func perform(
+        _ mutations: [Mutation],
+        if preconditions: [Precondition]
+    ) throws(StoreError) -> [Receipt.Run] {
+        for precondition in preconditions { try self.check(precondition) }
+        self.isBatch = mutations.count > 1
+        for mutation in mutations {
             let resultCount = self.results.count
             do throws(StoreError) {
                 if try self.isCheckable(mutation) { try self.perform(mutation) }
