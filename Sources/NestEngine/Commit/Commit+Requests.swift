@@ -36,7 +36,7 @@ extension Commit {
                     now: self.now
                 )
                 self.sessions.changed.insert(request.session)
-                self.outcomes[turn.index] = .group(number)
+                self.outcomes[turn.index] = .answered(.group(number))
             case .endGroup:
                 self.sessions.changed.insert(request.session)
                 guard self.sessions.coalescing.end(request.connection, now: self.now) else {
@@ -45,7 +45,7 @@ extension Commit {
                         "there is no open group on this connection: it has ended or timed out"
                     )
                 }
-                self.outcomes[turn.index] = .done
+                self.outcomes[turn.index] = .answered(.done)
             case .transaction, .importSubtree:
                 try self.write(turn, stepsMax: stepsMax, &pending)
             case .takeBack(let target, let options, let expected):
@@ -252,8 +252,9 @@ extension Commit {
         guard let index = pending.keys[Key(session: request.session, key: key)] else { return nil }
         let header = pending.results[index].result.header
         guard header.requestHash == request.requestHash else { throw StoreError.refused(KeyIndex.reused) }
-        var receipt = request.scope.shown(Receipt(header), madeIn: header.scope)
+        var receipt = Receipt(header)
         receipt.isReplayed = true
+        request.scope.hide(from: &receipt, madeIn: header.scope)
         return receipt
     }
 }

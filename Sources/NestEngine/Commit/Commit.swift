@@ -8,12 +8,8 @@ struct Commit {
     enum Outcome {
         /// The request has not run yet.
         case open
-        indirect case committed(Receipt)
-        indirect case refused(NestError)
-        /// A group was begun or joined.
-        case group(UInt64)
-        /// A group was ended or left.
-        case done
+        /// The request has run, or is refused. The reply is made here and passed on as it is.
+        case answered(EngineReply)
         /// The log has not answered: the request is answered later.
         case uncertain
         /// Another node leads: the request was not executed, and goes there.
@@ -24,12 +20,13 @@ struct Commit {
             switch self {
             case .open: preconditionFailure("every request of a batch has an outcome")
             case .uncertain, .overtaken: nil
-            case .committed(let receipt): .receipt(receipt)
-            case .refused(let error): .failure(error)
-            case .group(let number): .group(number)
-            case .done: .done
+            case .answered(let reply): reply
             }
         }
+
+        static func committed(_ receipt: consuming Receipt) -> Self { .answered(.receipt(receipt)) }
+
+        static func refused(_ error: NestError) -> Self { .answered(.failure(error)) }
     }
 
     let store: Store
@@ -319,10 +316,11 @@ struct Commit {
             guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
                 continue
             }
-            var receipt = requests[index].scope.shown(Receipt(result.header), madeIn: result.header.scope)
             var first = position
             while first > 0, pending.results[first - 1].index == index { first -= 1 }
+            var receipt = Receipt(result.header)
             receipt.revisionCount = position - first + 1
+            requests[index].scope.hide(from: &receipt, madeIn: result.header.scope)
             self.outcomes[index] = .committed(receipt)
         }
     }

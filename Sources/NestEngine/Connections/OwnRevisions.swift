@@ -10,9 +10,9 @@ struct OwnRevisions {
     func push(of writes: [WriteRequest], _ outcomes: [Commit.Outcome], _ effects: inout [EngineEffect]) {
         var own = Own()
         for index in writes.indices {
-            guard self.isNotified(writes[index].connection), case .committed(let receipt) = outcomes[index] else {
-                continue
-            }
+            guard self.isNotified(writes[index].connection),
+                case .answered(.receipt(let receipt)) = outcomes[index]
+            else { continue }
             own.note(receipt, of: writes[index].connection)
         }
         for id in own.order { Self.append(own.revisions[id]!, to: id, &effects) }
