@@ -98,7 +98,7 @@ package struct Reposition: Hashable, Sendable {
     }
 }
 
-/// What a prepared write adds to a change set. A class, because few change sets have it and all are copied.
+/// What a prepared write adds to a change set. A class, because few change sets have it.
 package final class PreparedPart: Sendable {
     package let ids: IDRuns
     package let blockCount: Int
@@ -109,34 +109,82 @@ package final class PreparedPart: Sendable {
     }
 }
 
-/// The effect of one committed transaction. Live queries, undo and catching up all use it.
-package struct ChangeSet: Sendable {
-    package var revision: Revision
+/// The effect of one committed transaction. Live queries, undo and catching up all use it. A class, because it is large
+/// and passed on often.
+package final class ChangeSet: Sendable {
+    /// A change set while it is collected.
+    package struct Draft: Sendable {
+        package var revision: Revision
+        package var changedRows: [ChangedRow] = []
+        package var blockCount = 0
+        package var concernedBlocks: [Int] = []
+        package var preparedPart: PreparedPart?
+        package var streamedEntities: Set<EntityNumber> = []
+        package var repositions: [Reposition] = []
+        package var insertedCount = 0
+        package var updatedCount = 0
+        package var deletedCount = 0
+
+        package init(revision: Revision) {
+            self.revision = revision
+        }
+    }
+
+    package let revision: Revision
     /// Each object at most once. For a bulk write only the first objects; journal blocks contain the others.
-    package var changedRows: [ChangedRow]
+    package let changedRows: [ChangedRow]
     /// The number of journal blocks with the objects of a bulk write, in order.
-    package var blockCount: Int
+    package let blockCount: Int
     /// The blocks with objects that the writer's `isConcerned` selected; see `Store.forEachChangedObject`.
-    package var concernedBlocks: [Int] = []
-    package var preparedPart: PreparedPart?
+    package let concernedBlocks: [Int]
+    package let preparedPart: PreparedPart?
     /// The objects of a prepared write. Except for the topmost ones, they are in the first `preparedBlockCount` blocks,
     /// for whose objects `isConcerned` was not asked.
     package var prepared: IDRuns { self.preparedPart?.ids ?? IDRuns() }
     package var preparedBlockCount: Int { self.preparedPart?.blockCount ?? 0 }
     /// The entities of the objects in the blocks.
-    package var streamedEntities: Set<EntityNumber> = []
-    package var repositions: [Reposition]
-    package var insertedCount: Int
-    package var updatedCount: Int
-    package var deletedCount: Int
+    package let streamedEntities: Set<EntityNumber>
+    package let repositions: [Reposition]
+    package let insertedCount: Int
+    package let updatedCount: Int
+    package let deletedCount: Int
 
-    package init(revision: Revision) {
+    package init(
+        revision: Revision,
+        changedRows: [ChangedRow],
+        blockCount: Int,
+        concernedBlocks: [Int],
+        preparedPart: PreparedPart?,
+        streamedEntities: Set<EntityNumber>,
+        repositions: [Reposition],
+        insertedCount: Int,
+        updatedCount: Int,
+        deletedCount: Int
+    ) {
         self.revision = revision
-        self.changedRows = []
-        self.blockCount = 0
-        self.repositions = []
-        self.insertedCount = 0
-        self.updatedCount = 0
-        self.deletedCount = 0
+        self.changedRows = changedRows
+        self.blockCount = blockCount
+        self.concernedBlocks = concernedBlocks
+        self.preparedPart = preparedPart
+        self.streamedEntities = streamedEntities
+        self.repositions = repositions
+        self.insertedCount = insertedCount
+        self.updatedCount = updatedCount
+        self.deletedCount = deletedCount
+    }
+
+    package convenience init(_ draft: Draft) {
+        self.init(
+            revision: draft.revision,
+            changedRows: draft.changedRows,
+            blockCount: draft.blockCount,
+            concernedBlocks: draft.concernedBlocks,
+            preparedPart: draft.preparedPart,
+            streamedEntities: draft.streamedEntities,
+            repositions: draft.repositions,
+            insertedCount: draft.insertedCount,
+            updatedCount: draft.updatedCount,
+            deletedCount: draft.deletedCount
+        )
     }
 }
