@@ -8,14 +8,16 @@ import NestSchema
 /// objects it streams the others to journal blocks, so that memory does not grow with the write. Objects that the steps
 /// of a transaction insert stay in memory: a later step may change them again, and there are at most
 /// `Limits.mutationsPerTransactionMax` of them.
+///
+/// One recorder serves the requests of a group one after the other; see `begin`.
 final class ChangeRecorder {
-    let revision: Revision
+    private(set) var revision: Revision
     private let layout: ModelLayout
     private let changedMax: Int
     /// The distance between the positions of appended objects.
     let orderStep: Int64
     /// Writes full blocks to the journal, and knows whether a live result or subscription needs an object in a block.
-    private let group: WriteGroup
+    private unowned let group: WriteGroup
     private var isBlockConcerned = false
     private var concernedBlocks: [Int] = []
     private var streamedEntities: Set<EntityNumber> = []
@@ -73,6 +75,22 @@ final class ChangeRecorder {
         self.changedMax = changedMax
         self.orderStep = orderStep
         self.group = group
+    }
+
+    /// Begins the group's next request, after one that has succeeded. Returns `false` and does nothing if that request
+    /// has used what few requests use: the next one then needs a new recorder.
+    func begin(_ revision: Revision) -> Bool {
+        let isPlain =
+            self.canAdopt && self.preparedPart == nil && self.lastStreamed == nil && self.indexes.isEmpty
+            && self.rewritten.isEmpty && self.departedLeftOf.isEmpty && self.departedRightOf.isEmpty
+            && self.repositionOrder.isEmpty && self.finishedRepositions.isEmpty
+        guard isPlain else { return false }
+        self.revision = revision
+        self.changed = []
+        self.placed = SmallSet()
+        self.disturbed = SmallSet()
+        self.hasWritten = false
+        return true
     }
 
     // MARK: Recording

@@ -5,6 +5,9 @@ import NestSchema
 ///
 /// Enforces the rules of the model: inverses, delete rules, order, no cycles, validation. After an error
 /// `recorder.hasWritten` states whether the request must be rolled back.
+///
+/// One graph serves the requests of a group one after the other, because most are small; see `begin`. A request must
+/// not keep it.
 package final class ObjectGraph {
     let layout: ModelLayout
     let recorder: ChangeRecorder
@@ -19,7 +22,7 @@ package final class ObjectGraph {
     /// The next object id to assign.
     package private(set) var nextObjectID: Int64
     /// The first object id that this request can have assigned.
-    let firstObjectID: Int64
+    private(set) var firstObjectID: Int64
     /// The objects that the steps have inserted or found so far, in order. References such as -1 in a `Mutation` refer
     /// to them.
     var results: [ObjectID] = []
@@ -33,6 +36,8 @@ package final class ObjectGraph {
     private(set) var isBatch = false
     /// Whether missing values are reported at the end of the request, with the other faults that are found there.
     var reportsMissingAtEnd: Bool { self.isBatch || self.layout.hasDeferredChecks }
+    /// The memory of the last insert's assignments, for the next one.
+    var spareAssignments = Assignments()
     /// The neighbours of objects about to be written, until the change of the object is recorded.
     var departures: [(id: ObjectID, place: Int, neighbours: Neighbours)] = []
     /// The index of the table in which an object was found last: most requests use one table.
@@ -54,6 +59,24 @@ package final class ObjectGraph {
         self.firstObjectID = nextObjectID
         self.time = time
     }
+
+    /// Begins the group's next request, after one that has succeeded. Returns `false` if that request has used what few
+    /// requests use: the next one then needs a new graph.
+    func begin(_ revision: Revision, nextObjectID: Int64) -> Bool {
+        let isPlain =
+            self.preparation == nil && self.deleted == nil && self.missingTops.isEmpty && self.faults.isEmpty
+            && self.emptied.isEmpty && self.departures.isEmpty && self.results.count <= Self.keptResultsMax
+        guard isPlain, self.recorder.begin(revision) else { return false }
+        self.nextObjectID = nextObjectID
+        self.firstObjectID = nextObjectID
+        self.results.removeAll(keepingCapacity: true)
+        self.runs = []
+        self.isBatch = false
+        return true
+    }
+
+    /// The memory of more results is not kept for the next request.
+    private static let keptResultsMax = 64
 
     var revision: Revision { self.recorder.revision }
 

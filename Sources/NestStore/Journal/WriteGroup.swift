@@ -141,21 +141,8 @@ package final class WriteGroup {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
         let (blockBytes, adopted, rows) = (self.blockBytes, self.adopted, self.store.connection.preparedRowsIfAny)
         let changesStart = self.changes.count
-        let recorder = ChangeRecorder(
-            revision: self.nextRevision,
-            layout: self.store.layout,
-            changedMax: self.store.streamedFrom,
-            orderStep: self.store.orderStep,
-            group: self
-        )
-        let graph = ObjectGraph(
-            layout: self.store.layout,
-            tables: self.store.tables,
-            recorder: recorder,
-            memory: self.store.bulkMemory,
-            nextObjectID: self.nextObjectID,
-            time: self.time
-        )
+        let graph = self.takeGraph()
+        let recorder = graph.recorder
         if useSavepoint { try self.run("SAVEPOINT request") }
         do throws(StoreError) {
             var changes: ChangeSet?
@@ -182,6 +169,7 @@ package final class WriteGroup {
             self.nextObjectID = graph.nextObjectID
             Failpoint.requestDone.pass()
             if useSavepoint { try self.run("RELEASE request") }
+            self.spareGraph = graph
             return result
         } catch {
             self.blockBytes = blockBytes
@@ -199,6 +187,31 @@ package final class WriteGroup {
             }
             throw error
         }
+    }
+
+    /// The graph of the last request that succeeded. Nothing of a request that failed is used again.
+    private var spareGraph: ObjectGraph?
+
+    /// Returns a graph for the next request.
+    private func takeGraph() -> ObjectGraph {
+        if let graph = self.spareGraph {
+            self.spareGraph = nil
+            if graph.begin(self.nextRevision, nextObjectID: self.nextObjectID) { return graph }
+        }
+        return ObjectGraph(
+            layout: self.store.layout,
+            tables: self.store.tables,
+            recorder: ChangeRecorder(
+                revision: self.nextRevision,
+                layout: self.store.layout,
+                changedMax: self.store.streamedFrom,
+                orderStep: self.store.orderStep,
+                group: self
+            ),
+            memory: self.store.bulkMemory,
+            nextObjectID: self.nextObjectID,
+            time: self.time
+        )
     }
 
     /// The number of steps of all requests so far.
