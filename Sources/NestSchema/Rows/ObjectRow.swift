@@ -1,15 +1,19 @@
 import NestModel
 
 /// The stored position of an object among the objects of one owner.
+@frozen
+@usableFromInline
 package struct SparsePlace: Hashable, Sendable {
     /// Ascending in the order of the owner's objects, with gaps. Clients do not see it.
-    package var position: Int64
+    @usableFromInline package var position: Int64
     /// The revision of the placement. Undoing a placement restores the older stamp, so a stamp identifies one
     /// placement.
-    package var stamp: UInt64
+    @usableFromInline package var stamp: UInt64
 
-    package static let none = SparsePlace(position: 0, stamp: 0)
+    @inlinable
+    package static var none: SparsePlace { SparsePlace(position: 0, stamp: 0) }
 
+    @inlinable
     package init(position: Int64, stamp: UInt64) {
         self.position = position
         self.stamp = stamp
@@ -24,9 +28,9 @@ package struct ObjectRow: Hashable, Sendable {
     /// The values, by slot of the entity's layout.
     package var values: [AttributeValue]
     /// The positions, by `EntityLayout.placedSlots`; `.none` without an owner.
-    package var places: [SparsePlace]
+    package var places: SparsePlaces
 
-    package init(entity: EntityNumber, revision: Revision, values: [AttributeValue], places: [SparsePlace]) {
+    package init(entity: EntityNumber, revision: Revision, values: [AttributeValue], places: SparsePlaces) {
         self.entity = entity
         self.revision = revision
         self.values = values

@@ -39,7 +39,7 @@ extension ObjectGraph {
             entity: entity,
             revision: self.revision,
             values: kind.defaultValues,
-            places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
+            places: SparsePlaces(count: layout.placedSlots.count)
         )
         for slot in kind.nowSlots { row.values[slot] = .date(self.time) }
         if let root = layout.root { try self.putUnder(root, layout, &assigned) }
