@@ -20,16 +20,19 @@ package struct SparsePlace: Hashable, Sendable {
     }
 }
 
-/// All stored values of one object.
+/// All stored values of one object. Frozen and usable from inline, as `ByteWriter` is.
+@frozen
+@usableFromInline
 package struct ObjectRow: Hashable, Sendable {
-    package var entity: EntityNumber
+    @usableFromInline package var entity: EntityNumber
     /// The revision of the last change.
-    package var revision: Revision
+    @usableFromInline package var revision: Revision
     /// The values, by slot of the entity's layout.
-    package var values: [AttributeValue]
+    @usableFromInline package var values: [AttributeValue]
     /// The positions, by `EntityLayout.placedSlots`; `.none` without an owner.
-    package var places: SparsePlaces
+    @usableFromInline package var places: SparsePlaces
 
+    @inlinable
     package init(entity: EntityNumber, revision: Revision, values: [AttributeValue], places: SparsePlaces) {
         self.entity = entity
         self.revision = revision
@@ -39,27 +42,33 @@ package struct ObjectRow: Hashable, Sendable {
 }
 
 /// The neighbours of an object in its owner's order before a transaction moved or removed it.
+@frozen
+@usableFromInline
 package struct Neighbours: Hashable, Sendable {
-    package var left: ObjectID?
-    package var right: ObjectID?
+    @usableFromInline package var left: ObjectID?
+    @usableFromInline package var right: ObjectID?
 
+    @inlinable
     package init(left: ObjectID?, right: ObjectID?) {
         self.left = left
         self.right = right
     }
 }
 
-/// One object that a transaction changed: its whole row before and after.
+/// One object that a transaction changed: its whole row before and after. Frozen, as `ByteWriter` is.
+@frozen
+@usableFromInline
 package struct ChangedRow: Sendable {
-    package var entity: EntityNumber
-    package var id: ObjectID
+    @usableFromInline package var entity: EntityNumber
+    @usableFromInline package var id: ObjectID
     /// `nil`: inserted.
-    package var before: ObjectRow?
+    @usableFromInline package var before: ObjectRow?
     /// `nil`: deleted.
-    package var after: ObjectRow?
+    @usableFromInline package var after: ObjectRow?
     /// By `EntityLayout.placedSlots`: the neighbours at the positions that the object left.
-    package var neighbours: [Neighbours?]
+    @usableFromInline package var neighbours: [Neighbours?]
 
+    @inlinable
     package init(
         entity: EntityNumber,
         id: ObjectID,

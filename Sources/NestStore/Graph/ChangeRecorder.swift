@@ -101,7 +101,7 @@ final class ChangeRecorder {
         _ entity: EntityNumber,
         _ id: ObjectID,
         before: ObjectRow?,
-        after: ObjectRow?,
+        after: consuming ObjectRow?,
         isBulk: Bool = false
     ) throws(StoreError) {
         self.hasWritten = true
@@ -173,7 +173,7 @@ final class ChangeRecorder {
         }
     }
 
-    private func stream(_ object: ChangedRow) throws(StoreError) {
+    private func stream(_ object: consuming ChangedRow) throws(StoreError) {
         guard let entityLayout = self.layout[object.entity],
             let kind = self.block.write(change: object, layout: entityLayout)
         else { return }
