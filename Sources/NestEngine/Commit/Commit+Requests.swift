@@ -217,17 +217,24 @@ extension Commit {
         _ pending: inout PendingGroup
     ) throws(StoreError) {
         let request = turn.request
-        // The session is saved only with one of its entries: both become durable together, or neither does.
-        if let session = self.sessions.unsaved(request.session, now: self.now) {
-            try self.store.saveSession(session)
-            pending.savedSessions.append(session)
-        }
+        if pending.lastSession != request.session { try self.note(request.session, &pending) }
         if let key = result.header.key { pending.keys[Key(session: request.session, key: key)] = pending.results.count }
         pending.results.append((turn.index, result))
-        pending.sessions.insert(request.session)
         if result.changes.blockCount > 0 { pending.isBulk = true }
         guard self.notesOwners else { return }
         for object in result.changes.changedRows { Self.noteOwners(object, &pending.owners) }
+    }
+
+    /// Notes that a session has an entry in the group: once for a run of its requests.
+    private func note(_ number: UInt64, _ pending: inout PendingGroup) throws(StoreError) {
+        pending.lastSession = number
+        pending.sessions.insert(number)
+        // The session is saved only with one of its entries: both become durable together, or neither does.
+        guard !pending.savedSessions.contains(where: { $0.number == number }),
+            let session = self.sessions.unsaved(number, now: self.now)
+        else { return }
+        try self.store.saveSession(session)
+        pending.savedSessions.append(session)
     }
 
     private static func noteOwners(_ object: ChangedRow, _ owners: inout Set<ObjectID>) {

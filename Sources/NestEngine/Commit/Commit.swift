@@ -99,7 +99,11 @@ struct Commit {
         var results: [(index: Int, result: WriteResult)] = []
         /// Undo entries that are skipped from now on.
         var blocked: [(revision: Revision, session: UInt64, answer: JournalHeader?)] = []
+        /// The sessions with a result or a skipped entry.
         var sessions: Set<UInt64> = []
+        /// The session of the last result.
+        var lastSession: UInt64?
+        /// The sessions that the group saves. A group that is rolled back has saved none.
         var savedSessions: [Store.Session] = []
         /// The owners of the objects that its requests have changed.
         var owners: Set<ObjectID> = []
