@@ -303,7 +303,7 @@ struct Commit {
 
     private mutating func accept(_ pending: PendingGroup, _ requests: [WriteRequest]) {
         self.owners.formUnion(pending.owners)
-        self.sessions.record(pending.results.lazy.map { $0.result.header })
+        self.sessions.record(pending.results.map { $0.result.header })
         for (_, result) in pending.results {
             self.changes.append(result.changes)
             if result.changes.blockCount > 0 { self.isBulk = true }
@@ -325,7 +325,7 @@ struct Commit {
             var receipt = Receipt(result.header)
             receipt.revisionCount = position - first + 1
             requests[index].scope.hide(from: &receipt, madeIn: result.header.scope)
-            self.outcomes[index] = .committed(receipt)
+            self.outcomes[index] = .committed(consume receipt)
         }
     }
 
