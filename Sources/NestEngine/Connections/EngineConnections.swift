@@ -30,7 +30,7 @@ package final class ChangedConnections {
 /// The connections that the engine serves.
 package final class EngineConnections {
     private(set) var all: [ConnectionID: EngineConnection] = [:]
-    /// The connection that was looked up last: consecutive requests and replies are often of one connection.
+    /// The connection that `recent` returned last.
     private var last: EngineConnection?
     package let changed = ChangedConnections()
     /// The number of connections of each session, by session number.
@@ -42,7 +42,11 @@ package final class EngineConnections {
 
     package init() {}
 
-    package subscript(id: ConnectionID) -> EngineConnection? {
+    package subscript(id: ConnectionID) -> EngineConnection? { self.all[id] }
+
+    /// Returns a connection as the subscript does, and remembers it. For requests and replies: consecutive ones are
+    /// often of one connection. The subscribers of a push all differ, and to remember each would only cost.
+    func recent(_ id: ConnectionID) -> EngineConnection? {
         if let last = self.last, last.id == id { return last }
         guard let connection = self.all[id] else { return nil }
         self.last = connection

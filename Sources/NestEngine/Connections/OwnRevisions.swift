@@ -38,7 +38,7 @@ struct OwnRevisions {
     }
 
     private func isNotified(_ id: ConnectionID) -> Bool {
-        guard let connection = self.connections[id] else { return false }
+        guard let connection = self.connections.recent(id) else { return false }
         return !connection.views.isEmpty && !connection.isBlocked
     }
 

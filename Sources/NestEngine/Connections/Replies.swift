@@ -15,7 +15,7 @@ struct Replies {
         _ requestID: UInt32,
         _ effects: inout [EngineEffect]
     ) {
-        guard let connection = self.connections[id] else { return }
+        guard let connection = self.connections.recent(id) else { return }
         if reply.hasConflicts { reply = self.withUsers(reply, connection.scope) }
         if connection.isWaiting {
             connection.heldReplies.append((requestID, reply))
