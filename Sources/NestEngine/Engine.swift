@@ -219,7 +219,7 @@ package final class Engine {
                 // the order of both is kept.
                 if drained.contains(id) { later.append(input) } else { self.block(id) }
             case .request(let id, let requestID, let request):
-                guard let connection = self.connections[id] else {
+                guard let connection = self.connections.recent(id) else {
                     later.append(input)
                     continue
                 }

@@ -73,12 +73,34 @@ import Testing
             )
         }
 
-        /// Returns the titles that the next process would find if this one stopped now.
-        func titlesAfterwards() throws -> Set<String> {
+        /// Returns the directory with the store that the next process would find if this one stopped now.
+        private func copy() -> TemporaryDirectory {
             let copy = TemporaryDirectory(inMemory: true)
             for name in ["nest.sqlite", "nest.sqlite-wal"] where FileBytes.exists("\(self.directory.path)/\(name)") {
                 FileBytes.write(FileBytes.read("\(self.directory.path)/\(name)"), to: "\(copy.path)/\(name)")
             }
+            return copy
+        }
+
+        /// Returns the sessions that the next process would find, and those that have entries in the journal.
+        func sessionsAfterwards() throws -> (saved: [UInt64], writers: Set<UInt64>) {
+            let copy = self.copy()
+            let store = try Store(
+                .init(location: .file(copy.path + "/nest.sqlite"), model: .nestedList),
+                newHistoryID: Identifier128(high: 2, low: 2)
+            )
+            var writers: Set<UInt64> = []
+            let saved = try store.access { () throws(StoreError) in
+                try store.forEachHeader { writers.insert($0.sessionNumber) }
+                return try store.sessions().map(\.number)
+            }
+            try store.close()
+            return (saved, writers)
+        }
+
+        /// Returns the titles that the next process would find if this one stopped now.
+        func titlesAfterwards() throws -> Set<String> {
+            let copy = self.copy()
             let path = copy.path + "/nest.sqlite"
             let store = try Store(
                 .init(location: .file(path), model: .nestedList),
@@ -152,6 +174,36 @@ import Testing
             }
         }
         #expect(refusedCount > 10 && failedCount > 10)
+    }
+
+    /// A session is saved together with its first entry, also when the requests of several sessions alternate in a
+    /// group. A group that fails saves no session, and the next one saves them again.
+    @Test func alternatingSessionsAreSavedWithTheirFirstEntriesWhileTheDiskFails() throws {
+        var refusedCount = 0
+        for (operations, effect, isLasting) in Self.faults {
+            var number = 0
+            var hits = 1
+            while hits > 0 {
+                number += 1
+                let scene = try Scene()
+                scene.disk.set(.init(operations, number: number, effect, isLasting: isLasting))
+                // The first writes of three sessions, in turn.
+                let replies = scene.write((0..<7).map { "a\($0)" })
+                hits = scene.disk.hits
+                scene.disk.set(nil)
+                let comment: Comment = "\(effect) of \(operations), the \(number)th, lasting: \(isLasting)"
+                let (saved, writers) = try scene.sessionsAfterwards()
+                #expect(Set(saved) == writers, comment)
+                guard scene.engine.failure == nil else { continue }
+                if replies.values.contains(where: { $0.error != nil }) { refusedCount += 1 }
+                _ = scene.write((0..<7).map { "b\($0)" })
+                let later = try scene.sessionsAfterwards()
+                #expect(later.saved == [1, 2, 3] && later.writers == [1, 2, 3], comment)
+                try scene.engine.close()
+            }
+        }
+        // Groups were rolled back after they had saved sessions.
+        #expect(refusedCount > 0)
     }
 
     /// With too little free space no write is accepted, but a retry of an earlier write is answered. Writes are

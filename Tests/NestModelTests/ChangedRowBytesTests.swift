@@ -57,7 +57,7 @@ struct ChangedRowBytesTests {
             entity: layout.number,
             revision: Revision(UInt64.random(in: 1...9, using: &random)),
             values: values,
-            places: places
+            places: SparsePlaces(places)
         )
     }
 }

@@ -148,7 +148,7 @@ final class ModelHistory {
         do {
             let changes = try commit { graph in
                 runs = try graph.perform(transaction)
-                expectName(try graph.defaultName(of: transaction))
+                expectName(try graph.defaultName(of: transaction.mutations))
             }
             guard case .success(let naive) = expected else { throw self.fail("accepted, but expected \(expected)") }
             try self.take(naive, runs, changes)

@@ -21,7 +21,7 @@ import Testing
 
     /// The change of object 9.
     private static func change(_ revision: UInt64, from: Int64?, to: Int64?, blockCount: Int = 0) -> ChangeSet {
-        var changes = ChangeSet(revision: Revision(revision))
+        var changes = ChangeSet.Draft(revision: Revision(revision))
         changes.blockCount = blockCount
         changes.changedRows = [
             ChangedRow(
@@ -31,7 +31,7 @@ import Testing
                 after: to.map { self.row(under: $0) }
             )
         ]
-        return changes
+        return ChangeSet(changes)
     }
 
     private static func bodies(_ ids: ClosedRange<Int64>, head: UInt64, bytesMax: Int = 1 << 20) -> ObjectBodies {

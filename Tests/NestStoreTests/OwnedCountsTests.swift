@@ -27,7 +27,7 @@ import NestSchema
         to after: Int64?,
         blockCount: Int = 0
     ) -> ChangeSet {
-        var changes = ChangeSet(revision: Revision(revision))
+        var changes = ChangeSet.Draft(revision: Revision(revision))
         changes.blockCount = blockCount
         changes.changedRows = [
             ChangedRow(
@@ -37,7 +37,7 @@ import NestSchema
                 after: after.map { self.row(under: $0) }
             )
         ]
-        return changes
+        return ChangeSet(changes)
     }
 
     /// Returns the cached count of `owner` at a head; `nil` if it had to be counted.

@@ -28,10 +28,12 @@ package struct StoredState: Equatable {
                 entity: EntityNumber(UInt16(row.integer(2))),
                 revision: Revision(UInt64(row.integer(1))),
                 values: layout.columns.enumerated().map { row.value($0.offset + 3, $0.element) },
-                places: layout.placedSlots.indices.map { place in
-                    let column = 3 + layout.slots.count + place * 2
-                    return SparsePlace(position: row.integer(column), stamp: UInt64(row.integer(column + 1)))
-                }
+                places: SparsePlaces(
+                    layout.placedSlots.indices.map { place in
+                        let column = 3 + layout.slots.count + place * 2
+                        return SparsePlace(position: row.integer(column), stamp: UInt64(row.integer(column + 1)))
+                    }
+                )
             )
             return true
         }

@@ -21,12 +21,11 @@ extension AuthorisationScope {
     /// Whether a connection may know who wrote a transaction.
     func showsAuthor(of header: JournalHeader) -> Bool { self.shows(header.scope.limit) }
 
-    func shown(_ receipt: Receipt, madeIn scope: WriteScope) -> Receipt {
-        guard self != .everything else { return receipt }
-        var receipt = receipt
+    /// Removes from the receipt of a write what a connection with this scope may not see.
+    func hide(from receipt: inout Receipt, madeIn scope: WriteScope) {
+        guard case .subtree = self else { return }
         if !self.shows(scope.nameLimit) { receipt.name = Self.hiddenName }
         if !self.shows(scope.limit) { receipt.conflicts = UndoConflicts() }
-        return receipt
     }
 
     /// Returns the scope to record with a write of this connection. `limit`: the confinement under which the write was

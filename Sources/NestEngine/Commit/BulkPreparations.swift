@@ -106,7 +106,7 @@ final class BulkPreparations {
                 self.sessions[request.session],
                 request.scope
             )
-            guard request.canBePrepared, work.transactions.count == 1 else { return nil }
+            guard request.traits.contains(.canBePrepared), work.transactions.count == 1 else { return nil }
             return try self.store.prepareRevert(of: work.transactions[0], time: now, stepsMax: request.stepsMax)
         case .beginGroup, .endGroup:
             return nil

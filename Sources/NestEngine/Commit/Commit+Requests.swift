@@ -36,7 +36,7 @@ extension Commit {
                     now: self.now
                 )
                 self.sessions.changed.insert(request.session)
-                self.outcomes[turn.index] = .group(number)
+                self.outcomes[turn.index] = .answered(.group(number))
             case .endGroup:
                 self.sessions.changed.insert(request.session)
                 guard self.sessions.coalescing.end(request.connection, now: self.now) else {
@@ -45,7 +45,7 @@ extension Commit {
                         "there is no open group on this connection: it has ended or timed out"
                     )
                 }
-                self.outcomes[turn.index] = .done
+                self.outcomes[turn.index] = .answered(.done)
             case .transaction, .importSubtree:
                 try self.write(turn, stepsMax: stepsMax, &pending)
             case .takeBack(let target, let options, let expected):
@@ -88,13 +88,13 @@ extension Commit {
     ) throws(StoreError) {
         let request = turn.request
         // Only a place by index depends on the changed owners; for other requests the sets are not copied.
-        let asks = request.namesIndex
+        let asks = request.traits.contains(.namesIndex)
         let isBulk = !asks || self.isBulk || pending.isBulk
         let owners = asks ? pending.owners.union(self.owners) : []
         var runs: [Receipt.Run] = []
         let isTried = stepsMax < request.stepsMax
         let needsSavepoint = isTried || request.needsSavepoint(hasDeferredChecks: self.hasDeferredChecks)
-        let coalescing = request.coalescing
+        let coalescing = request.transaction.coalescing
         var entry = self.sessions.coalescing.entry(
             of: request.connection,
             session: request.session,
@@ -217,17 +217,25 @@ extension Commit {
         _ pending: inout PendingGroup
     ) throws(StoreError) {
         let request = turn.request
-        // The session is saved only with one of its entries: both become durable together, or neither does.
-        if let session = self.sessions.unsaved(request.session, now: self.now) {
-            try self.store.saveSession(session)
-            pending.savedSessions.append(session)
-        }
+        if pending.lastSession != request.session { try self.note(request.session, &pending) }
         if let key = result.header.key { pending.keys[Key(session: request.session, key: key)] = pending.results.count }
         pending.results.append((turn.index, result))
-        pending.sessions.insert(request.session)
         if result.changes.blockCount > 0 { pending.isBulk = true }
         guard self.notesOwners else { return }
         for object in result.changes.changedRows { Self.noteOwners(object, &pending.owners) }
+    }
+
+    /// Notes that a session has an entry in the group: once for a run of its requests.
+    private func note(_ number: UInt64, _ pending: inout PendingGroup) throws(StoreError) {
+        pending.sessions.insert(number)
+        // The session is saved only with one of its entries: both become durable together, or neither does.
+        if !pending.savedSessions.contains(where: { $0.number == number }),
+            let session = self.sessions.unsaved(number, now: self.now)
+        {
+            try self.store.saveSession(session)
+            pending.savedSessions.append(session)
+        }
+        pending.lastSession = number
     }
 
     private static func noteOwners(_ object: ChangedRow, _ owners: inout Set<ObjectID>) {
@@ -252,8 +260,9 @@ extension Commit {
         guard let index = pending.keys[Key(session: request.session, key: key)] else { return nil }
         let header = pending.results[index].result.header
         guard header.requestHash == request.requestHash else { throw StoreError.refused(KeyIndex.reused) }
-        var receipt = request.scope.shown(Receipt(header), madeIn: header.scope)
+        var receipt = Receipt(header)
         receipt.isReplayed = true
+        request.scope.hide(from: &receipt, madeIn: header.scope)
         return receipt
     }
 }

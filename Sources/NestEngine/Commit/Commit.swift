@@ -8,12 +8,8 @@ struct Commit {
     enum Outcome {
         /// The request has not run yet.
         case open
-        indirect case committed(Receipt)
-        indirect case refused(NestError)
-        /// A group was begun or joined.
-        case group(UInt64)
-        /// A group was ended or left.
-        case done
+        /// The request has run, or is refused. The reply is made here and passed on as it is.
+        case answered(EngineReply)
         /// The log has not answered: the request is answered later.
         case uncertain
         /// Another node leads: the request was not executed, and goes there.
@@ -24,12 +20,13 @@ struct Commit {
             switch self {
             case .open: preconditionFailure("every request of a batch has an outcome")
             case .uncertain, .overtaken: nil
-            case .committed(let receipt): .receipt(receipt)
-            case .refused(let error): .failure(error)
-            case .group(let number): .group(number)
-            case .done: .done
+            case .answered(let reply): reply
             }
         }
+
+        static func committed(_ receipt: consuming Receipt) -> Self { .answered(.receipt(receipt)) }
+
+        static func refused(_ error: NestError) -> Self { .answered(.failure(error)) }
     }
 
     let store: Store
@@ -102,7 +99,11 @@ struct Commit {
         var results: [(index: Int, result: WriteResult)] = []
         /// Undo entries that are skipped from now on.
         var blocked: [(revision: Revision, session: UInt64, answer: JournalHeader?)] = []
+        /// The sessions with a result or a skipped entry.
         var sessions: Set<UInt64> = []
+        /// The session of the last result.
+        var lastSession: UInt64?
+        /// The sessions that the group saves. A group that is rolled back has saved none.
         var savedSessions: [Store.Session] = []
         /// The owners of the objects that its requests have changed.
         var owners: Set<ObjectID> = []
@@ -129,7 +130,7 @@ struct Commit {
     mutating func run(_ requests: [WriteRequest]) -> Int {
         self.outcomes = [Outcome](repeating: .open, count: requests.count)
         self.changes.reserveCapacity(requests.count)
-        self.notesOwners = requests.contains { $0.namesIndex }
+        self.notesOwners = requests.contains { $0.traits.contains(.namesIndex) }
         var start = 0
         while start < requests.count, self.failure == nil, !self.mustStop {
             // A heavy request begins a turn of its own, so that the requests before it are answered first.
@@ -151,7 +152,7 @@ struct Commit {
     /// others is only tried, with the steps of a turn; one that could be prepared is only tried, too.
     func stepsMax(_ request: WriteRequest, _ pending: PendingGroup) -> Int {
         var steps = request.stepsMax
-        if !pending.results.isEmpty, request.mayBeHeavy, request.preparation == nil {
+        if !pending.results.isEmpty, request.traits.contains(.mayBeHeavy), request.preparation == nil {
             steps = min(steps, self.stepsMax)
         }
         if let preparedObjectsMin, self.isOnlyTried(request) { steps = min(steps, preparedObjectsMin) }
@@ -160,7 +161,8 @@ struct Commit {
 
     /// Whether the request is to be prepared if it takes many steps.
     func isOnlyTried(_ request: WriteRequest) -> Bool {
-        guard request.canBePrepared, self.preparedObjectsMin != nil, case .unknown = request.stage else { return false }
+        guard request.traits.contains(.canBePrepared), self.preparedObjectsMin != nil, case .unknown = request.stage
+        else { return false }
         return true
     }
 
@@ -240,10 +242,11 @@ struct Commit {
     /// journal.
     private func mustWait(_ request: WriteRequest, _ pending: PendingGroup) -> Bool {
         if let limit = request.preconditionLimit, !pending.results.isEmpty {
-            return self.store.layout.hidesChanges(limit, ofAnyOf: request.preconditions)
+            return self.store.layout.hidesChanges(limit, ofAnyOf: request.transaction.preconditions)
         }
-        guard request.isRevert else { return false }
-        return pending.sessions.contains(request.session) || request.rehomes && !pending.sessions.isEmpty
+        guard request.traits.contains(.isRevert) else { return false }
+        return pending.sessions.contains(request.session)
+            || request.traits.contains(.rehomes) && !pending.sessions.isEmpty
     }
 
     /// Retries the requests of a failed group individually, each in a transaction of its own.
@@ -300,7 +303,7 @@ struct Commit {
 
     private mutating func accept(_ pending: PendingGroup, _ requests: [WriteRequest]) {
         self.owners.formUnion(pending.owners)
-        self.sessions.record(pending.results.lazy.map { $0.result.header })
+        self.sessions.record(pending.results.map { $0.result.header })
         for (_, result) in pending.results {
             self.changes.append(result.changes)
             if result.changes.blockCount > 0 { self.isBulk = true }
@@ -317,11 +320,12 @@ struct Commit {
             guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
                 continue
             }
-            var receipt = requests[index].scope.shown(Receipt(result.header), madeIn: result.header.scope)
             var first = position
             while first > 0, pending.results[first - 1].index == index { first -= 1 }
+            var receipt = Receipt(result.header)
             receipt.revisionCount = position - first + 1
-            self.outcomes[index] = .committed(receipt)
+            requests[index].scope.hide(from: &receipt, madeIn: result.header.scope)
+            self.outcomes[index] = .committed(consume receipt)
         }
     }
 

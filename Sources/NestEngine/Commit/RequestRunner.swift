@@ -29,22 +29,25 @@ struct RequestRunner {
         graph.preparation = request.preparation
         let confinement = try request.scope.confinement(self.store, self.scopes)
         switch request.operation {
-        case .transaction(var transaction):
+        case .transaction:
+            // Its parts are read one by one: a copy of the whole would retain each of them.
+            var preconditions = request.transaction.preconditions
             if let confinement {
-                try confinement.check(transaction)
-                try self.store.check(transaction.preconditions, confinement)
-                transaction.preconditions = []
+                try confinement.check(request.transaction)
+                try self.store.check(preconditions, confinement)
+                preconditions = []
             }
-            if request.namesIndex {
-                description.results = try graph.perform(try self.resolvePlace(transaction, isChanged))
+            if request.traits.contains(.namesIndex) {
+                let resolved = try self.resolvePlace(request.transaction, isChanged)
+                description.results = try graph.perform(resolved.mutations, if: preconditions)
             } else {
-                description.results = try graph.perform(transaction)
+                description.results = try graph.perform(request.transaction.mutations, if: preconditions)
             }
             if groupName == nil {
-                if let name = transaction.name {
+                if let name = request.transaction.name {
                     description.name = name
                 } else {
-                    description.name = try graph.defaultName(of: transaction)
+                    description.name = try graph.defaultName(of: request.transaction.mutations)
                 }
             }
         case .importSubtree(let staged):

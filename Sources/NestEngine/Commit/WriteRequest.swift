@@ -4,14 +4,35 @@ import NestStore
 /// A write of a batch, and the connection that its answer goes to. A class, because it is passed on often and holds a
 /// whole transaction.
 final class WriteRequest {
+    /// The large cases are indirect: most writes are transactions.
     enum Operation {
-        case transaction(WriteTransaction)
+        /// The steps are in `WriteRequest.transaction`.
+        case transaction
         /// `expected`: the revision of the entry that the client expects to be next on the session's stack.
-        case takeBack(UndoTarget, UndoOptions, expected: Revision?)
-        case importSubtree(StagedSubtree)
+        indirect case takeBack(UndoTarget, UndoOptions, expected: Revision?)
+        indirect case importSubtree(StagedSubtree)
         /// Changes nothing, but keeps its order among the writes of its connection.
-        case beginGroup(name: String?, joined: UInt64?)
+        indirect case beginGroup(name: String?, joined: UInt64?)
         case endGroup
+    }
+
+    /// The answers to questions that are asked of each write several times.
+    struct Traits: OptionSet {
+        let rawValue: UInt8
+
+        /// A place is specified as "at index N".
+        static let namesIndex = Traits(rawValue: 1 << 0)
+        /// The write is of a kind that can be prepared, if it turns out to be large.
+        static let canBePrepared = Traits(rawValue: 1 << 1)
+        /// The write may be heavy although its request is small: an undo, a cascade, or many mutations.
+        static let mayBeHeavy = Traits(rawValue: 1 << 2)
+        /// The write may be refused, or turn out to change nothing, after it has written.
+        static let mayBeRolledBack = Traits(rawValue: 1 << 3)
+        /// An undo, redo or revert.
+        static let isRevert = Traits(rawValue: 1 << 4)
+        /// The write restores objects under another owner. It then searches the journal for deletions by all sessions.
+        static let rehomes = Traits(rawValue: 1 << 5)
+        static let hasPreconditions = Traits(rawValue: 1 << 6)
     }
 
     let connection: ConnectionID
@@ -23,15 +44,14 @@ final class WriteRequest {
     let user: UserLabel?
     let key: Identifier128?
     let operation: Operation
+    /// Empty unless the operation is a transaction.
+    let transaction: WriteTransaction
+    let traits: Traits
     let requestHash: UInt64
     /// The steps that the write may take.
     let stepsMax: Int
-    /// Whether a place is specified as "at index N".
-    let namesIndex: Bool
     /// The object that is all that the write deletes.
     let deletedObject: ObjectID?
-    /// Whether the write is of a kind that can be prepared, if it turns out to be large.
-    let canBePrepared: Bool
     /// The rows of an import; 0 for other writes.
     private var importedCount = 0
     /// The undo group that a client of another node is in; 0: none. `nil`: the client is one of this node.
@@ -45,6 +65,7 @@ final class WriteRequest {
         user: UserLabel? = nil,
         key: Identifier128?,
         operation: Operation,
+        transaction: consuming WriteTransaction,
         requestHash: UInt64,
         stepsMax: Int,
         portGroup: UInt64? = nil
@@ -59,10 +80,14 @@ final class WriteRequest {
         self.requestHash = requestHash
         self.stepsMax = stepsMax
         self.portGroup = portGroup
-        self.namesIndex = Self.namesIndex(operation)
-        self.deletedObject = Self.deletedObject(operation)
-        let isKind = self.deletedObject != nil || Self.isUnforcedRevert(operation)
-        self.canBePrepared = isKind && scope == .everything
+        let deletedObject = Self.deletedObject(transaction)
+        var traits = Traits(operation, transaction)
+        if deletedObject != nil || Self.isUnforcedRevert(operation), scope == .everything {
+            traits.insert(.canBePrepared)
+        }
+        self.deletedObject = deletedObject
+        self.traits = traits
+        self.transaction = transaction
         if case .importSubtree(let staged) = operation { self.importedCount = staged.rowCount }
         self.takesLong = self.importedCount > Self.heavyRowsMin
     }
@@ -75,7 +100,12 @@ final class WriteRequest {
         _ limits: EngineLimits,
         portGroup: UInt64? = nil
     ) -> WriteRequest? {
-        func make(_ key: Identifier128?, _ operation: Operation, _ hash: UInt64 = 0) -> WriteRequest {
+        func make(
+            _ key: Identifier128?,
+            _ operation: Operation,
+            _ hash: UInt64 = 0,
+            _ transaction: consuming WriteTransaction = WriteTransaction(mutations: [])
+        ) -> WriteRequest {
             WriteRequest(
                 connection: connection.id,
                 requestID: requestID,
@@ -84,6 +114,7 @@ final class WriteRequest {
                 user: connection.user,
                 key: key,
                 operation: operation,
+                transaction: transaction,
                 requestHash: hash,
                 stepsMax: limits.stepsMax(connection.scope),
                 portGroup: portGroup
@@ -91,7 +122,7 @@ final class WriteRequest {
         }
         switch request {
         case .transaction(let transaction, let hash):
-            return make(transaction.key, .transaction(transaction), hash)
+            return make(transaction.key, .transaction, hash, transaction)
         case .undo(let key, let options, let expected, let hash):
             return make(key, .takeBack(.undo, options, expected: expected), hash)
         case .redo(let key, let options, let expected, let hash):
@@ -116,7 +147,7 @@ final class WriteRequest {
     var request: EngineRequest {
         let hash = self.requestHash
         return switch self.operation {
-        case .transaction(let transaction): .transaction(transaction, requestHash: hash)
+        case .transaction: .transaction(self.transaction, requestHash: hash)
         case .takeBack(.undo, let options, let expected):
             .undo(key: self.key, options, expected: expected, requestHash: hash)
         case .takeBack(.redo, let options, let expected):
@@ -176,9 +207,8 @@ final class WriteRequest {
         if case .takeBack(_, let options, _) = operation { options.policy != .force } else { false }
     }
 
-    private static func deletedObject(_ operation: Operation) -> ObjectID? {
-        guard case .transaction(let transaction) = operation, transaction.mutations.count == 1,
-            case .delete(let object) = transaction.mutations[0], object.rawValue > 0
+    private static func deletedObject(_ transaction: borrowing WriteTransaction) -> ObjectID? {
+        guard transaction.mutations.count == 1, case .delete(let object) = transaction.mutations[0], object.rawValue > 0
         else { return nil }
         return ObjectID(object.rawValue)
     }
@@ -189,68 +219,55 @@ final class WriteRequest {
         return true
     }
 
-    /// Whether the write may be heavy although its request is small: an undo, a cascade, or many mutations.
-    var mayBeHeavy: Bool {
-        switch self.operation {
-        case .takeBack: true
-        case .transaction(let transaction):
-            transaction.mutations.count > Self.heavyMutationsMin
-                || transaction.mutations.contains { if case .delete = $0 { true } else { false } }
-        case .importSubtree, .beginGroup, .endGroup: false
-        }
-    }
-
     private static let heavyRowsMin = 1_024
-    private static let heavyMutationsMin = 1_024
-
-    /// Whether the write is an undo, redo or revert.
-    var isRevert: Bool {
-        if case .takeBack = self.operation { true } else { false }
-    }
-
-    /// Whether the write restores objects under another owner. It then searches the journal for deletions by all
-    /// sessions.
-    var rehomes: Bool {
-        if case .takeBack(_, let options, _) = self.operation { options.rehomes } else { false }
-    }
-
-    var preconditions: [Precondition] {
-        if case .transaction(let transaction) = self.operation { transaction.preconditions } else { [] }
-    }
+    fileprivate static let heavyMutationsMin = 1_024
 
     /// The confinement of a request with preconditions; `nil` without preconditions.
     var preconditionLimit: AccessConfinement? {
-        guard let limit = self.scope.limit else { return nil }
-        return self.preconditions.isEmpty ? nil : limit
-    }
-
-    var coalescing: Coalescing? {
-        if case .transaction(let transaction) = self.operation { transaction.coalescing } else { nil }
-    }
-
-    private static func namesIndex(_ operation: Operation) -> Bool {
-        guard case .transaction(let transaction) = operation, transaction.mutations.count == 1 else {
-            return false
-        }
-        switch transaction.mutations[0] {
-        case .insert(_, _, let placements), .findOrCreate(_, _, _, let placements):
-            return placements.contains { $0.place.isIndex }
-        case .move(_, let placement): return placement.place.isIndex
-        case .relate(_, _, _, let place): return place.isIndex
-        case .update, .delete, .unrelate, .setRelated: return false
-        }
+        self.traits.contains(.hasPreconditions) ? self.scope.limit : nil
     }
 
     /// Whether the request may be refused, or turn out to change nothing, after it has written. `hasDeferredChecks`:
     /// the model has rules that are checked only at the end of a request.
     func needsSavepoint(hasDeferredChecks: Bool) -> Bool {
-        guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1, !hasDeferredChecks
-        else {
-            return true
+        hasDeferredChecks || self.traits.contains(.mayBeRolledBack)
+    }
+}
+
+extension WriteRequest.Traits {
+    /// Without `canBePrepared`, which also depends on the scope.
+    fileprivate init(_ operation: WriteRequest.Operation, _ transaction: borrowing WriteTransaction) {
+        switch operation {
+        case .transaction: self.init(transaction)
+        case .takeBack(_, let options, _):
+            self = [.mayBeHeavy, .mayBeRolledBack, .isRevert]
+            if options.rehomes { self.insert(.rehomes) }
+        case .importSubtree, .beginGroup, .endGroup: self = .mayBeRolledBack
         }
-        return switch transaction.mutations[0] {
-        case .insert, .update, .move, .findOrCreate: false
-        case .delete, .relate, .unrelate, .setRelated: true
+    }
+
+    private init(_ transaction: borrowing WriteTransaction) {
+        self = []
+        if !transaction.preconditions.isEmpty { self.insert(.hasPreconditions) }
+        guard transaction.mutations.count == 1 else {
+            self.insert(.mayBeRolledBack)
+            let isHeavy =
+                transaction.mutations.count > WriteRequest.heavyMutationsMin
+                || transaction.mutations.contains { if case .delete = $0 { true } else { false } }
+            if isHeavy { self.insert(.mayBeHeavy) }
+            return
+        }
+        switch transaction.mutations[0] {
+        case .insert(_, _, let placements), .findOrCreate(_, _, _, let placements):
+            if placements.contains(where: { $0.place.isIndex }) { self.insert(.namesIndex) }
+        case .move(_, let placement):
+            if placement.place.isIndex { self.insert(.namesIndex) }
+        case .relate(_, _, _, let place):
+            self.insert(.mayBeRolledBack)
+            if place.isIndex { self.insert(.namesIndex) }
+        case .delete: self.formUnion([.mayBeRolledBack, .mayBeHeavy])
+        case .unrelate, .setRelated: self.insert(.mayBeRolledBack)
+        case .update: break
         }
     }
 }

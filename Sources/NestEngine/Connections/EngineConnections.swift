@@ -30,6 +30,8 @@ package final class ChangedConnections {
 /// The connections that the engine serves.
 package final class EngineConnections {
     private(set) var all: [ConnectionID: EngineConnection] = [:]
+    /// The connection that `recent` returned last.
+    private var last: EngineConnection?
     package let changed = ChangedConnections()
     /// The number of connections of each session, by session number.
     private var countOfSession: [UInt64: Int] = [:]
@@ -41,6 +43,15 @@ package final class EngineConnections {
     package init() {}
 
     package subscript(id: ConnectionID) -> EngineConnection? { self.all[id] }
+
+    /// Returns a connection as the subscript does, and remembers it. For requests and replies: consecutive ones are
+    /// often of one connection. The subscribers of a push all differ, and to remember each would only cost.
+    func recent(_ id: ConnectionID) -> EngineConnection? {
+        if let last = self.last, last.id == id { return last }
+        guard let connection = self.all[id] else { return nil }
+        self.last = connection
+        return connection
+    }
 
     /// The ids of all connections, ascending.
     var ids: [ConnectionID] { self.all.keys.sorted() }
@@ -56,6 +67,7 @@ package final class EngineConnections {
         user: UserLabel? = nil,
         followsAuthors: Bool = false
     ) {
+        self.last = nil
         self.all[id] = EngineConnection(
             id,
             self.changed,
@@ -77,6 +89,7 @@ package final class EngineConnections {
     /// Removes a connection and returns it; `nil` when there is none.
     package func remove(_ id: ConnectionID) -> EngineConnection? {
         guard let connection = self.all.removeValue(forKey: id) else { return nil }
+        self.last = nil
         self.changed.note(id)
         if connection.followsAuthors { self.authorFollowerCount -= 1 }
         self.uncount(connection)

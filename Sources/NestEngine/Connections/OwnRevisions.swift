@@ -10,9 +10,9 @@ struct OwnRevisions {
     func push(of writes: [WriteRequest], _ outcomes: [Commit.Outcome], _ effects: inout [EngineEffect]) {
         var own = Own()
         for index in writes.indices {
-            guard self.isNotified(writes[index].connection), case .committed(let receipt) = outcomes[index] else {
-                continue
-            }
+            guard self.isNotified(writes[index].connection),
+                case .answered(.receipt(let receipt)) = outcomes[index]
+            else { continue }
             own.note(receipt, of: writes[index].connection)
         }
         for id in own.order { Self.append(own.revisions[id]!, to: id, &effects) }
@@ -38,7 +38,7 @@ struct OwnRevisions {
     }
 
     private func isNotified(_ id: ConnectionID) -> Bool {
-        guard let connection = self.connections[id] else { return false }
+        guard let connection = self.connections.recent(id) else { return false }
         return !connection.views.isEmpty && !connection.isBlocked
     }
 

@@ -10,18 +10,19 @@ struct Replies {
     let authors: RevisionAuthors
 
     func send(
-        _ reply: EngineReply,
+        _ reply: consuming EngineReply,
         _ id: ConnectionID,
         _ requestID: UInt32,
         _ effects: inout [EngineEffect]
     ) {
-        guard let connection = self.connections[id] else { return }
-        let reply = self.withUsers(reply, connection.scope)
+        guard let connection = self.connections.recent(id) else { return }
+        if reply.hasConflicts { reply = self.withUsers(reply, connection.scope) }
         if connection.isWaiting {
             connection.heldReplies.append((requestID, reply))
         } else {
+            let byteCount = reply.byteCount
             effects.append(.reply(id, requestID: requestID, reply))
-            self.admission.charge(reply.byteCount, to: connection, &effects)
+            self.admission.charge(byteCount, to: connection, &effects)
         }
     }
 
@@ -29,7 +30,7 @@ struct Replies {
     /// retry: another client may not know the same users. Without them if the journal cannot be read: the write is
     /// durable and has its answer.
     private func withUsers(_ reply: EngineReply, _ scope: AuthorisationScope) -> EngineReply {
-        guard case .receipt(var receipt) = reply, !receipt.conflicts.isEmpty else { return reply }
+        guard case .receipt(var receipt) = reply else { return reply }
         try? self.authors.fill(&receipt.conflicts, for: scope)
         return .receipt(receipt)
     }
@@ -43,5 +44,11 @@ struct Replies {
             effects.append(.reply(connection.id, requestID: requestID, reply))
             self.admission.charge(reply.byteCount, to: connection, &effects)
         }
+    }
+}
+
+extension EngineReply {
+    fileprivate var hasConflicts: Bool {
+        if case .receipt(let receipt) = self { !receipt.conflicts.isEmpty } else { false }
     }
 }

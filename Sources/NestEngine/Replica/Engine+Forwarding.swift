@@ -187,7 +187,8 @@ extension Engine {
         let matches = replica.forwarding.matches(session: session, key: key, hash: header.requestHash)
         for (index, (id, forward)) in matches.enumerated() {
             guard let connection = self.connections[id] else { continue }
-            var receipt = connection.scope.shown(Receipt(header), madeIn: header.scope)
+            var receipt = Receipt(header)
+            connection.scope.hide(from: &receipt, madeIn: header.scope)
             receipt.isChanged = isChanged
             receipt.isReplayed = index > 0
             push.forwarded.append((id, forward, receipt))

@@ -121,7 +121,7 @@ extension Engine {
         if let group = commit.uncertain { self.note(.uncertain, replica, .group(group), &effects) }
         if commit.isLogUnavailable {
             for (write, outcome) in zip(writes, commit.outcomes) where write.portGroup != nil {
-                if case .refused(let error) = outcome { replica.interrupt(write.connection, error) }
+                if case .answered(.failure(let error)) = outcome { replica.interrupt(write.connection, error) }
             }
         }
         guard let error = commit.lostLead else { return }

@@ -55,8 +55,9 @@ struct KeyIndex {
         guard answer.requestHash == requestHash else {
             throw StoreError.refused(Self.reused)
         }
-        var receipt = scope.shown(answer.receipt, madeIn: answer.scope)
+        var receipt = answer.receipt
         receipt.isReplayed = true
+        scope.hide(from: &receipt, madeIn: answer.scope)
         return receipt
     }
 

@@ -67,19 +67,17 @@ struct SessionStacks {
 
     /// Records a committed transaction of the session.
     mutating func record(_ header: JournalHeader) {
-        let entry = Entry(
-            first: header.revision,
-            name: header.name,
-            scope: header.scope,
-            bytes: header.inlineBytes + header.blockCount * Limits.journalBlockBytes
-        )
-        self.bytes += entry.bytes
-        self.oldest = self.oldest ?? header.revision
+        let bytes = header.inlineBytes + header.blockCount * Limits.journalBlockBytes
+        let entry = Entry(first: header.revision, name: header.name, scope: header.scope, bytes: bytes)
+        self.bytes += bytes
+        if self.oldest == nil { self.oldest = header.revision }
         self.revisions.append(header.revision)
         switch header.kind {
         case .write, .revert:
-            self.bytes -= self.redo.reduce(0) { $0 + $1.bytes }
-            self.redo.removeAll()
+            if !self.redo.isEmpty {
+                self.bytes -= self.redo.reduce(0) { $0 + $1.bytes }
+                self.redo.removeAll()
+            }
             Self.push(entry, partOf: header.entry, to: &self.undo)
         case .undo:
             // Redo reverts this undo, whose revision is known only now.
@@ -93,9 +91,10 @@ struct SessionStacks {
     }
 
     /// Pushes an entry. A transaction that is part of an older entry moves that entry to the top.
-    private static func push(_ entry: Entry, partOf first: Revision?, to stack: inout Deque<Entry>) {
+    private static func push(_ entry: consuming Entry, partOf first: Revision?, to stack: inout Deque<Entry>) {
         guard let first, let index = stack.lastIndex(where: { $0.first == first }) else {
-            return stack.append(entry)
+            stack.append(entry)
+            return
         }
         var joined = index == stack.count - 1 ? stack.removeLast() : stack.remove(at: index)
         joined.others += entry.revisions

@@ -50,17 +50,18 @@ package final class Sessions {
     subscript(number: UInt64) -> SessionStacks { self.stacks[number] ?? SessionStacks() }
 
     /// Records a committed transaction.
-    func record(_ header: JournalHeader) { self.record(CollectionOfOne(header)) }
+    func record(_ header: JournalHeader) { self.record([header]) }
 
     /// Records committed transactions. Consecutive ones are often of one session, which is looked up once.
-    func record<Headers: Collection<JournalHeader>>(_ headers: Headers) {
-        var start = headers.startIndex
-        while start < headers.endIndex {
-            let first = headers[start]
-            let run = headers[start...].prefix { $0.sessionNumber == first.sessionNumber }
-            self.noteWriting(first)
-            self.record(run, in: &self.stacks[first.sessionNumber, default: SessionStacks()])
-            start = run.endIndex
+    func record(_ headers: [JournalHeader]) {
+        var start = 0
+        while start < headers.count {
+            let number = headers[start].sessionNumber
+            var end = start + 1
+            while end < headers.count, headers[end].sessionNumber == number { end += 1 }
+            self.noteWriting(headers[start])
+            self.record(headers, start..<end, in: &self.stacks[number, default: SessionStacks()])
+            start = end
         }
     }
 
@@ -72,10 +73,10 @@ package final class Sessions {
         self.changed.insert(header.sessionNumber)
     }
 
-    private func record(_ headers: some Collection<JournalHeader>, in stacks: inout SessionStacks) {
-        for header in headers {
-            stacks.record(header)
-            self.keys.record(header)
+    private func record(_ headers: [JournalHeader], _ range: Range<Int>, in stacks: inout SessionStacks) {
+        for index in range {
+            stacks.record(headers[index])
+            if headers[index].key != nil { self.keys.record(headers[index]) }
         }
     }
 

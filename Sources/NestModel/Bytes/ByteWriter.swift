@@ -18,6 +18,12 @@ package struct ByteWriter: Sendable {
     @inlinable
     package var count: Int { self.bytes.count }
 
+    /// Removes the bytes after the first `count`. Keeps their memory.
+    @inlinable
+    package mutating func truncate(to count: Int) {
+        self.bytes.removeLast(self.bytes.count - count)
+    }
+
     @inlinable
     package mutating func write(byte: UInt8) {
         self.bytes.append(byte)

@@ -130,7 +130,7 @@ extension ObjectChange {
     /// Returns the whole object of an insert or delete, whose changes contain every value.
     package func changedRow(_ layout: EntityLayout, revision: Revision) -> ChangedRow {
         var values = [AttributeValue](repeating: .null, count: layout.slots.count)
-        var places = [SparsePlace](repeating: .none, count: layout.placedSlots.count)
+        var places = SparsePlaces(count: layout.placedSlots.count)
         let isInsert = self.kind == .insert
         precondition(self.kind != .update, "an update does not hold the whole object")
         for value in self.values { values[value.slot] = isInsert ? value.after : value.before }

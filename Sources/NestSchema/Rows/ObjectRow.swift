@@ -1,32 +1,39 @@
 import NestModel
 
 /// The stored position of an object among the objects of one owner.
+@frozen
+@usableFromInline
 package struct SparsePlace: Hashable, Sendable {
     /// Ascending in the order of the owner's objects, with gaps. Clients do not see it.
-    package var position: Int64
+    @usableFromInline package var position: Int64
     /// The revision of the placement. Undoing a placement restores the older stamp, so a stamp identifies one
     /// placement.
-    package var stamp: UInt64
+    @usableFromInline package var stamp: UInt64
 
-    package static let none = SparsePlace(position: 0, stamp: 0)
+    @inlinable
+    package static var none: SparsePlace { SparsePlace(position: 0, stamp: 0) }
 
+    @inlinable
     package init(position: Int64, stamp: UInt64) {
         self.position = position
         self.stamp = stamp
     }
 }
 
-/// All stored values of one object.
+/// All stored values of one object. Frozen and usable from inline, as `ByteWriter` is.
+@frozen
+@usableFromInline
 package struct ObjectRow: Hashable, Sendable {
-    package var entity: EntityNumber
+    @usableFromInline package var entity: EntityNumber
     /// The revision of the last change.
-    package var revision: Revision
+    @usableFromInline package var revision: Revision
     /// The values, by slot of the entity's layout.
-    package var values: [AttributeValue]
+    @usableFromInline package var values: [AttributeValue]
     /// The positions, by `EntityLayout.placedSlots`; `.none` without an owner.
-    package var places: [SparsePlace]
+    @usableFromInline package var places: SparsePlaces
 
-    package init(entity: EntityNumber, revision: Revision, values: [AttributeValue], places: [SparsePlace]) {
+    @inlinable
+    package init(entity: EntityNumber, revision: Revision, values: [AttributeValue], places: SparsePlaces) {
         self.entity = entity
         self.revision = revision
         self.values = values
@@ -35,27 +42,33 @@ package struct ObjectRow: Hashable, Sendable {
 }
 
 /// The neighbours of an object in its owner's order before a transaction moved or removed it.
+@frozen
+@usableFromInline
 package struct Neighbours: Hashable, Sendable {
-    package var left: ObjectID?
-    package var right: ObjectID?
+    @usableFromInline package var left: ObjectID?
+    @usableFromInline package var right: ObjectID?
 
+    @inlinable
     package init(left: ObjectID?, right: ObjectID?) {
         self.left = left
         self.right = right
     }
 }
 
-/// One object that a transaction changed: its whole row before and after.
+/// One object that a transaction changed: its whole row before and after. Frozen, as `ByteWriter` is.
+@frozen
+@usableFromInline
 package struct ChangedRow: Sendable {
-    package var entity: EntityNumber
-    package var id: ObjectID
+    @usableFromInline package var entity: EntityNumber
+    @usableFromInline package var id: ObjectID
     /// `nil`: inserted.
-    package var before: ObjectRow?
+    @usableFromInline package var before: ObjectRow?
     /// `nil`: deleted.
-    package var after: ObjectRow?
+    @usableFromInline package var after: ObjectRow?
     /// By `EntityLayout.placedSlots`: the neighbours at the positions that the object left.
-    package var neighbours: [Neighbours?]
+    @usableFromInline package var neighbours: [Neighbours?]
 
+    @inlinable
     package init(
         entity: EntityNumber,
         id: ObjectID,
@@ -98,7 +111,7 @@ package struct Reposition: Hashable, Sendable {
     }
 }
 
-/// What a prepared write adds to a change set. A class, because few change sets have it and all are copied.
+/// What a prepared write adds to a change set. A class, because few change sets have it.
 package final class PreparedPart: Sendable {
     package let ids: IDRuns
     package let blockCount: Int
@@ -109,34 +122,82 @@ package final class PreparedPart: Sendable {
     }
 }
 
-/// The effect of one committed transaction. Live queries, undo and catching up all use it.
-package struct ChangeSet: Sendable {
-    package var revision: Revision
+/// The effect of one committed transaction. Live queries, undo and catching up all use it. A class, because it is large
+/// and passed on often.
+package final class ChangeSet: Sendable {
+    /// A change set while it is collected.
+    package struct Draft: Sendable {
+        package var revision: Revision
+        package var changedRows: [ChangedRow] = []
+        package var blockCount = 0
+        package var concernedBlocks: [Int] = []
+        package var preparedPart: PreparedPart?
+        package var streamedEntities: Set<EntityNumber> = []
+        package var repositions: [Reposition] = []
+        package var insertedCount = 0
+        package var updatedCount = 0
+        package var deletedCount = 0
+
+        package init(revision: Revision) {
+            self.revision = revision
+        }
+    }
+
+    package let revision: Revision
     /// Each object at most once. For a bulk write only the first objects; journal blocks contain the others.
-    package var changedRows: [ChangedRow]
+    package let changedRows: [ChangedRow]
     /// The number of journal blocks with the objects of a bulk write, in order.
-    package var blockCount: Int
+    package let blockCount: Int
     /// The blocks with objects that the writer's `isConcerned` selected; see `Store.forEachChangedObject`.
-    package var concernedBlocks: [Int] = []
-    package var preparedPart: PreparedPart?
+    package let concernedBlocks: [Int]
+    package let preparedPart: PreparedPart?
     /// The objects of a prepared write. Except for the topmost ones, they are in the first `preparedBlockCount` blocks,
     /// for whose objects `isConcerned` was not asked.
     package var prepared: IDRuns { self.preparedPart?.ids ?? IDRuns() }
     package var preparedBlockCount: Int { self.preparedPart?.blockCount ?? 0 }
     /// The entities of the objects in the blocks.
-    package var streamedEntities: Set<EntityNumber> = []
-    package var repositions: [Reposition]
-    package var insertedCount: Int
-    package var updatedCount: Int
-    package var deletedCount: Int
+    package let streamedEntities: Set<EntityNumber>
+    package let repositions: [Reposition]
+    package let insertedCount: Int
+    package let updatedCount: Int
+    package let deletedCount: Int
 
-    package init(revision: Revision) {
+    package init(
+        revision: Revision,
+        changedRows: [ChangedRow],
+        blockCount: Int,
+        concernedBlocks: [Int],
+        preparedPart: PreparedPart?,
+        streamedEntities: Set<EntityNumber>,
+        repositions: [Reposition],
+        insertedCount: Int,
+        updatedCount: Int,
+        deletedCount: Int
+    ) {
         self.revision = revision
-        self.changedRows = []
-        self.blockCount = 0
-        self.repositions = []
-        self.insertedCount = 0
-        self.updatedCount = 0
-        self.deletedCount = 0
+        self.changedRows = changedRows
+        self.blockCount = blockCount
+        self.concernedBlocks = concernedBlocks
+        self.preparedPart = preparedPart
+        self.streamedEntities = streamedEntities
+        self.repositions = repositions
+        self.insertedCount = insertedCount
+        self.updatedCount = updatedCount
+        self.deletedCount = deletedCount
+    }
+
+    package convenience init(_ draft: Draft) {
+        self.init(
+            revision: draft.revision,
+            changedRows: draft.changedRows,
+            blockCount: draft.blockCount,
+            concernedBlocks: draft.concernedBlocks,
+            preparedPart: draft.preparedPart,
+            streamedEntities: draft.streamedEntities,
+            repositions: draft.repositions,
+            insertedCount: draft.insertedCount,
+            updatedCount: draft.updatedCount,
+            deletedCount: draft.deletedCount
+        )
     }
 }

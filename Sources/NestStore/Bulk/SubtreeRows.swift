@@ -40,7 +40,7 @@ struct SubtreeRows {
             entity: kind.number,
             revision: revision,
             values: kind.defaultValues,
-            places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
+            places: SparsePlaces(count: layout.placedSlots.count)
         )
         for slot in kind.nowSlots { blank.values[slot] = .date(time) }
         self.blank = blank

@@ -8,14 +8,16 @@ import NestSchema
 /// objects it streams the others to journal blocks, so that memory does not grow with the write. Objects that the steps
 /// of a transaction insert stay in memory: a later step may change them again, and there are at most
 /// `Limits.mutationsPerTransactionMax` of them.
+///
+/// One recorder serves the requests of a group one after the other; see `begin`.
 final class ChangeRecorder {
-    let revision: Revision
+    private(set) var revision: Revision
     private let layout: ModelLayout
     private let changedMax: Int
     /// The distance between the positions of appended objects.
     let orderStep: Int64
     /// Writes full blocks to the journal, and knows whether a live result or subscription needs an object in a block.
-    private let group: WriteGroup
+    private unowned let group: WriteGroup
     private var isBlockConcerned = false
     private var concernedBlocks: [Int] = []
     private var streamedEntities: Set<EntityNumber> = []
@@ -75,6 +77,22 @@ final class ChangeRecorder {
         self.group = group
     }
 
+    /// Whether its request has used nothing but what `begin` resets.
+    var isPlain: Bool {
+        self.canAdopt && self.preparedPart == nil && self.lastStreamed == nil && self.indexes.isEmpty
+            && self.rewritten.isEmpty && self.departedLeftOf.isEmpty && self.departedRightOf.isEmpty
+            && self.repositionOrder.isEmpty && self.finishedRepositions.isEmpty
+    }
+
+    /// Begins the group's next request, after one that has succeeded. Precondition: `isPlain`.
+    func begin(_ revision: Revision) {
+        self.revision = revision
+        self.changed = []
+        self.placed = SmallSet()
+        self.disturbed = SmallSet()
+        self.hasWritten = false
+    }
+
     // MARK: Recording
 
     /// Records that an object is now `after` instead of `before` (as read just before the write). `isBulk`: this
@@ -83,7 +101,7 @@ final class ChangeRecorder {
         _ entity: EntityNumber,
         _ id: ObjectID,
         before: ObjectRow?,
-        after: ObjectRow?,
+        after: consuming ObjectRow?,
         isBulk: Bool = false
     ) throws(StoreError) {
         self.hasWritten = true
@@ -155,7 +173,7 @@ final class ChangeRecorder {
         }
     }
 
-    private func stream(_ object: ChangedRow) throws(StoreError) {
+    private func stream(_ object: consuming ChangedRow) throws(StoreError) {
         guard let entityLayout = self.layout[object.entity],
             let kind = self.block.write(change: object, layout: entityLayout)
         else { return }
@@ -324,20 +342,16 @@ final class ChangeRecorder {
         }
     }
 
-    struct Finished {
-        var set: ChangeSet
-        /// All renumberings. The set omits those of objects that also changed in another way: their rows have the
-        /// position.
-        var repositions: [Reposition]
-        /// The objects that are not in blocks, and the renumberings, in the form of the journal.
-        var inlineBytes: [UInt8]
-    }
+    /// All renumberings, when the request has finished. The change set omits those of objects that also changed in
+    /// another way: their rows have the position.
+    private(set) var finishedRepositions: [Reposition] = []
 
-    /// Returns the change set; `nil` if nothing has changed in the end. Writes of the request must then be rolled back,
-    /// because it may have renumbered neighbours.
-    func finish() throws(StoreError) -> Finished? {
-        var set = ChangeSet(revision: self.revision)
-        var bytes = ByteWriter(capacity: self.changed.count * Self.changeBytes + 16)
+    /// Returns the change set, and appends to `bytes` the objects that are not in blocks, and the renumberings, in the
+    /// form of the journal. Returns `nil` and appends nothing if nothing has changed in the end. Writes of the request
+    /// must then be rolled back, because it may have renumbered neighbours.
+    func finish(into bytes: inout ByteWriter) throws(StoreError) -> ChangeSet? {
+        let start = bytes.count
+        if start == 0 { bytes.bytes.reserveCapacity(self.changed.count * Self.changeBytes + 16) }
         bytes.write(count: self.changed.count)
         let first = bytes.count
         // A change in the journal has a position only for a placement.
@@ -363,32 +377,38 @@ final class ChangeRecorder {
                 if !repositions.isEmpty { alsoChanged += repositions }
             }
         }
-        set.insertedCount = inserted + self.streamedInserts
-        set.updatedCount = updated
-        set.deletedCount = deleted + self.streamedDeletes
-        set.repositions = alone
-        set.changedRows = self.changed
         if !unchanged.isEmpty {
-            set.changedRows = self.changed.indices.lazy.filter { !unchanged.contains($0) }.map { self.changed[$0] }
-            var fewer = ByteWriter(capacity: bytes.count)
-            fewer.write(count: set.changedRows.count)
-            fewer.write(raw: bytes.bytes[first...])
-            bytes = fewer
+            self.changed = self.changed.indices.lazy.filter { !unchanged.contains($0) }.map { self.changed[$0] }
+            let objects = Array(bytes.bytes[first...])
+            bytes.truncate(to: start)
+            bytes.write(count: self.changed.count)
+            bytes.write(raw: objects)
         }
         try self.flushBlock()
-        set.blockCount = self.blockCount
-        set.concernedBlocks = self.concernedBlocks
-        set.streamedEntities = self.streamedEntities
-        set.preparedPart = self.preparedPart
         if !self.repositionOrder.isEmpty {
-            set.repositions += self.repositionOrder.compactMap { self.repositions[$0] }
-                .filter { $0.oldPosition != $0.newPosition }
+            alone += self.repositionOrder.compactMap { self.repositions[$0] }.filter {
+                $0.oldPosition != $0.newPosition
+            }
         }
-        guard !set.changedRows.isEmpty || set.blockCount > 0 else { return nil }
-        let repositions = alsoChanged.isEmpty ? set.repositions : set.repositions + alsoChanged
-        bytes.write(count: repositions.count)
-        for reposition in repositions { bytes.write(reposition: reposition) }
-        return Finished(set: set, repositions: repositions, inlineBytes: bytes.bytes)
+        guard !self.changed.isEmpty || self.blockCount > 0 else {
+            bytes.truncate(to: start)
+            return nil
+        }
+        self.finishedRepositions = alsoChanged.isEmpty ? alone : alone + alsoChanged
+        bytes.write(count: self.finishedRepositions.count)
+        for reposition in self.finishedRepositions { bytes.write(reposition: reposition) }
+        return ChangeSet(
+            revision: self.revision,
+            changedRows: self.changed,
+            blockCount: self.blockCount,
+            concernedBlocks: self.concernedBlocks,
+            preparedPart: self.preparedPart,
+            streamedEntities: self.streamedEntities,
+            repositions: alone,
+            insertedCount: inserted + self.streamedInserts,
+            updatedCount: updated,
+            deletedCount: deleted + self.streamedDeletes
+        )
     }
 }
 

@@ -14,6 +14,14 @@ extension ObjectGraph {
         fileprivate var missing: [ValidationFault] = []
         /// Missing objects to which relationships were to be set. Each is also in `faults`.
         fileprivate var absent: [ObjectID] = []
+
+        /// Removes everything and keeps the memory of the lists.
+        mutating func clear() {
+            self.values.removeAll(keepingCapacity: true)
+            self.placements.removeAll(keepingCapacity: true)
+            self.assigned = SlotSet()
+            if !self.missing.isEmpty { self.missing = [] }
+        }
     }
 
     /// The purpose of an assignment.
@@ -51,6 +59,7 @@ extension ObjectGraph {
             object: purpose.object.flatMap { self.existing($0) }
         )
         var result = Assignments()
+        swap(&result, &self.spareAssignments)
         for assignment in values {
             guard let slot = context.slot(assignment.property, &result) else { continue }
             if case .value(let value) = assignment.value, layout.isPlain[slot], layout.columns[slot].holds(value) {
@@ -97,7 +106,7 @@ extension ObjectGraph {
         if !self.isBatch {
             let isLate: Bool
             if case .findOrCreate = purpose { isLate = false } else { isLate = self.reportsMissingAtEnd }
-            if !isLate || !result.faults.isEmpty { result.faults += result.missing }
+            if !result.missing.isEmpty, !isLate || !result.faults.isEmpty { result.faults += result.missing }
             if case .insert = purpose, !result.faults.isEmpty { context.addLacking(&result) }
         }
         // If all faults are missing objects the refusal is NOT_FOUND, which clients distinguish from a wrong value.

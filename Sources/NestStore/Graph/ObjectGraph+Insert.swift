@@ -6,8 +6,10 @@ extension ObjectGraph {
     func insert(_ entity: EntityNumber, values: [PropertyAssignment], placements: [Placement]) throws(StoreError) {
         let table = try self.table(entity)
         let kind = try self.concreteKind(entity, table)
-        let assigned = try self.assignments(table.layout, kind, for: .insert, values: values, placements: placements)
-        self.addResult(try self.insert(table, kind, assigned), isFound: false)
+        var assigned = try self.assignments(table.layout, kind, for: .insert, values: values, placements: placements)
+        self.addResult(try self.insert(table, kind, &assigned), isFound: false)
+        assigned.clear()
+        swap(&assigned, &self.spareAssignments)
     }
 
     private func concreteKind(_ entity: EntityNumber, _ table: EntityTable) throws(StoreError) -> EntityLayout.Kind {
@@ -29,7 +31,7 @@ extension ObjectGraph {
     private func insert(
         _ table: EntityTable,
         _ kind: EntityLayout.Kind,
-        _ assigned: consuming Assignments
+        _ assigned: inout Assignments
     ) throws(StoreError) -> ObjectID {
         let layout = table.layout
         let entity = kind.number
@@ -37,7 +39,7 @@ extension ObjectGraph {
             entity: entity,
             revision: self.revision,
             values: kind.defaultValues,
-            places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
+            places: SparsePlaces(count: layout.placedSlots.count)
         )
         for slot in kind.nowSlots { row.values[slot] = .date(self.time) }
         if let root = layout.root { try self.putUnder(root, layout, &assigned) }
@@ -187,7 +189,7 @@ extension ObjectGraph {
         guard !match.isEmpty else { throw .refused(.invalid, "find-or-create needs at least one property to match") }
         // Values that are needed only to create are checked first too: whether a request is valid must not depend on
         // the existing objects.
-        let all = try self.assignments(layout, kind, for: .findOrCreate, values: match + values, placements: placements)
+        var all = try self.assignments(layout, kind, for: .findOrCreate, values: match + values, placements: placements)
         let wanted = try self.assignments(layout, kind, for: .findOrCreate, values: match)
         var slots = wanted.values.map(\.slot)
         var searched = wanted.values.map(\.value)
@@ -201,6 +203,6 @@ extension ObjectGraph {
             return self.addResult(found, isFound: true)
         }
         _ = try self.concreteKind(entity, table)
-        self.addResult(try self.insert(table, kind, all), isFound: false)
+        self.addResult(try self.insert(table, kind, &all), isFound: false)
     }
 }

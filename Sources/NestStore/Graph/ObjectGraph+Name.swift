@@ -4,12 +4,10 @@ import NestSchema
 /// Names undo entries in the words of the model.
 extension ObjectGraph {
     /// Returns the name of an undo entry in the words of the model: `add item "Milk"`, `delete "Milk" and 41 items
-    /// inside`, `move "Milk" to "Shopping"`, `edit "Milk"`. Call it after the transaction has been performed.
-    package func defaultName(of transaction: WriteTransaction) throws(StoreError) -> String {
-        guard let first = transaction.mutations.first, transaction.mutations.count == 1 else {
-            return try self.nameOfSeveral(transaction)
-        }
-        switch first {
+    /// inside`, `move "Milk" to "Shopping"`, `edit "Milk"`. Call it after the steps have been performed.
+    package func defaultName(of mutations: [Mutation]) throws(StoreError) -> String {
+        guard mutations.count == 1 else { return try self.nameOfSeveral(mutations) }
+        switch mutations[0] {
         case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _):
             guard let id = self.results.last else { return "add" }
             return Self.nameOfInsert(self.layout[entity]?.kind(entity).nameOfInsert ?? "add object", self.label(id))
@@ -73,11 +71,11 @@ extension ObjectGraph {
 
     /// Returns the name of a transaction with several steps: what it did with how many objects. Steps that only add to
     /// an object that the transaction inserts belong to the insertion.
-    private func nameOfSeveral(_ transaction: WriteTransaction) throws(StoreError) -> String {
+    private func nameOfSeveral(_ mutations: [Mutation]) throws(StoreError) -> String {
         var verbs: Set<String> = []
         var subjects = Subjects()
         var results = self.results.makeIterator()
-        for mutation in transaction.mutations {
+        for mutation in mutations {
             switch Self.deed(mutation) {
             case .inserts(let entity):
                 guard let id = results.next() else { continue }

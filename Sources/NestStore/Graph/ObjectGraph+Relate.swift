@@ -252,7 +252,7 @@ extension ObjectGraph {
             entity: layout.number,
             revision: self.revision,
             values: [.null, .null],
-            places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
+            places: SparsePlaces(count: layout.placedSlots.count)
         )
         row.values[pairs.ownerSlot] = .reference(owner)
         row.values[pairs.targetSlot] = .reference(object)

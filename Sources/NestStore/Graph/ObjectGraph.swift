@@ -5,6 +5,9 @@ import NestSchema
 ///
 /// Enforces the rules of the model: inverses, delete rules, order, no cycles, validation. After an error
 /// `recorder.hasWritten` states whether the request must be rolled back.
+///
+/// One graph serves the requests of a group one after the other, because most are small; see `begin`. A request must
+/// not keep it.
 package final class ObjectGraph {
     let layout: ModelLayout
     let recorder: ChangeRecorder
@@ -19,7 +22,7 @@ package final class ObjectGraph {
     /// The next object id to assign.
     package private(set) var nextObjectID: Int64
     /// The first object id that this request can have assigned.
-    let firstObjectID: Int64
+    private(set) var firstObjectID: Int64
     /// The objects that the steps have inserted or found so far, in order. References such as -1 in a `Mutation` refer
     /// to them.
     var results: [ObjectID] = []
@@ -33,6 +36,8 @@ package final class ObjectGraph {
     private(set) var isBatch = false
     /// Whether missing values are reported at the end of the request, with the other faults that are found there.
     var reportsMissingAtEnd: Bool { self.isBatch || self.layout.hasDeferredChecks }
+    /// The memory of the last insert's assignments, for the next one.
+    var spareAssignments = Assignments()
     /// The neighbours of objects about to be written, until the change of the object is recorded.
     var departures: [(id: ObjectID, place: Int, neighbours: Neighbours)] = []
     /// The index of the table in which an object was found last: most requests use one table.
@@ -54,6 +59,29 @@ package final class ObjectGraph {
         self.firstObjectID = nextObjectID
         self.time = time
     }
+
+    /// Whether its request has used nothing but what `begin` resets, and little memory. Few requests use more; the next
+    /// one then gets a new graph.
+    var isPlain: Bool {
+        self.preparation == nil && self.deleted == nil && self.missingTops.isEmpty && self.faults.isEmpty
+            && self.emptied.isEmpty && self.departures.isEmpty && self.results.count <= Self.keptResultsMax
+            && self.recorder.isPlain
+    }
+
+    /// Begins the group's next request, after one that has succeeded. Precondition: `isPlain`.
+    func begin(_ revision: Revision, nextObjectID: Int64) {
+        self.recorder.begin(revision)
+        self.nextObjectID = nextObjectID
+        self.firstObjectID = nextObjectID
+        self.results.removeAll(keepingCapacity: true)
+        self.runs = []
+        self.isBatch = false
+        // Where a search begins decides how many steps it takes, which have limits: not by the request before.
+        self.lastFound = 0
+    }
+
+    /// The memory of more results is not kept for the next request.
+    private static let keptResultsMax = 64
 
     var revision: Revision { self.recorder.revision }
 
@@ -141,9 +169,17 @@ package final class ObjectGraph {
     /// Performs a transaction's steps in order. Returns the inserted and found objects. Call `validate` afterwards: it
     /// checks the resulting objects.
     package func perform(_ transaction: WriteTransaction) throws(StoreError) -> [Receipt.Run] {
-        for precondition in transaction.preconditions { try self.check(precondition) }
-        self.isBatch = transaction.mutations.count > 1
-        for mutation in transaction.mutations {
+        try self.perform(transaction.mutations, if: transaction.preconditions)
+    }
+
+    /// Performs the steps of a transaction, as `perform(_:)` does, if its preconditions hold.
+    package func perform(
+        _ mutations: [Mutation],
+        if preconditions: [Precondition]
+    ) throws(StoreError) -> [Receipt.Run] {
+        for precondition in preconditions { try self.check(precondition) }
+        self.isBatch = mutations.count > 1
+        for mutation in mutations {
             let resultCount = self.results.count
             do throws(StoreError) {
                 if try self.isCheckable(mutation) { try self.perform(mutation) }

@@ -2,15 +2,10 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// The result of a request in its group. A class, because it is large and passed on often.
-package final class WriteResult: Sendable {
+/// The result of a request in its group.
+package struct WriteResult: Sendable {
     package let header: JournalHeader
     package let changes: ChangeSet
-
-    init(header: JournalHeader, changes: ChangeSet) {
-        self.header = header
-        self.changes = changes
-    }
 }
 
 /// The journal's record of a request, without its changes. A class, because it is large and passed on often.
@@ -69,7 +64,9 @@ package final class WriteGroup {
     /// Whether a live result or subscription needs a changed object that goes to a block.
     let isConcerned: (ChangedRow) -> Bool
     private var results: [WriteResult] = []
-    private var changes: [UInt8] = []
+    /// The inline change sets of its requests so far, in the form of the journal. Each request encodes its own behind
+    /// those of the others; a request that fails removes it.
+    private var changes = ByteWriter()
     /// The revision of the last request so far.
     package private(set) var revision: Revision
     private var nextObjectID: Int64
@@ -143,32 +140,22 @@ package final class WriteGroup {
     ) throws(StoreError) -> WriteResult? {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
         let (blockBytes, adopted, rows) = (self.blockBytes, self.adopted, self.store.connection.preparedRowsIfAny)
-        let recorder = ChangeRecorder(
-            revision: self.nextRevision,
-            layout: self.store.layout,
-            changedMax: self.store.streamedFrom,
-            orderStep: self.store.orderStep,
-            group: self
-        )
-        let graph = ObjectGraph(
-            layout: self.store.layout,
-            tables: self.store.tables,
-            recorder: recorder,
-            memory: self.store.bulkMemory,
-            nextObjectID: self.nextObjectID,
-            time: self.time
-        )
+        let changesStart = self.changes.count
+        let graph = self.takeGraph()
+        let recorder = graph.recorder
         if useSavepoint { try self.run("SAVEPOINT request") }
         do throws(StoreError) {
-            let (description, finished) = try self.measured(stepsMax: stepsMax) { () throws(StoreError) in
+            var changes: ChangeSet?
+            let description = try self.measured(stepsMax: stepsMax) { () throws(StoreError) in
                 let description = try body(graph)
                 try graph.validate()
-                return (description, try recorder.finish())
+                changes = try recorder.finish(into: &self.changes)
+                return description
             }
             // Without a savepoint its inserts may wait for those of the group's other requests.
             if useSavepoint { try self.store.connection.pendingInserts.write() }
             try self.refuseBrokenReferences()
-            guard var finished else {
+            guard let changes else {
                 if useSavepoint {
                     try self.rollBackRequest()
                     try self.run("RELEASE request")
@@ -178,12 +165,15 @@ package final class WriteGroup {
                 }
                 return nil
             }
-            let result = try self.add(description, &finished, nextObjectID: graph.nextObjectID)
+            let result = try self.add(description, changes, from: changesStart, recorder.finishedRepositions)
+            self.nextObjectID = graph.nextObjectID
             Failpoint.requestDone.pass()
             if useSavepoint { try self.run("RELEASE request") }
+            if graph.isPlain { self.spareGraph = graph }
             return result
         } catch {
             self.blockBytes = blockBytes
+            self.removeChanges(from: changesStart)
             self.forgetAdopted(since: adopted, rows)
             // Rolling back the request alone could take as long as the request has taken.
             if self.store.isStopping, self.store.connection.isInTransaction { try self.rollback() }
@@ -197,6 +187,45 @@ package final class WriteGroup {
             }
             throw error
         }
+    }
+
+    /// The graph of the last request that succeeded. Nothing of a request that failed is used again.
+    private var spareGraph: ObjectGraph?
+
+    /// The capacity of `changes` beyond what it holds that is kept after a large request.
+    private static let keptBytesMax = 1 << 16
+
+    /// Removes the inline change set that begins at `start`. One large request is no reason to keep its memory.
+    private func removeChanges(from start: Int) {
+        self.changes.truncate(to: start)
+        if self.changes.bytes.capacity > start + Self.keptBytesMax {
+            self.changes.bytes = Array(unsafeUninitializedCapacity: start + 64) { buffer, count in
+                count = buffer.initialize(fromContentsOf: self.changes.bytes)
+            }
+        }
+    }
+
+    /// Returns a graph for the next request.
+    private func takeGraph() -> ObjectGraph {
+        if let graph = self.spareGraph {
+            self.spareGraph = nil
+            graph.begin(self.nextRevision, nextObjectID: self.nextObjectID)
+            return graph
+        }
+        return ObjectGraph(
+            layout: self.store.layout,
+            tables: self.store.tables,
+            recorder: ChangeRecorder(
+                revision: self.nextRevision,
+                layout: self.store.layout,
+                changedMax: self.store.streamedFrom,
+                orderStep: self.store.orderStep,
+                group: self
+            ),
+            memory: self.store.bulkMemory,
+            nextObjectID: self.nextObjectID,
+            time: self.time
+        )
     }
 
     /// The number of steps of all requests so far.
@@ -230,16 +259,20 @@ package final class WriteGroup {
         }
     }
 
+    /// `start`: where its inline change set begins in `changes`. `repositions`: all its renumberings.
     private func add(
         _ description: WriteDescription,
-        _ finished: inout ChangeRecorder.Finished,
-        nextObjectID: Int64
+        _ changes: ChangeSet,
+        from start: Int,
+        _ repositions: [Reposition]
     ) throws(StoreError) -> WriteResult {
         // Live queries read `changedRows` and the streamed blocks, not the blocks written here from `changedRows`.
-        let streamedCount = finished.set.blockCount
-        if finished.inlineBytes.count > self.store.inlineBytesMax { try self.moveToBlocks(&finished) }
+        var blockCount = changes.blockCount
+        if self.changes.count - start > self.store.inlineBytesMax {
+            try self.moveToBlocks(changes, from: start, repositions, &blockCount)
+        }
         let header = JournalHeader(
-            revision: finished.set.revision,
+            revision: changes.revision,
             time: self.time,
             sessionNumber: description.sessionNumber,
             kind: description.kind,
@@ -252,43 +285,43 @@ package final class WriteGroup {
             coalescingKey: description.coalescingKey,
             scope: description.scope,
             user: description.user,
-            blockCount: finished.set.blockCount,
-            inlineBytes: finished.inlineBytes.count
+            blockCount: blockCount,
+            inlineBytes: self.changes.count - start
         )
-        finished.set.blockCount = streamedCount
         if let preparation = self.store.preparations.current, preparation !== self.adopted {
-            preparation.note(finished.set)
+            preparation.note(changes)
         }
-        let result = WriteResult(header: header, changes: finished.set)
+        let result = WriteResult(header: header, changes: changes)
         self.results.append(result)
-        self.changes += finished.inlineBytes
         self.revision = header.revision
-        self.nextObjectID = nextObjectID
         return result
     }
 
     /// Moves the objects of a change set that is too large for the group's row to blocks, after the blocks already
     /// streamed.
-    private func moveToBlocks(_ finished: inout ChangeRecorder.Finished) throws(StoreError) {
+    private func moveToBlocks(
+        _ changes: ChangeSet,
+        from start: Int,
+        _ repositions: [Reposition],
+        _ blockCount: inout Int
+    ) throws(StoreError) {
         var block = ByteWriter()
-        let revision = finished.set.revision
         func flush() throws(StoreError) {
             guard block.count > 0 else { return }
-            self.blockBytes += try self.store.journal.appendBlock(revision, finished.set.blockCount, block.bytes)
-            finished.set.blockCount += 1
+            self.blockBytes += try self.store.journal.appendBlock(changes.revision, blockCount, block.bytes)
+            blockCount += 1
             block.bytes.removeAll(keepingCapacity: true)
         }
-        for object in finished.set.changedRows {
+        for object in changes.changedRows {
             guard let layout = self.store.layout[object.entity], let change = object.change(layout) else { continue }
             block.write(change: change, layout: layout)
             if block.count >= Limits.journalBlockBytes { try flush() }
         }
         try flush()
-        var rest = ByteWriter()
-        rest.write(count: 0)
-        rest.write(count: finished.repositions.count)
-        for reposition in finished.repositions { rest.write(reposition: reposition) }
-        finished.inlineBytes = rest.bytes
+        self.removeChanges(from: start)
+        self.changes.write(count: 0)
+        self.changes.write(count: repositions.count)
+        for reposition in repositions { self.changes.write(reposition: reposition) }
     }
 
     /// Runs several requests that succeed or fail together.
@@ -306,7 +339,7 @@ package final class WriteGroup {
             try self.run("RELEASE entry")
             for table in self.store.tables { table.forgetFound() }
             self.results.removeSubrange(before.0...)
-            self.changes.removeSubrange(before.1...)
+            self.changes.truncate(to: before.1)
             (self.revision, self.nextObjectID, self.blockBytes) = (before.2, before.3, before.4)
             self.forgetAdopted(since: adopted, rows)
             throw error
@@ -363,7 +396,7 @@ package final class WriteGroup {
         }
         let row = try self.store.journal.append(
             self.results,
-            changes: self.changes,
+            changes: self.changes.bytes,
             nextObjectID: self.nextObjectID,
             time: self.time
         )

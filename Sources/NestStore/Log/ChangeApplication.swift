@@ -9,7 +9,7 @@ struct ChangeApplication {
     /// Inserted objects have smaller ids.
     private let nextObjectID: Int64
     private let isConcerned: (ChangedRow) -> Bool
-    private var set: ChangeSet
+    private var set: ChangeSet.Draft
     /// The first block that contains an updated object.
     private var firstUpdated: Int?
     /// Where the objects of each block begin in `set.changedRows`, for blocks that are still kept there.
@@ -27,7 +27,7 @@ struct ChangeApplication {
         self.revision = revision
         self.nextObjectID = row.nextObjectID
         self.isConcerned = isConcerned
-        self.set = ChangeSet(revision: revision)
+        self.set = ChangeSet.Draft(revision: revision)
     }
 
     /// `inline`: the changes inside the row. The blocks are in the journal already, and are read one at a time.
@@ -40,7 +40,7 @@ struct ChangeApplication {
             try self.applyBlock(number, changes)
         }
         try self.apply(repositions)
-        return self.set
+        return ChangeSet(self.set)
     }
 
     // MARK: Blocks

@@ -70,7 +70,7 @@ extension Store {
                 if attribute.defaultsToNow { return attribute.isOptional ? .null : .date(0) }
                 return isBlank ? .string("") : attribute.kept(attribute.defaultValue)
             },
-            places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
+            places: SparsePlaces(count: layout.placedSlots.count)
         )
     }
 

@@ -139,11 +139,11 @@ final class EntityTable {
             values.append(statement.value(column, kind))
             column += 1
         }
-        var places: [SparsePlace] = []
-        places.reserveCapacity(self.layout.placedSlots.count)
-        for _ in self.layout.placedSlots {
-            places.append(
-                SparsePlace(position: statement.integer(column), stamp: UInt64(clamping: statement.integer(column + 1)))
+        var places = SparsePlaces(count: self.layout.placedSlots.count)
+        for place in places.indices {
+            places[place] = SparsePlace(
+                position: statement.integer(column),
+                stamp: UInt64(clamping: statement.integer(column + 1))
             )
             column += 2
         }

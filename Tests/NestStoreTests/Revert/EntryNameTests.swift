@@ -41,7 +41,7 @@ import Testing
                 let group = try store.beginGroup(time: 1, alwaysSavepoint: true)
                 _ = try group.request(inSavepoint: true) { graph in
                     _ = try graph.perform(transaction)
-                    names.append(try graph.defaultName(of: transaction))
+                    names.append(try graph.defaultName(of: transaction.mutations))
                     return WriteDescription(name: "test", key: nil, requestHash: 0, sessionNumber: 1)
                 }
                 try group.commit()
@@ -70,7 +70,7 @@ import Testing
                     var name = ""
                     _ = try group.request(inSavepoint: true) { graph in
                         _ = try graph.perform(transaction)
-                        name = try graph.defaultName(of: transaction)
+                        name = try graph.defaultName(of: transaction.mutations)
                         return WriteDescription(name: name, key: nil, requestHash: 0, sessionNumber: 1)
                     }
                     try group.commit()
