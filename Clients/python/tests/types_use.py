@@ -20,7 +20,7 @@ async def use(client: nest.Client) -> list[str]:
 
     rows = await client.fetch(phones.sorted("number").properties(*Phone.columns))
     read = [Phone.of(row) for row in rows]
-    await client.transaction([phones.update(read[1], Phone.Values(number="3", user=User(receipt.id(ann), "Ann")))])
+    await client.transaction(phones.update(read[1], Phone.Values(number="3", user=User(receipt.id(ann), "Ann"))))
     again = [Phone.of(row) for row in await client.fetch(phones.sorted("number"))]
     return [phone.number.zfill(3) + (" hers" if phone.user.id == receipt.id(ann) else "") for phone in read + again]
 

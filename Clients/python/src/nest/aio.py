@@ -267,19 +267,21 @@ class Client:
 
     async def transaction(
         self,
-        steps: Sequence[Step],
+        steps: Step | Sequence[Step],
         *,
         name: str = "",
         expect: Mapping[Any, int] | None = None,
         coalescing: tuple[str, float] | None = None,
         key: bytes | None = None,
     ) -> Receipt:
-        """Writes all steps or none, as one undo entry. Returns when it is durable.
+        """Writes all steps or none, as one undo entry, or a single step. Returns when it is durable.
 
         `expect`: object -> revision; CONFLICT if the object has changed since. `coalescing`: a key and seconds; the
         transaction joins the undo entry of the write before, if that had the same key and is not older. `key`: 16
         bytes, those of an earlier error or your own: the same write with the same key is executed at most once.
         """
+        if isinstance(steps, Step):
+            steps = [steps]
         if not steps:
             raise NestError("INVALID", "a transaction has at least one step")
         models = {step.model.hash: step.model for step in steps}

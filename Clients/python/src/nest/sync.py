@@ -153,14 +153,14 @@ class Client:
 
     def transaction(
         self,
-        steps: Sequence[Step],
+        steps: Step | Sequence[Step],
         *,
         name: str = "",
         expect: Mapping[Any, int] | None = None,
         coalescing: tuple[str, float] | None = None,
         key: bytes | None = None,
     ) -> Receipt:
-        """Writes all steps or none, as one undo entry. Returns when it is durable."""
+        """Writes all steps or none, as one undo entry, or a single step. Returns when it is durable."""
         return self._run(self._client.transaction(steps, name=name, expect=expect, coalescing=coalescing, key=key))
 
     def undo(
