@@ -67,8 +67,8 @@ export type Given = Value | Date | Double | ObjectLike | undefined;
 export type ObjectLike = number | { readonly id: number } | NewObject;
 
 /**
- * What every row has. Each value also has a property of its name, unless that is `id`, `values`, `get` or `toJSON`. These
- * are getters: `{...row}` has none of them, `row.toJSON()` has all.
+ * What every row has. Each value also has a property of its name, unless that is `id`, `values`, `get`, `toJSON`,
+ * `constructor` or `__proto__`. These are getters: `{...row}` has none of them, `row.toJSON()` has all.
  */
 export interface BaseRow {
   readonly id: number;
@@ -87,15 +87,25 @@ export interface Row extends BaseRow {
 /** What `nestc model generate typescript` says of an entity. */
 export interface EntityTypes {
   readonly row: BaseRow;
+  /** What rows can have: the names of its attributes and to-one relationships. */
+  readonly names: string;
   /** What a program may give for its properties. */
   readonly values: Record<string, any>;
   /** The entities that its to-many relationships lead to. */
   readonly toMany: object;
 }
 
+/** An entity of which a program does not say what it has. */
+export interface AnyEntity {
+  readonly row: Row;
+  readonly names: string;
+  readonly values: Record<string, Given>;
+  readonly toMany: any;
+}
+
 /** The entities of a program that does not say which there are. */
 export interface AnyModel {
-  readonly [entity: string]: { readonly row: Row; readonly values: Record<string, Given>; readonly toMany: any };
+  readonly [entity: string]: AnyEntity;
 }
 
 /** The row with the named properties; values of related objects are in `get`. */
@@ -103,7 +113,7 @@ export type Picked<R extends BaseRow, K extends string> =
   string extends keyof R ? Row : BaseRow & Pick<R, Extract<K, keyof R>>;
 
 /** What `properties` takes: names of the entity, paths such as `owner.name` and `phones.@count`, and `@entity`. */
-export type PropertyName<R> = Exclude<keyof R & string, keyof BaseRow> | `${string}.${string}` | '@entity';
+export type PropertyName<T extends EntityTypes> = T['names'] | `${string}.${string}` | '@entity';
 
 type NoInfer<T> = [T][T extends any ? 0 : never];
 
@@ -152,23 +162,23 @@ export interface ListState<R extends BaseRow = Row> {
 }
 
 /** A request for objects. Immutable: each method returns another one. The texts are those of docs/query-language.md. */
-export interface FetchRequest<R extends BaseRow = Row, V = Record<string, Given>> {
-  /** Only for types: what a program may give. */
-  readonly '~values'?: V;
+export interface FetchRequest<R extends BaseRow = Row, T extends EntityTypes = AnyEntity> {
+  /** Only for types: the entity. */
+  readonly '~entity'?: T;
   readonly model: Model;
   /** In a template, values are quoted: where`title == ${typed}`, without quotation marks. */
-  where(predicate: string): FetchRequest<R, V>;
-  where(predicate: TemplateStringsArray, ...values: unknown[]): FetchRequest<R, V>;
-  sorted(...keys: string[]): FetchRequest<R, V>;
+  where(predicate: string): FetchRequest<R, T>;
+  where(predicate: TemplateStringsArray, ...values: unknown[]): FetchRequest<R, T>;
+  sorted(...keys: string[]): FetchRequest<R, T>;
   /** Attributes, to-one relationships, `@entity`, and paths: `parent.title`, `children.@count`, `children.@sum.size`. */
-  properties<K extends PropertyName<R>>(...names: (K | readonly K[])[]): FetchRequest<Picked<R, K>, V>;
-  columns(...names: string[]): FetchRequest<R, V>;
-  section(path: string, by?: 'value' | 'firstCharacter' | 'year' | 'month' | 'day'): FetchRequest<R, V>;
+  properties<K extends PropertyName<T>>(...names: (K | readonly K[])[]): FetchRequest<Picked<T['row'], K>, T>;
+  columns(...names: string[]): FetchRequest<R, T>;
+  section(path: string, by?: 'value' | 'firstCharacter' | 'year' | 'month' | 'day'): FetchRequest<R, T>;
   /** Values over all rows and over those of each section: `count`, `sum(path)`, `min(path)`, `max(path)`, `avg(path)`. */
-  totals(...texts: string[]): FetchRequest<R, V>;
-  window(offset: number, limit: number): FetchRequest<R, V>;
-  around(object: ObjectLike, before: number, after: number): FetchRequest<R, V>;
-  whole(): FetchRequest<R, V>;
+  totals(...texts: string[]): FetchRequest<R, T>;
+  window(offset: number, limit: number): FetchRequest<R, T>;
+  around(object: ObjectLike, before: number, after: number): FetchRequest<R, T>;
+  whole(): FetchRequest<R, T>;
   /** INVALID if this request has a condition, an order or a window: begin with the entity. */
   of(object: ObjectLike, relationship: string): FetchRequest;
   with(changes: object): FetchRequest;
@@ -185,13 +195,13 @@ export interface Entity extends FetchRequest {
 
 /** An entity of a generated model: its to-many relationships are methods, `users.phones(ann)`. */
 export type TypedEntity<M, N extends keyof M> = M[N] extends EntityTypes
-  ? FetchRequest<M[N]['row'], M[N]['values']> & { readonly name: N } & {
+  ? FetchRequest<M[N]['row'], M[N]> & { readonly name: N } & {
     readonly [K in keyof M[N]['toMany']]: (object: ObjectLike) => RelatedTo<M, M[N]['toMany'][K]>;
   }
   : never;
 
 type RelatedTo<M, N> = N extends keyof M
-  ? M[N] extends EntityTypes ? FetchRequest<M[N]['row'], M[N]['values']> : never
+  ? M[N] extends EntityTypes ? FetchRequest<M[N]['row'], M[N]> : never
   : never;
 
 /** `Entity`, unless the model says which entities there are. */
@@ -366,11 +376,11 @@ export interface Placement extends Place {
 }
 
 export interface Transaction {
-  insert<V extends Record<string, any>>(entity: FetchRequest<any, V>, values?: NoInfer<V>, place?: Placement | null): NewObject;
-  findOrCreate<V extends Record<string, any>>(
-    entity: FetchRequest<any, V>, match: NoInfer<V>, values?: NoInfer<V>, place?: Placement | null,
+  insert<T extends EntityTypes>(entity: FetchRequest<any, T>, values?: NoInfer<T>['values'], place?: Placement | null): NewObject;
+  findOrCreate<T extends EntityTypes>(
+    entity: FetchRequest<any, T>, match: NoInfer<T>['values'], values?: NoInfer<T>['values'], place?: Placement | null,
   ): NewObject;
-  update<V extends Record<string, any>>(entity: FetchRequest<any, V>, object: ObjectLike, values: NoInfer<V>): void;
+  update<T extends EntityTypes>(entity: FetchRequest<any, T>, object: ObjectLike, values: NoInfer<T>['values']): void;
   move(entity: FetchRequest<any, any>, object: ObjectLike, place: Placement): void;
   delete(object: ObjectLike): void;
   relate(entity: FetchRequest<any, any>, owner: ObjectLike, relationship: string, object: ObjectLike, place?: Place): void;
@@ -506,7 +516,7 @@ export interface ClientState {
 export const Nest: abstract new (...args: never[]) => Nest;
 
 /** A connection that lasts. `M`: the entities, as `nestc model generate typescript` writes them. */
-export interface Nest<M = AnyModel> {
+export interface Nest<M = any> {
   readonly state: ClientState;
   /** What the server has said: `historyID`, `revision`, `role`, `user`, `tokenExpires` and others. */
   readonly server: any;

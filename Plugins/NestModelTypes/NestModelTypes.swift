@@ -10,6 +10,10 @@ import PackagePlugin
             Diagnostics.warning("\(target.name) has no model: NAME.nest.json, NAME.xcdatamodeld or NAME.xcdatamodel")
             return []
         }
+        for (name, count) in Dictionary(grouping: models, by: \.name).mapValues(\.count) where count > 1 {
+            Diagnostics.error("\(target.name) has \(count) models with the name \(name)")
+            return []
+        }
         let tool = try context.tool(named: "ModelTypesTool").url
         return try models.map { model in
             let output = context.pluginWorkDirectoryURL.appending(path: "\(model.name)+Types.swift")

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expected, program } from './blocks.js';
+import { Entity } from '../client/requests.js';
 import { missing, Server } from './live/nestd.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -83,6 +84,17 @@ test('the program in TypeScript of README.md is that of test/types/use.ts', () =
   const blocks = readFileSync(join(root, 'README.md'), 'utf8').match(/^```ts\n[^]*?^```$/gm);
   const source = readFileSync(join(root, 'test/types/use.ts'), 'utf8');
   for (const block of blocks) assert.ok(source.includes(block.slice(6, -4)), block);
+});
+
+test('no generated method has the name of a member', () => {
+  const source = readFileSync(join(root, '../../Sources/NestDocuments/Models/Types/TypeScriptTypes.swift'), 'utf8');
+  const list = /takenMethods: Set<String> = \[([^\]]*)\]/.exec(source)[1];
+  const taken = new Set(Array.from(list.matchAll(/"(\w+)"/g), (match) => match[1]));
+  const entity = new Entity({}, { relationships: [] });
+  for (const name of taken) assert.ok(name === 'then' || name in entity, name);
+  for (let one = entity; one; one = Object.getPrototypeOf(one)) {
+    for (const name of Object.getOwnPropertyNames(one)) assert.ok(taken.has(name), name);
+  }
 });
 
 /** Compiles test/types/use.ts, and all generated types beside it. */

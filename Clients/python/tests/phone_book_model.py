@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypedDict
+from typing import ClassVar, Self, TypedDict
 
 import nest
 
@@ -32,7 +32,7 @@ class Phone:
     )
 
     @classmethod
-    def of(cls, row: nest.Row) -> Phone:
+    def of(cls, row: nest.Row) -> Self:
         """The object of a row. KeyError if the row has no such value."""
         return cls(
             row.id,
@@ -62,7 +62,7 @@ class User:
     )
 
     @classmethod
-    def of(cls, row: nest.Row) -> User:
+    def of(cls, row: nest.Row) -> Self:
         """The object of a row. KeyError if the row has no such value."""
         return cls(
             row.id,

@@ -6,7 +6,7 @@ import datetime
 import decimal
 import uuid
 from dataclasses import dataclass
-from typing import ClassVar, TypedDict
+from typing import ClassVar, Self, TypedDict
 
 import nest
 
@@ -32,7 +32,7 @@ class Date:
     )
 
     @classmethod
-    def of(cls, row: nest.Row) -> Date:
+    def of(cls, row: nest.Row) -> Self:
         """The object of a row. KeyError if the row has no such value."""
         return cls(
             row.id,
@@ -124,7 +124,7 @@ class Everything:
     )
 
     @classmethod
-    def of(cls, row: nest.Row) -> Everything:
+    def of(cls, row: nest.Row) -> Self:
         """The object of a row. KeyError if the row has no such value."""
         return cls(
             row.id,
@@ -150,4 +150,173 @@ class Everything:
             row["whole"],
             row["owner"],
             row["where"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """An object of the entity `Values`."""
+
+    entity: ClassVar[str] = "Values"
+    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
+    columns: ClassVar[tuple[str, ...]] = (
+        "Values",
+    )
+    id: int
+    Values_: str | None
+
+    Values = TypedDict(
+        "Values",
+        {
+            "Values": "str | None",
+        },
+        total=False,
+    )
+
+    @classmethod
+    def of(cls, row: nest.Row) -> Self:
+        """The object of a row. KeyError if the row has no such value."""
+        return cls(
+            row.id,
+            row["Values"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class x__debug__:
+    """An object of the entity `__debug__`."""
+
+    entity: ClassVar[str] = "__debug__"
+    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
+    columns: ClassVar[tuple[str, ...]] = (
+    )
+    id: int
+
+    Values = TypedDict(
+        "Values",
+        {
+        },
+        total=False,
+    )
+
+    @classmethod
+    def of(cls, row: nest.Row) -> Self:
+        """The object of a row. KeyError if the row has no such value."""
+        return cls(
+            row.id,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class x__name__:
+    """An object of the entity `__name__`."""
+
+    entity: ClassVar[str] = "__name__"
+    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
+    columns: ClassVar[tuple[str, ...]] = (
+    )
+    id: int
+
+    Values = TypedDict(
+        "Values",
+        {
+        },
+        total=False,
+    )
+
+    @classmethod
+    def of(cls, row: nest.Row) -> Self:
+        """The object of a row. KeyError if the row has no such value."""
+        return cls(
+            row.id,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class init:
+    """An object of the entity `init`."""
+
+    entity: ClassVar[str] = "init"
+    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
+    columns: ClassVar[tuple[str, ...]] = (
+        "TypedPath",
+        "_",
+        "__",
+        "__a",
+        "__proto__",
+        "constructor",
+        "s",
+        "values",
+        "x__a",
+        "ToOnePath",
+    )
+    id: int
+    TypedPath: str | None
+    x_: str | None
+    x__: str | None
+    x__a_: str | None
+    x__proto__: str | None
+    constructor: str | None
+    s: str | None
+    values: str | None
+    x__a: str | None
+    ToOnePath: nest.Reference | None
+
+    Values = TypedDict(
+        "Values",
+        {
+            "TypedPath": "str | None",
+            "_": "str | None",
+            "__": "str | None",
+            "__a": "str | None",
+            "__proto__": "str | None",
+            "constructor": "str | None",
+            "s": "str | None",
+            "values": "str | None",
+            "x__a": "str | None",
+            "ToOnePath": "nest.ObjectLike | None",
+        },
+        total=False,
+    )
+
+    @classmethod
+    def of(cls, row: nest.Row) -> Self:
+        """The object of a row. KeyError if the row has no such value."""
+        return cls(
+            row.id,
+            row["TypedPath"],
+            row["_"],
+            row["__"],
+            row["__a"],
+            row["__proto__"],
+            row["constructor"],
+            row["s"],
+            row["values"],
+            row["x__a"],
+            row["ToOnePath"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class keyof:
+    """An object of the entity `keyof`."""
+
+    entity: ClassVar[str] = "keyof"
+    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
+    columns: ClassVar[tuple[str, ...]] = (
+    )
+    id: int
+
+    Values = TypedDict(
+        "Values",
+        {
+        },
+        total=False,
+    )
+
+    @classmethod
+    def of(cls, row: nest.Row) -> Self:
+        """The object of a row. KeyError if the row has no such value."""
+        return cls(
+            row.id,
         )

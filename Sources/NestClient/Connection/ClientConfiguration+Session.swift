@@ -14,9 +14,12 @@ extension ClientConfiguration {
     /// own, because what is written with one token is not listed or undone with another.
     ///
     /// `program` names the program and all that shares its undo stack, such as `org.example.shop`: letters, digits,
-    /// `.`, `-` and `_`, at most 100, not beginning with a `.`. The file is `PROGRAM` or `PROGRAM_tokenN`, readable by
+    /// `.`, `-` and `_`, at most 100, not beginning with a `.`. The file is `PROGRAM` or `PROGRAM+tokenN`, readable by
     /// this user only, in `directory`; `nil`: `nest/programs` in `$XDG_STATE_HOME` or `~/.local/state`, on Apple's
     /// systems in `~/Library/Application Support`.
+    ///
+    /// The secret is sent to every server that the program connects to: use another name for a server that is not of the
+    /// same operator.
     ///
     /// Throws `invalid` if the file cannot be read or written, or holds something else.
     public mutating func keepSession(of program: String, in directory: String? = nil) throws(NestError) {
@@ -24,7 +27,7 @@ extension ClientConfiguration {
             throw NestError(.invalid, "'\(program)' is no name of a program: use letters, digits, '.', '-' and '_'")
         }
         let home = if let directory { directory } else { try Self.stateDirectory() }
-        let path = "\(home)/\(program)" + (self.token.map { "_token\($0.number)" } ?? "")
+        let path = "\(home)/\(program)" + (self.token.map { "+token\($0.number)" } ?? "")
         self.session = try KeptSession(path: path).session()
     }
 

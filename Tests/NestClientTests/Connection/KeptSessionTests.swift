@@ -21,7 +21,7 @@ import Testing
         let withToken = try self.session("org.example.shop", token: token)
         #expect(try self.session("org.example.shop", token: token) == withToken && withToken != first)
         let names = try FileManager.default.contentsOfDirectory(atPath: "\(self.directory.path)/a/b").sorted()
-        #expect(names == ["org.example.shop", "org.example.shop_token3", "other"])
+        #expect(names == ["org.example.shop", "org.example.shop+token3", "other"])
         for name in names {
             let file = try FileManager.default.attributesOfItem(atPath: "\(self.directory.path)/a/b/\(name)")
             #expect(file[.posixPermissions] as? Int == 0o600)

@@ -148,3 +148,158 @@ extension Assignment<TypesModel.Everything> {
     static func owner(_ object: (any ObjectReferring)?) -> Self { Self("owner", object: object) }
     static func where_(_ object: (any ObjectReferring)?) -> Self { Self("where", object: object) }
 }
+
+extension TypesModel {
+    /// An object of the entity `Values`.
+    struct Values: ModelEntity {
+        static let entityName = "Values"
+        static let columns: [String] = [
+            "Values",
+        ]
+        static let paths = Paths()
+
+        let id: ObjectID
+        var Values: String?
+
+        init(row: FetchedRow) throws {
+            self.id = row.id
+            self.Values = try row.value("Values")
+        }
+
+        /// The properties of `Values` in predicates and sort keys.
+        struct Paths: Sendable {
+            let Values = TypedPath<String>("Values")
+        }
+    }
+}
+
+extension Assignment<TypesModel.Values> {
+    static func Values(_ value: String?) -> Self { Self("Values", value) }
+}
+
+extension TypesModel {
+    /// An object of the entity `__debug__`.
+    struct __debug__: ModelEntity {
+        static let entityName = "__debug__"
+        static let columns: [String] = [
+        ]
+        static let paths = Paths()
+
+        let id: ObjectID
+
+        init(row: FetchedRow) throws {
+            self.id = row.id
+        }
+
+        /// The properties of `__debug__` in predicates and sort keys.
+        struct Paths: Sendable {
+        }
+    }
+}
+
+extension TypesModel {
+    /// An object of the entity `__name__`.
+    struct __name__: ModelEntity {
+        static let entityName = "__name__"
+        static let columns: [String] = [
+        ]
+        static let paths = Paths()
+
+        let id: ObjectID
+
+        init(row: FetchedRow) throws {
+            self.id = row.id
+        }
+
+        /// The properties of `__name__` in predicates and sort keys.
+        struct Paths: Sendable {
+        }
+    }
+}
+
+extension TypesModel {
+    /// An object of the entity `init`.
+    struct init_: ModelEntity {
+        static let entityName = "init"
+        static let columns: [String] = [
+            "TypedPath", "_", "__", "__a", "__proto__", "constructor", "s", "values", "x__a", "ToOnePath",
+        ]
+        static let paths = Paths()
+
+        let id: ObjectID
+        var TypedPath_: String?
+        var ___: String?
+        var __: String?
+        var __a: String?
+        var __proto__: String?
+        var constructor: String?
+        var s: String?
+        var values: String?
+        var x__a: String?
+        var ToOnePath_: ObjectID?
+
+        init(row: FetchedRow) throws {
+            self.id = row.id
+            self.TypedPath_ = try row.value("TypedPath")
+            self.___ = try row.value("_")
+            self.__ = try row.value("__")
+            self.__a = try row.value("__a")
+            self.__proto__ = try row.value("__proto__")
+            self.constructor = try row.value("constructor")
+            self.s = try row.value("s")
+            self.values = try row.value("values")
+            self.x__a = try row.value("x__a")
+            self.ToOnePath_ = try row.value("ToOnePath")
+        }
+
+        /// The properties of `init` in predicates and sort keys.
+        struct Paths: Sendable {
+            let TypedPath_ = TypedPath<String>("TypedPath")
+            let ___ = TypedPath<String>("_")
+            let __ = TypedPath<String>("__")
+            let __a = TypedPath<String>("__a")
+            let __proto__ = TypedPath<String>("__proto__")
+            let constructor = TypedPath<String>("constructor")
+            let s = TypedPath<String>("s")
+            let values = TypedPath<String>("values")
+            let x__a = TypedPath<String>("x__a")
+            let ToManyPath_ = ToManyPath<TypesModel.init_>("ToManyPath")
+            let ToOnePath_ = ToOnePath<TypesModel.init_>("ToOnePath")
+            let then = ToManyPath<TypesModel.init_>("then")
+            let where_ = ToManyPath<TypesModel.init_>("where")
+        }
+    }
+}
+
+extension Assignment<TypesModel.init_> {
+    static func TypedPath_(_ value: String?) -> Self { Self("TypedPath", value) }
+    static func ___(_ value: String?) -> Self { Self("_", value) }
+    static func __(_ value: String?) -> Self { Self("__", value) }
+    static func __a(_ value: String?) -> Self { Self("__a", value) }
+    static func __proto__(_ value: String?) -> Self { Self("__proto__", value) }
+    static func constructor(_ value: String?) -> Self { Self("constructor", value) }
+    static func s(_ value: String?) -> Self { Self("s", value) }
+    static func values(_ value: String?) -> Self { Self("values", value) }
+    static func x__a(_ value: String?) -> Self { Self("x__a", value) }
+    static func ToOnePath_(_ object: (any ObjectReferring)?) -> Self { Self("ToOnePath", object: object) }
+}
+
+extension TypesModel {
+    /// An object of the entity `keyof`.
+    struct keyof: ModelEntity {
+        static let entityName = "keyof"
+        static let columns: [String] = [
+        ]
+        static let paths = Paths()
+
+        let id: ObjectID
+
+        init(row: FetchedRow) throws {
+            self.id = row.id
+        }
+
+        /// The properties of `keyof` in predicates and sort keys.
+        struct Paths: Sendable {
+        }
+    }
+}

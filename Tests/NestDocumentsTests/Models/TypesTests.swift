@@ -94,7 +94,9 @@ import Testing
                 "Foundation": "Foundation_",
             ]
         )
-        for name in ["", "1a", "a-b", "é", "class", "Self", "ObjectID", "a b", "Date", "String", "Swift", "_"] {
+        for name in [
+            "", "1a", "a-b", "é", "class", "Self", "init", "self", "ObjectID", "a b", "Date", "String", "Swift", "_",
+        ] {
             #expect(!SwiftName.isNamespace(name), "\(name)")
         }
         for name in ["A", "_a1", "Shop"] { #expect(SwiftName.isNamespace(name), "\(name)") }

@@ -33,10 +33,39 @@ export interface Everything extends nest.BaseRow {
   readonly where: nest.Reference | null;
 }
 
+/** A row of the entity `Values`. */
+export interface Values extends nest.BaseRow {
+  readonly Values: string | null;
+}
+
+/** A row of the entity `__debug__`. */
+export interface __debug__ extends nest.BaseRow {
+}
+
+/** A row of the entity `__name__`. */
+export interface __name__ extends nest.BaseRow {
+}
+
+/** A row of the entity `init`. */
+export interface init extends nest.BaseRow {
+  readonly TypedPath: string | null;
+  readonly _: string | null;
+  readonly __: string | null;
+  readonly __a: string | null;
+  readonly s: string | null;
+  readonly x__a: string | null;
+  readonly ToOnePath: nest.Reference | null;
+}
+
+/** A row of the entity `keyof`. */
+export interface keyof_ extends nest.BaseRow {
+}
+
 /** The entities by name: `connect<Model>()`. */
 export interface Model {
   readonly Date: {
     readonly row: Date_;
+    readonly names: 'name';
     readonly values: {
       name?: string;
     };
@@ -47,6 +76,7 @@ export interface Model {
   };
   readonly Everything: {
     readonly row: Everything;
+    readonly names: 'bytes' | 'class' | 'columns' | 'count' | 'flag' | 'init' | 'key' | 'link' | 'middle' | 'moment' | 'note' | 'order' | 'price' | 'real' | 'self' | 'self_' | 'short' | 'small' | 'text' | 'whole' | 'owner' | 'where';
     readonly values: {
       bytes?: Uint8Array | null;
       class?: string | null;
@@ -71,6 +101,53 @@ export interface Model {
       owner?: nest.ObjectLike | null;
       where?: nest.ObjectLike | null;
     };
+    readonly toMany: {
+    };
+  };
+  readonly Values: {
+    readonly row: Values;
+    readonly names: 'Values';
+    readonly values: {
+      Values?: string | null;
+    };
+    readonly toMany: {
+    };
+  };
+  readonly __debug__: {
+    readonly row: __debug__;
+    readonly names: never;
+    readonly values: Record<string, never>;
+    readonly toMany: {
+    };
+  };
+  readonly __name__: {
+    readonly row: __name__;
+    readonly names: never;
+    readonly values: Record<string, never>;
+    readonly toMany: {
+    };
+  };
+  readonly init: {
+    readonly row: init;
+    readonly names: 'TypedPath' | '_' | '__' | '__a' | '__proto__' | 'constructor' | 's' | 'values' | 'x__a' | 'ToOnePath';
+    readonly values: {
+      TypedPath?: string | null;
+      _?: string | null;
+      __?: string | null;
+      __a?: string | null;
+      s?: string | null;
+      values?: string | null;
+      x__a?: string | null;
+      ToOnePath?: nest.ObjectLike | null;
+    };
+    readonly toMany: {
+      readonly ToManyPath: 'init';
+    };
+  };
+  readonly keyof: {
+    readonly row: keyof_;
+    readonly names: never;
+    readonly values: Record<string, never>;
     readonly toMany: {
     };
   };

@@ -17,6 +17,7 @@ export interface User extends nest.BaseRow {
 export interface Model {
   readonly Phone: {
     readonly row: Phone;
+    readonly names: 'number' | 'user';
     readonly values: {
       number?: string;
       user?: nest.ObjectLike;
@@ -26,6 +27,7 @@ export interface Model {
   };
   readonly User: {
     readonly row: User;
+    readonly names: 'name';
     readonly values: {
       name?: string;
     };

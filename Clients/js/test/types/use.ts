@@ -2,6 +2,7 @@
 // a mistake must be one. It also runs against a server with that model: a comment `// →` is a line that it prints.
 
 import { connect } from 'nest-client/node';
+import type { Nest } from 'nest-client';
 import type { Model, Phone } from './phone-book';
 
 const nest = await connect<Model>('nest://127.0.0.1:7000');
@@ -14,6 +15,9 @@ await nest.transaction('add Ann', (tx) => {
   tx.insert(phones, { number: '1', user });
   tx.insert(phones, { number: '2', user });
 }).then((receipt) => { ann = receipt.id(1); });
+
+/** A part of a program that serves every model. */
+export const count = (any: Nest, name: string): Promise<number> => any.entity(name).then((entity) => any.count(entity));
 
 /** Not called: each call is a mistake. */
 export function mistakes(): void {
@@ -34,6 +38,7 @@ export function mistakes(): void {
 }
 
 const all = await nest.fetch(users.phones(ann).sorted('number'));
+console.log(await count(nest, 'Phone'));                                         // → 2
 console.log(all.rows.map((phone) => phone.number.padStart(3, '0')).join(' '));   // → 001 002
 
 const first: Phone | undefined = all.rows[0];
@@ -41,6 +46,8 @@ console.log(first?.user.id === ann);                                            
 
 const named = await nest.fetch(phones.where('number == "2"').properties('number', 'user.name'));
 for (const row of named.rows) console.log(row.number, row.get('user.name'));    // → 2 Ann
+const again = phones.properties('number').properties('user');
+console.log((await nest.fetch(again.where('number == "1"'))).rows[0].user.id === ann);   // → true
 // @ts-expect-error: the row does not have it
 const missing = named.rows.map((row) => row.user);
 

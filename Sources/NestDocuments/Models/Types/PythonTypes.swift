@@ -19,7 +19,7 @@ package struct PythonTypes {
 
     private init(_ model: TypesModel) {
         self.model = model
-        self.typeNames = DistinctNames.of(model.entities.map(\.name), taken: Self.taken)
+        self.typeNames = Self.names(model.entities.map(\.name), taken: Self.taken)
     }
 
     private mutating func writeImports() {
@@ -35,14 +35,12 @@ package struct PythonTypes {
         ]
         self.lines += modules.filter { used.contains($0.type) }.map { "import \($0.name)" }
         self.lines += [
-            "from dataclasses import dataclass", "from typing import ClassVar, TypedDict", "", "import nest",
+            "from dataclasses import dataclass", "from typing import ClassVar, Self, TypedDict", "", "import nest",
         ]
     }
 
     private mutating func write(_ entity: TypesModel.Entity) {
-        let names = DistinctNames.of(entity.names, taken: Self.taken.union(Self.takenMembers))
-            // A class changes names that begin with two underscores.
-            .mapValues { $0.hasPrefix("__") ? "x\($0)" : $0 }
+        let names = Self.names(entity.names, taken: Self.taken.union(Self.takenMembers))
         self.lines += [
             "",
             "",
@@ -75,13 +73,18 @@ package struct PythonTypes {
         }
         self.lines += [
             "        },", "        total=False,", "    )", "", "    @classmethod",
-            "    def of(cls, row: nest.Row) -> \(self.typeNames[entity.name] ?? entity.name):",
+            "    def of(cls, row: nest.Row) -> Self:",
             "        \"\"\"The object of a row. KeyError if the row has no such value.\"\"\"",
             "        return cls(",
             "            row.id,",
         ]
         self.lines += entity.columns.map { "            row[\"\($0)\"]," }
         self.lines.append("        )")
+    }
+
+    /// Names that begin with two underscores mean something to Python.
+    private static func names(_ names: [String], taken: Set<String>) -> [String: String] {
+        DistinctNames.of(names, beforeUnderscore: "x") { $0.hasPrefix("__") || taken.contains($0) }
     }
 
     /// Members that the classes have anyway.
@@ -91,7 +94,8 @@ package struct PythonTypes {
 
     /// Words of Python, and names that the module uses.
     private static let taken: Set<String> = [
-        "ClassVar", "False", "None", "True", "TypedDict", "and", "annotations", "as", "assert", "async", "await",
+        "ClassVar", "False", "None", "Self", "True", "TypedDict", "and", "annotations", "as", "assert", "async",
+        "await",
         "bool", "break", "bytes", "class", "classmethod", "continue", "dataclass", "datetime", "decimal", "def", "del",
         "elif", "else", "except", "finally", "float", "for", "from", "global", "if", "import", "in", "int", "is",
         "lambda", "nest", "nonlocal", "not", "or", "pass", "raise", "return", "str", "try", "tuple", "uuid", "while",

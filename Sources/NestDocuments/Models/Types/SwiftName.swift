@@ -18,14 +18,16 @@ package enum SwiftName {
     ]
     /// Members that the types have anyway, and words that backticks do not make names.
     private static let taken: Set<String> = [
-        "Paths", "Protocol", "Self", "Type", "_", "all", "columns", "entityName", "hash", "hashValue", "id", "init",
-        "mutationValue", "objectReference", "paths", "self", "where",
+        "Paths", "Protocol", "Self", "ToManyPath", "ToOnePath", "Type", "TypedPath", "_", "all", "columns",
+        "entityName",
+        "hash", "hashValue", "id", "init", "mutationValue", "objectReference", "paths", "self", "where",
     ]
     /// Types that generated code uses, and that have no other name there.
     private static let takenTypes: Set<String> = [
         "Any", "Assignment", "FetchedRow", "Foundation", "ModelEntity", "ObjectID", "ObjectReferring", "Paths",
         "Protocol", "Self",
-        "Sendable", "Swift", "ToManyPath", "ToOnePath", "Type", "TypedPath", "_", "any", "some",
+        "Sendable", "Swift", "ToManyPath", "ToOnePath", "Type", "TypedPath", "_", "any", "init", "self",
+        "some",
     ]
 
     /// Returns the names of properties. One that the type has already gets a `_` at its end, or several.

@@ -50,21 +50,24 @@ package struct TypeScriptTypes {
     }
 
     private mutating func writeEntity(_ entity: TypesModel.Entity) {
+        let names = entity.columns.map { "'\($0)'" }
         self.lines += [
-            "  readonly \(entity.name): {", "    readonly row: \(self.typeName(entity.name));",
-            "    readonly values: {",
+            "  readonly \(entity.name): {",
+            "    readonly row: \(self.typeName(entity.name));",
+            "    readonly names: \(names.isEmpty ? "never" : names.joined(separator: " | "));",
         ]
-        for attribute in entity.attributes {
+        var values: [String] = []
+        for attribute in entity.attributes where !Self.takenValues.contains(attribute.name) {
             let type = Self.givenTypes[attribute.type] ?? Self.types[attribute.type]!
-            self.lines.append("      \(attribute.name)?: \(type)\(attribute.isOptional ? " | null" : "");")
+            values.append("      \(attribute.name)?: \(type)\(attribute.isOptional ? " | null" : "");")
         }
-        for relationship in entity.toOne {
-            self.lines.append(
-                "      \(relationship.name)?: nest.ObjectLike\(relationship.isOptional ? " | null" : "");"
-            )
+        for relationship in entity.toOne where !Self.takenValues.contains(relationship.name) {
+            values.append("      \(relationship.name)?: nest.ObjectLike\(relationship.isOptional ? " | null" : "");")
         }
-        self.lines += ["    };", "    readonly toMany: {"]
-        for relationship in entity.toMany {
+        self.lines += values.isEmpty ? ["    readonly values: Record<string, never>;"] : []
+        if !values.isEmpty { self.lines += ["    readonly values: {"] + values + ["    };"] }
+        self.lines.append("    readonly toMany: {")
+        for relationship in entity.toMany where !Self.takenMethods.contains(relationship.name) {
             self.lines.append("      readonly \(relationship.name): '\(self.model.destination(relationship))';")
         }
         self.lines += ["    };", "  };"]
@@ -73,16 +76,31 @@ package struct TypeScriptTypes {
     private func typeName(_ entity: String) -> String { self.typeNames[entity] ?? entity }
 
     /// Members that every row has. A property of such a name is not a member: `row.get(name)` has it.
-    private static let takenMembers: Set<String> = ["get", "id", "toJSON", "values"]
+    private static let takenMembers: Set<String> = ["__proto__", "constructor", "get", "id", "toJSON", "values"]
+
+    /// Names that every object literal has with another type.
+    private static let takenValues: Set<String> = ["__proto__", "constructor"]
+
+    /// Members of an entity in the library, and `then`, which would make it a promise. A to-many relationship of such a
+    /// name is no method: `entity.of(object, name)` has it.
+    package static let takenMethods: Set<String> = [
+        "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__", "around",
+        "columns", "constructor", "description", "hasOwnProperty", "isPrototypeOf", "lower", "lowered", "model", "name",
+        "names", "namesOf", "of", "predicates", "properties", "propertyIsEnumerable", "section", "sectionKey",
+        "shownWindow", "slot", "sort", "sorted", "source", "storedNames", "then", "toLocaleString", "toString",
+        "totalTexts", "totals", "valueOf", "where", "whole", "window", "with",
+    ]
 
     /// Names of the file itself, types that it uses, and words that are no names of interfaces.
     private static let takenTypes: Set<String> = [
         "Date", "Model", "Uint8Array", "any", "as", "async", "await", "bigint", "boolean", "break", "case", "catch",
         "class", "const", "continue", "debugger", "declare", "default", "delete", "do", "else", "enum", "export",
-        "extends", "false", "finally", "for", "function", "if", "implements", "import", "in", "instanceof", "interface",
+        "extends", "false", "finally", "for", "function", "if", "implements", "import", "in", "infer", "instanceof",
+        "interface", "keyof",
         "let", "nest", "never", "new", "null", "number", "object", "package", "private", "protected", "public",
-        "return", "static", "string", "super", "switch", "symbol", "this", "throw", "true", "try", "type", "typeof",
-        "undefined", "unknown", "var", "void", "while", "with", "yield",
+        "readonly", "return", "static", "string", "super", "switch", "symbol", "this", "throw", "true", "try", "type",
+        "typeof",
+        "undefined", "unique", "unknown", "var", "void", "while", "with", "yield",
     ]
 
     /// The types of values in rows.
