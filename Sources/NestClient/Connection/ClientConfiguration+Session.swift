@@ -18,8 +18,8 @@ extension ClientConfiguration {
     /// this user only, in `directory`; `nil`: `nest/programs` in `$XDG_STATE_HOME` or `~/.local/state`, on Apple's
     /// systems in `~/Library/Application Support`.
     ///
-    /// The secret is sent to every server that the program connects to: use another name for a server that is not of the
-    /// same operator.
+    /// The secret is sent to every server that the program connects to: use another name for a server of another
+    /// operator.
     ///
     /// Throws `invalid` if the file cannot be read or written, or holds something else.
     public mutating func keepSession(of program: String, in directory: String? = nil) throws(NestError) {
