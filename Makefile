@@ -75,9 +75,9 @@ test-js: build-tests web-tools
 test-python: build-tests
 	Clients/python/check
 
-# Its tests that start no server: types, the wire with all vectors, and the machine. `make check` also runs those of
-# documents.
-PYTHON_DOCUMENTS = readme clients_page
+# Its tests that start no server: types, the wire with all vectors, and the machine. `make check` also runs some of those
+# that do: the programs of documents, generated types, other models, and the random run with kills and cuts.
+PYTHON_BESIDE = readme clients_page types models random
 PYTHON_ALONE = calls connections damage feeds package subscriptions vectors
 test-python-wire:
 	Clients/python/check $(addprefix tests.test_,$(PYTHON_ALONE))
@@ -200,7 +200,7 @@ check: lint
 beside:
 	$(MAKE) --no-print-directory documentation
 	$(MAKE) --no-print-directory test-js
-	Clients/python/check $(addprefix tests.test_,$(PYTHON_ALONE) $(PYTHON_DOCUMENTS))
+	timeout 600 Clients/python/check $(addprefix tests.test_,$(PYTHON_ALONE) $(PYTHON_BESIDE))
 	$(MAKE) --no-print-directory consumer
 
 # The client library's reference, by DocC: .build/documentation/NestClient.doccarchive. A warning is an error.
