@@ -73,20 +73,13 @@ struct SessionFile {
         )
     }
 
+    private var secret: SessionSecretFile { SessionSecretFile(path: self.path) }
+
     /// Returns the session in the file. Creates a session the first time.
     func session() throws -> Identifier128 {
         if let session = try self.read() { return session }
-        try self.makeDirectory()
         if let former, rename(former, self.path) == 0, let session = try self.read() { return session }
-        let session = Self.newSession()
-        // Writes a temporary file first, so that a process that starts at the same time finds a complete file or none.
-        let temporary = try self.writeTemporary(session)
-        defer { unlink(temporary) }
-        guard link(temporary, self.path) == 0 else {
-            if errno == EEXIST, let other = try self.read() { return other }
-            throw self.failure("create", self.path)
-        }
-        return session
+        return try Self.configured { () throws(NestError) in try self.secret.session() }
     }
 
     static func newSession() -> Identifier128 {
@@ -98,7 +91,6 @@ struct SessionFile {
     /// none or it is the same. Deletes the kept copy of the session that becomes current.
     func replace(with session: Identifier128) throws -> String? {
         guard let old = try self.read() else {
-            try self.makeDirectory()
             try self.put(session)
             return nil
         }
@@ -116,54 +108,29 @@ struct SessionFile {
         for number in 1... {
             let backup = "\(self.path).\(number)"
             if link(self.path, backup) == 0 { return backup }
-            guard errno == EEXIST else { throw self.failure("create", backup) }
+            guard errno == EEXIST else { throw Self.failure("cannot create \(backup): \(errorText(errno))") }
         }
-        throw self.failure("create", self.path)
+        preconditionFailure("there is a free number")
     }
 
     private func put(_ session: Identifier128) throws {
-        let temporary = try self.writeTemporary(session)
-        guard rename(temporary, self.path) == 0 else {
-            defer { unlink(temporary) }
-            throw self.failure("replace", self.path)
-        }
-    }
-
-    private func writeTemporary(_ session: Identifier128) throws -> String {
-        let temporary = "\(self.path)~\(getpid())"
-        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw self.failure("create", temporary) }
-        defer { close(file) }
-        try writeAll(Array("\(session.hex)\n".utf8), to: file)
-        return temporary
+        try Self.configured { () throws(NestError) in try self.secret.put(session) }
     }
 
     func read() throws -> Identifier128? {
-        let file = open(self.path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else {
-            if errno == ENOENT { return nil }
-            throw self.failure("open", self.path)
-        }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = readBytes(file, &bytes)
-        guard count >= 0 else { throw self.failure("read", self.path) }
-        let text = String(decoding: bytes[..<count].filter { $0 > 0x20 }, as: UTF8.self)
-        guard let session = Identifier128(hex: text) else {
-            throw CommandFailure(.configuration, "\(self.path) contains no session: remove it to start a new one")
-        }
-        return session
+        try Self.configured { () throws(NestError) in try self.secret.read() }
     }
 
-    private func makeDirectory() throws {
-        var path = ""
-        for part in self.directory.split(separator: "/", omittingEmptySubsequences: true) {
-            path += (path.isEmpty && !self.directory.hasPrefix("/") ? "" : "/") + part
-            if mkdir(path, 0o700) != 0, errno != EEXIST { throw self.failure("create", path) }
+    /// Reports a file that cannot be used as a fault of the configuration.
+    private static func configured<Result>(_ body: () throws(NestError) -> Result) throws -> Result {
+        do throws(NestError) {
+            return try body()
+        } catch {
+            throw self.failure(error.message)
         }
     }
 
-    private func failure(_ verb: String, _ path: String) -> CommandFailure {
-        CommandFailure(.configuration, "cannot \(verb) \(path): \(errorText(errno)); specify it with --session")
+    private static func failure(_ text: String) -> CommandFailure {
+        CommandFailure(.configuration, "\(text); --session specifies another")
     }
 }

@@ -11,7 +11,7 @@ import NestSchema
 
     // MARK: Models
 
-    private static func attribute(
+    static func attribute(
         _ name: String,
         _ type: AttributeType,
         isOptional: Bool = false,
@@ -38,7 +38,7 @@ import NestSchema
     }
 
     /// Users with phones.
-    private static var first: ModelDraft {
+    static var first: ModelDraft {
         var user = EntityDraft(name: "User")
         user.attributes = [Self.attribute("name", .string), Self.attribute("age", .integer16, isOptional: true)]
         user.relationships = [Self.toMany("phones", "Phone", "user")]
@@ -48,14 +48,14 @@ import NestSchema
         return ModelDraft(entities: [user, phone])
     }
 
-    private func open(_ draft: ModelDraft) throws -> Store {
+    func open(_ draft: ModelDraft) throws -> Store {
         try Store(
             .init(location: .file(self.path), model: draft.compile()),
             newHistoryID: Identifier128(high: 7, low: 8)
         )
     }
 
-    private static func perform(_ store: Store, _ mutations: [Mutation]) throws -> [ObjectID] {
+    static func perform(_ store: Store, _ mutations: [Mutation]) throws -> [ObjectID] {
         var runs: [Receipt.Run] = []
         try store.access {
             let group = try store.beginGroup(time: 1, alwaysSavepoint: true)
@@ -73,20 +73,20 @@ import NestSchema
         return runs.flatMap(\.ids)
     }
 
-    private static func insert(_ store: Store, _ entity: String, _ values: [String: AttributeValue]) -> Mutation {
+    static func insert(_ store: Store, _ entity: String, _ values: [String: AttributeValue]) -> Mutation {
         let entity = store.layout.model.entity(named: entity)!
         let assignments = values.map { PropertyAssignment(entity.propertyNumber(named: $0.key)!, .value($0.value)) }
         return .insert(entity: entity.number, values: assignments, placements: [])
     }
 
-    private static func value(_ store: Store, _ id: ObjectID, _ property: String) throws -> AttributeValue {
+    static func value(_ store: Store, _ id: ObjectID, _ property: String) throws -> AttributeValue {
         let detail = try #require(try store.access { try store.detail(id) })
         let number = try #require(store.layout.model.entity(detail.entity)?.propertyNumber(named: property))
         return try #require(detail.values.first { $0.property == number }).value
     }
 
     /// Two users, two phones of the first.
-    private func populate() throws -> [ObjectID] {
+    func populate() throws -> [ObjectID] {
         let store = try self.open(Self.first)
         let users = try Self.perform(
             store,
@@ -442,52 +442,6 @@ import NestSchema
         draft.entities[2].attributes.append(Self.attribute("color", .string))
         let store = try self.open(draft)
         #expect(store.migration != nil)
-        try store.close()
-    }
-
-    /// A new entity has no objects that its defaults could fill, though it shares a table with one that has.
-    @Test func aNewChildEntityMayHaveADefault() throws {
-        _ = try self.populate()
-        var draft = Self.first
-        var member = EntityDraft(name: "Member")
-        member.parent = "User"
-        member.attributes = [Self.attribute("level", .integer) { $0.defaultValue = .integer(1) }]
-        draft.entities.append(member)
-        let store = try self.open(draft)
-        #expect(store.migration != nil)
-        let id = try Self.perform(store, [Self.insert(store, "Member", ["name": .string("Cem")])])[0]
-        #expect(try Self.value(store, id, "level") == .integer(1))
-        try store.close()
-    }
-
-    /// What a property of one entity holds stays when it moves to the parent; the others get it as a new one.
-    @Test func aPropertyThatMovesUpIsNewInTheOtherEntities() throws {
-        var draft = Self.first
-        var member = EntityDraft(name: "Member")
-        member.parent = "User"
-        member.attributes = [Self.attribute("level", .integer) { $0.defaultValue = .integer(1) }]
-        draft.entities.append(member)
-        var store = try self.open(draft)
-        let ids = try Self.perform(
-            store,
-            [
-                Self.insert(store, "User", ["name": .string("Ann")]),
-                Self.insert(store, "Member", ["name": .string("Bea"), "level": .integer(7)]),
-            ]
-        )
-        let level = store.layout.model.entity(named: "Member")?.propertyNumber(named: "level")
-        try store.close()
-
-        var moved = draft
-        moved.entities[2].attributes = []
-        moved.entities[0].attributes.append(Self.attribute("level", .integer))
-        #expect(throws: StoreError.self) { try self.open(moved) }
-        moved.entities[0].attributes[2] = draft.entities[2].attributes[0]
-        store = try self.open(moved)
-        #expect(store.migration != nil)
-        #expect(store.layout.model.entity(named: "User")?.propertyNumber(named: "level") == level)
-        #expect(try Self.value(store, ids[0], "level") == .integer(1))
-        #expect(try Self.value(store, ids[1], "level") == .integer(7))
         try store.close()
     }
 
