@@ -88,7 +88,7 @@ class Explorer {
 
   async start(rest) {
     const { app } = this;
-const { confinement } = app.nest.server;
+    const { confinement } = app.nest.server;
     const model = await app.nest.model();
     this.#model = reachable(model, confinement);
     this.rights = rightsOf(model, confinement);
@@ -130,7 +130,7 @@ const { confinement } = app.nest.server;
       menuButton('Copy as', () => this.#copyEntries(), { className: 'plain' }),
       this.new = app.can('write')
         ? button('New…', () => app.attempt(() => this.#insert(this.#query.entity)), { className: 'plain' }) : null);
-    this.result = make('section', { className: 'result', 'aria-label': 'Objects', data: { region: 'result' } },
+    this.result = make('section', { className: 'result', 'aria-label': 'Objects', hidden: true, data: { region: 'result' } },
       make('header', {}, this.title, this.crumb, this.status, tools), this.box.element, this.sheet.element,
         this.totals);
     this.main.replaceChildren(make('div', { className: 'explorer' }, this.heading, this.entities.nav,
@@ -153,6 +153,8 @@ const { confinement } = app.nest.server;
     const query = readQuery(entity, location.search);
     this.app.title(number === null ? entity : `${entity} ${number}`);
     this.layout.querySelector('.model')?.remove();
+    // What was there before keeps its heading until the next one is there.
+    if (this.result.hidden) this.title.textContent = entity;
     this.result.hidden = false;
     const isOther = number !== this.#id || entity !== this.#query?.entity;
     if (!isSameQuery(query, this.#query)) {

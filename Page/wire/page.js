@@ -36,7 +36,8 @@ class WirePage {
   #descriptions = new WeakMap();
   #unpacked = new WeakMap();
   #unpack = null;
-  #isPaused = false;
+  /** While paused, the frames that are shown of: no later ones. @type {any[] | null} */
+  #held = null;
   #direction = 'both';
   #type = '';
   #text = '';
@@ -107,8 +108,8 @@ class WirePage {
       this.#draw();
     } });
     const pause = button('Pause', () => {
-      this.#isPaused = !this.#isPaused;
-      pause.setAttribute('aria-pressed', this.#isPaused);
+      this.#held = this.#held ? null : [...this.#ring.entries];
+      pause.setAttribute('aria-pressed', this.#held !== null);
       this.#draw();
     }, { 'aria-pressed': 'false' });
     const ping = button('Ping', () => this.#ping(ping));
@@ -117,10 +118,15 @@ class WirePage {
       button('Cut the link', () => this.#cut(), { className: 'danger' }));
   }
 
+  /** The frames that can be shown. */
+  get #entries() {
+    return this.#held ?? this.#ring.entries;
+  }
+
   /** Only types that were seen can be chosen. */
   #showTypes() {
     const seen = new Map();
-    for (const { kind, type } of this.#ring.entries) if (kind === 'frame') seen.set(type, (seen.get(type) ?? 0) + 1);
+    for (const { kind, type } of this.#entries) if (kind === 'frame') seen.set(type, (seen.get(type) ?? 0) + 1);
     const options = [...seen].map(([type, number]) => [String(type), `${nameOf(type)} (${number})`])
       .sort(([, a], [, b]) => (a < b ? -1 : 1));
     if (this.#type && !seen.has(Number(this.#type))) options.push([this.#type, nameOf(Number(this.#type))]);
@@ -138,7 +144,7 @@ class WirePage {
   }
 
   #later() {
-    if (this.#isPaused) return;
+    if (this.#held) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
       this.#draw();
@@ -148,17 +154,18 @@ class WirePage {
   #draw() {
     const wasAtEnd = this.#grid.isAtEnd;
     if (document.activeElement !== this.types) this.#showTypes();
-    const shown = this.#ring.entries.filter((entry) => this.#isShown(entry));
+    const shown = this.#entries.filter((entry) => this.#isShown(entry));
     this.#grid.set(shown);
     if (wasAtEnd) this.#grid.toEnd();
-    const { dropped, entries } = this.#ring;
-    this.status.textContent = `${count(shown.length, 'line')} of ${numberText(entries.length)}. The last ${
+    const { dropped } = this.#ring;
+    this.status.textContent = `${count(shown.length, 'line')} of ${numberText(this.#entries.length)}. The last ${
       numberText(FRAMES_MAX)} are kept, also those of other pages of this window.${
-      dropped > 0 ? ` ${count(dropped, 'older one')} dropped.` : ''}${this.#isPaused ? ' Paused.' : ''}`;
+      dropped > 0 ? ` ${count(dropped, 'older one')} dropped.` : ''}${this.#held ? ' Paused.' : ''}`;
   }
 
   #clear() {
     this.#ring.clear();
+    if (this.#held) this.#held = [];
     this.#draw();
   }
 

@@ -97,6 +97,9 @@ test('wire', { skip }, async (context) => {
       await click(page, 'Pause', '#main');
       await ann.transaction('edit', (tx) => tx.update(items, 2, { title: 'Rice milk' }));
       await sees(page, 'Rice milk', '.follow');
+      // A filter that changes draws anew, of the frames that were there.
+      await write(page, '.tools input', 'revision');
+      await write(page, '.tools input', '');
       assert.doesNotMatch(await textOf(page, frames), /revision 4/);
       await sees(page, 'Paused', '.status');
       await click(page, 'Pause', '#main');
