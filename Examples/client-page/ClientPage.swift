@@ -93,6 +93,16 @@ import NestClient
         let seen = try await client.object(last.id).revision
         context.require(last.id, unchangedSince: seen)
         try await context.save()
+
+        let ids = try await client.reserveIDs(100)
+        try context.insert(
+            item,
+            ["title": "Oats"],
+            under: groceries,
+            at: .near(left: .object(last.id), right: nil),
+            as: ids[0]
+        )
+        try await context.save()
     }
 
     static func refused(_ client: NestClient, _ groceries: ObjectID) async throws {

@@ -41,7 +41,9 @@ extension MessageType {
         case .subscriptionEnd: SubscriptionEnd.self
         case .subscribeChanges: SubscribeChanges.self
         case .changeSet: ChangeSetMessage.self
-        case .own: Own.self
+        case .own: OwnMessage.self
+        case .reserve: ReserveIDs.self
+        case .reserved: ReservedIDsMessage.self
         case .setPresence: SetPresence.self
         case .present: Present.self
         case .followPresence: FollowPresence.self

@@ -11,6 +11,22 @@ extension NestClient {
         return try await self.write(TransactionMessage(transaction))
     }
 
+    /// Reserves object ids for the session of this client: `context.insert(…, as: id)` inserts an object whose id the
+    /// program knows before the server has seen it. Durable when it returns; an id that is not used is never given to
+    /// another object. A session may have `Limits.reservedIDsPerSessionMax` of them.
+    ///
+    /// `count`: 1 to `Limits.reservedIDsPerRequestMax`. One round trip, and one `fsync`.
+    public func reserveIDs(_ count: Int) async throws(NestError) -> [ObjectID] {
+        guard (1...Limits.reservedIDsPerRequestMax).contains(count) else {
+            throw NestError(.limitExceeded, "one request reserves 1 to \(Limits.reservedIDsPerRequestMax) ids")
+        }
+        let reply = try await self.ask(ReserveIDs(count: count))
+        guard reply.count == count else {
+            throw NestError(.protocolViolation, "the server reserved \(reply.count) ids instead of \(count)")
+        }
+        return (0..<Int64(count)).map { ObjectID(reply.first.rawValue + $0) }
+    }
+
     /// Returns the result of a fetch request, at revision `atLeast` or later. With the revision of a receipt, a client
     /// reads its own write. With `.newest` it reads every write that was acknowledged before, by whichever client, at
     /// any node of a cluster; that takes a question to the log. In any case the result is not older than what this

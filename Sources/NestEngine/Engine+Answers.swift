@@ -22,7 +22,7 @@ extension Engine {
             self.note(.uncertain, replica, .token(connection.id, requestID: requestID, request), &effects)
         } catch {
             if let replica { self.noteLostLead(error, replica, &effects) }
-            if case .overtaken = error, self.forwardToken(request, requestID, connection) { return }
+            if case .overtaken = error, self.forwardToLeader(request, requestID, connection) { return }
             if error.isFatal { self.health.fail(error) }
             if case .forwarded = request { self.replica?.interrupt(connection.id, error.nestError) }
             self.replies.send(.failure(error.nestError), connection.id, requestID, &effects)
@@ -103,15 +103,22 @@ extension Engine {
             try self.followPresence(scope, follows, connection, now: now)
             return .done
         case .createToken(let grant, let secretHash):
-            if self.forwardToken(request, requestID, connection) { return nil }
+            if self.forwardToLeader(request, requestID, connection) { return nil }
             try self.requireLead()
             let (number, change) = try self.tokens.create(grant, secretHash: secretHash, in: self.store, now: now)
             if let change { effects.append(.tokensChanged(change, by: connection.token)) }
             return .tokenCreated(number)
         case .revokeToken(let number):
-            if self.forwardToken(request, requestID, connection) { return nil }
+            if self.forwardToLeader(request, requestID, connection) { return nil }
             try self.revokeToken(number, requestID, connection, now: now, &effects)
             return nil
+        case .reserveIDs(let count):
+            if self.forwardToLeader(request, requestID, connection) { return nil }
+            try self.requireLead()
+            let session = self.sessions.unsaved(connection.session, now: now)
+            let first = try self.store.reserveIDs(count, of: connection.session, unsaved: session)
+            if let session { self.sessions.noteSaved(session) }
+            return .reserved(first, count: count)
         case .forwarded(let request, _, let isAgain):
             try self.replica?.requireLead(of: id)
             if isAgain, case .revokeToken(let number) = request, self.tokens.all[number] == nil { return .done }

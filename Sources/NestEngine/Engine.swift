@@ -187,6 +187,7 @@ package final class Engine {
                 let max,
                 let user,
                 let followsAuthors,
+                let namesOwnRequests,
                 let isWelcomed
             ):
                 guard self.tokens.use(token, now: now) else {
@@ -205,7 +206,8 @@ package final class Engine {
                     token: token,
                     subscriptionsMax: max,
                     user: user,
-                    followsAuthors: followsAuthors
+                    followsAuthors: followsAuthors,
+                    namesOwnRequests: namesOwnRequests
                 )
                 if !isWelcomed {
                     let shown = self.sessions.numbers.shown(number)

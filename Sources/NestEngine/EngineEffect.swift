@@ -14,7 +14,7 @@ package enum EngineEffect: Sendable {
     /// All synced subscriptions of these connections are at this revision.
     case progress(Revision, to: [ConnectionID])
     /// The connection's own writes in the batch. Sent before the diffs that contain them.
-    case own([Revision], to: ConnectionID)
+    case own(OwnMessage, to: ConnectionID)
     /// The body of AUTHORS, encoded once. Sent before the diffs of these revisions.
     case authors([UInt8], to: [ConnectionID])
     /// The undo state of these connections' session has changed.
@@ -90,6 +90,7 @@ package enum EngineReply: Sendable {
     case group(UInt64)
     indirect case undoState(UndoState)
     case tokenCreated(UInt64)
+    case reserved(ObjectID, count: Int)
     /// The number by which others see the client; 0: none.
     case present(UInt64)
     /// The answer to a `query`. `byteCount`: its approximate size.

@@ -22,6 +22,7 @@ package enum EngineInput: Sendable {
     /// `takesCompressed`: the client understands compressed frames. `token`: the token that it authenticated with; the
     /// engine refuses it if it has been revoked meanwhile. `subscriptionsMax`: the connection's limit. `user`: the
     /// label that its writes get. `followsAuthors`: the client wants to know who wrote what diffs contain.
+    /// `namesOwnRequests`: OWN names the client's requests too, also without a subscription.
     /// `isWelcomed`: a standby has answered, and holds the session's number for the connection.
     indirect case connected(
         ConnectionID,
@@ -32,6 +33,7 @@ package enum EngineInput: Sendable {
         subscriptionsMax: Int = Limits.subscriptionsPerConnectionMax,
         user: UserLabel? = nil,
         followsAuthors: Bool = false,
+        namesOwnRequests: Bool = false,
         isWelcomed: Bool = false
     )
     /// The connection is gone; nothing is sent to it any more.

@@ -35,6 +35,7 @@ package enum EngineRequest: Sendable {
     /// `secretHash`: the SHA-256 of the secret. The secret itself stays with the client that creates it.
     indirect case createToken(TokenGrant, secretHash: TokenSecret)
     case revokeToken(UInt64)
+    case reserveIDs(Int)
     /// A request of a client of another node, which has forwarded it. `group`: the undo group that the client is in; 0:
     /// none. `isAgain`: it may have been sent before, to this leader or to an earlier one.
     indirect case forwarded(EngineRequest, group: UInt64, isAgain: Bool)
@@ -71,6 +72,7 @@ extension EngineRequest {
         case .statistics: .getStatistics
         case .createToken: .createToken
         case .revokeToken: .revokeToken
+        case .reserveIDs: .reserve
         case .forwarded(let request, _, _): request.type
         case .query(let query): Swift.type(of: query).type
         }

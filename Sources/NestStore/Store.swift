@@ -58,6 +58,8 @@ package final class Store {
     /// Revisions after this one are in the journal.
     package internal(set) var oldestBase: Revision
     package internal(set) var nextObjectID: Int64
+    /// Whether a session may have reserved ids.
+    var hasReservedIDs: Bool
     /// The report of the migration when the store was opened; `nil`: there was none.
     package let migration: MigrationReport?
 
@@ -157,6 +159,7 @@ package final class Store {
             self.head = opened.head
             self.oldestBase = opened.base
             self.nextObjectID = opened.nextObjectID
+            self.hasReservedIDs = opened.hasReservedIDs
             self.preparations = opened.preparations
             self.journalBytes = opened.journalBytes
             self.migration = opened.migration
@@ -173,6 +176,7 @@ package final class Store {
         var head: Revision
         var base: Revision
         var nextObjectID: Int64
+        var hasReservedIDs: Bool
         var preparations = Preparations()
         var journalBytes: Int64
         var membership: LogMembership?
@@ -200,7 +204,10 @@ package final class Store {
             let prepared = try PreparedRows.read(connection)
             connection.preparedRows = prepared ?? PreparedRows()
             if let prepared { self.preparations.finish(prepared) }
-            self.nextObjectID = max(newest.nextObjectID, connection.hidden.runs.last.map { $0.upperBound + 1 } ?? 0)
+            let reserved = try ReservedIDs.next(connection)
+            self.hasReservedIDs = reserved > 0
+            let hidden = connection.hidden.runs.last.map { $0.upperBound + 1 } ?? 0
+            self.nextObjectID = max(newest.nextObjectID, hidden, reserved)
             self.journalBytes = try self.journal.size().bytes
         }
     }

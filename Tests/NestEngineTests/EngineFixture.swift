@@ -87,12 +87,14 @@ final class EngineFixture {
         session: UInt64,
         scope: AuthorisationScope = .everything,
         user: UserLabel? = nil,
-        followsAuthors: Bool = false
+        followsAuthors: Bool = false,
+        namesOwnRequests: Bool = false
     ) throws -> SimulatedClient {
         let client = SimulatedClient(session: Identifier128(high: 7, low: session), connection: ConnectionID(0))
         client.scope = scope
         client.user = user
         client.followsAuthors = followsAuthors
+        client.namesOwnRequests = namesOwnRequests
         self.clients.append(client)
         try self.perform([client.connect(as: self.newConnection())])
         return client

@@ -74,6 +74,12 @@ final class SimulatedClient {
     var user: UserLabel?
     /// Whether the next connection gets AUTHORS.
     var followsAuthors = false
+    /// Whether OWN names requests on the next connection.
+    var namesOwnRequests = false
+    /// The requests that OWN has named, by revision.
+    private(set) var ownRequests: [Revision: UInt32] = [:]
+    /// The newest revision that a list has shown on this connection.
+    private var shown = Revision(0)
     /// The authors that the server has named, by message.
     private(set) var authors: [[RevisionAuthor]] = []
     /// The number of diffs with own writes, and of those with other sessions' writes only.
@@ -96,6 +102,8 @@ final class SimulatedClient {
         self.pendingChanges = [:]
         self.leaving = [:]
         self.own = []
+        self.ownRequests = [:]
+        self.shown = Revision(0)
         self.spans = []
         // View ids mean nothing on another connection.
         for request in self.subscriptions.keys {
@@ -107,7 +115,8 @@ final class SimulatedClient {
             session: self.session,
             scope: self.scope,
             user: self.user,
-            followsAuthors: self.followsAuthors
+            followsAuthors: self.followsAuthors,
+            namesOwnRequests: self.namesOwnRequests
         )
     }
 
@@ -197,8 +206,10 @@ final class SimulatedClient {
         case .push(let push, let to):
             guard to.contains(self.connection) else { return }
             try self.take(push, what)
-        case .own(let revisions, let to):
+        case .own(let message, let to):
             guard to == self.connection else { return }
+            let revisions = message.writes.map(\.revision)
+            self.take(message.writes, what)
             #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions not ascending")
             // A write whose answer waits may be reported twice: with the resumed subscription and with the answer.
             let new = revisions.filter { !self.own.contains($0) }
@@ -229,11 +240,23 @@ final class SimulatedClient {
         case .progress(let revision, let to):
             guard to.contains(self.connection) else { return }
             self.progress = revision
+            self.shown = max(self.shown, revision)
             self.claim(revision)
             for fetch in self.subscriptions.keys where self.subscriptions[fetch]!.view != nil {
                 let held = self.subscriptions[fetch]!.state!.revision
                 self.subscriptions[fetch]!.state!.revision = max(held, revision)
             }
+        }
+    }
+
+    /// With the feature, a client knows of each state whether it contains a write, from the first frame that shows it.
+    private func take(_ own: [OwnWrite], _ what: String) {
+        for write in own {
+            #expect((write.requestID > 0) == self.namesOwnRequests, "\(what): OWN names a request, or does not")
+            guard self.namesOwnRequests else { continue }
+            #expect(write.revision > self.shown, "\(what): revision \(write.revision) was shown before OWN")
+            #expect(self.ownRequests[write.revision] == nil, "\(what): OWN names revision \(write.revision) twice")
+            self.ownRequests[write.revision] = write.requestID
         }
     }
 
@@ -250,6 +273,8 @@ final class SimulatedClient {
             guard receipt.isChanged, !receipt.isReplayed else { break }
             let wasSpanned = self.spans.contains { $0.contains(receipt.revision.rawValue) }
             #expect(!wasSpanned || self.own.contains(receipt.revision), "\(what): an own write not reported as own")
+            let isNamed = self.ownRequests[receipt.revision] == requestID
+            #expect(isNamed || !self.namesOwnRequests, "\(what): OWN has not named request \(requestID)")
             self.confirmed.insert(receipt.revision)
             self.own.insert(receipt.revision)
         case .subscribed(let view, let first, let reason, let projection):
@@ -261,7 +286,10 @@ final class SimulatedClient {
             self.subscriptions[fetch]!.followed = [self.named(fetch).window?.object]
             self.subscriptions[fetch]!.isNew = true
             self.subscriptions[fetch]!.hasLostPosition = !reason.isEmpty
-            if case .current(let revision) = first { self.subscriptions[fetch]!.state!.revision = revision }
+            if case .current(let revision) = first {
+                self.subscriptions[fetch]!.state!.revision = revision
+                self.shown = max(self.shown, revision)
+            }
             if case .snapshot = first { self.subscriptions[fetch]!.state = nil }
             if first == .alreadySubscribed {
                 let other = self.subscriptions.first { $0.value.view == view && $0.key != fetch }
@@ -309,6 +337,7 @@ final class SimulatedClient {
                 self.otherDiffs += 1
             }
             self.spans.append(span)
+            self.shown = max(self.shown, diff.to)
             let old = state
             let expected = NaiveDiff.apply(diff, to: state)
             self.diffs += 1
@@ -352,6 +381,7 @@ final class SimulatedClient {
             }
             #expect(state.digest == header.digest, "\(what): wrong digest of a snapshot")
             self.subscriptions[fetch]!.state = state
+            self.shown = max(self.shown, header.revision)
             self.subscriptions[fetch]!.isPositionSent = true
         case .position(let position, let revision):
             try self.take(position, revision, for: fetch, what)

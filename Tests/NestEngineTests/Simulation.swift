@@ -65,6 +65,7 @@ final class Simulation {
         for _ in 0..<clients {
             let session = Identifier128.random(using: &self.random)
             let client = SimulatedClient(session: session, connection: ConnectionID(0))
+            client.namesOwnRequests = session.low.isMultiple(of: 2)
             self.clients.append(client)
             try self.perform([client.connect(as: self.newConnection())])
         }

@@ -75,7 +75,7 @@ public struct ListWorld: Sendable {
                     self.children[gone] = nil
                     effects.deleted.insert(gone)
                 }
-            case .relate, .unrelate, .setRelated, .findOrCreate:
+            case .relate, .unrelate, .setRelated, .findOrCreate, .insertAs:
                 throw Impossible(description: "a mutation that these runs do not use")
             }
         }
@@ -161,6 +161,9 @@ public struct ListWorld: Sendable {
         case .at(let index):
             guard 0...siblings.count ~= index else { throw Impossible(description: "index \(index) is out of range") }
             siblings.insert(id, at: index)
+        case .near(let left, let right):
+            let indexes = [left, right].map { $0.flatMap { siblings.firstIndex(of: ObjectID($0.rawValue)) } }
+            siblings.insert(id, at: indexes[0].map { $0 + 1 } ?? indexes[1] ?? siblings.count)
         case .before(let other), .after(let other):
             guard let index = siblings.firstIndex(of: ObjectID(other.rawValue)) else {
                 throw Impossible(description: "object \(other.rawValue) is not among the children of \(owner)")

@@ -44,6 +44,7 @@ enum MeaningWire {
             for body in header.bodies { try MeaningFailure.unless(body.count <= Limits.frameBytesMax, "a large frame") }
         case .object(let object): try self.check(ObjectMessage(object.decoded()))
         case .tokenCreated(let number): try self.check(TokenCreated(number: number))
+        case .reserved(let first, let count): try self.check(ReservedIDsMessage(first: first, count: count))
         case .present(let number): try self.check(Present(number: number))
         case .group(let number): try self.check(Group(number: number))
         case .undoState(let state): try self.check(UndoStateMessage(state))

@@ -90,6 +90,10 @@ private struct RandomSteps {
         case 2: return .at(random.oneIn(6) ? random.wildCount() : random.below(4))
         default:
             let sibling = self.reference(to: entity, &random)
+            if random.oneIn(4) {
+                let other = random.oneIn(3) ? nil : self.reference(to: entity, &random)
+                return random.oneIn(2) ? .near(left: sibling, right: other) : .near(left: other, right: sibling)
+            }
             return random.oneIn(2) ? .before(sibling) : .after(sibling)
         }
     }

@@ -221,11 +221,12 @@ extension SeededRandom {
 
     fileprivate mutating func placement() -> Placement {
         let place: Place =
-            switch self.below(5) {
+            switch self.below(6) {
             case 0: .last
             case 1: .first
             case 2: .before(self.reference())
             case 3: .after(self.reference())
+            case 4: .near(left: self.oneIn(3) ? nil : self.reference(), right: self.oneIn(3) ? nil : self.reference())
             default: .at(self.below(1_000_000))
             }
         return Placement(relationship: PropertyNumber(5), owner: self.reference(), place: place)
@@ -257,7 +258,10 @@ extension SeededRandom {
     private mutating func mutation() -> Mutation {
         let entity = EntityNumber(UInt16(self.below(9)))
         let relationship = PropertyNumber(UInt16(self.below(65_536)))
-        switch self.below(8) {
+        switch self.below(9) {
+        case 8:
+            let (values, placements) = (self.assignments(), self.placements())
+            return .insertAs(self.objectID(), entity: entity, values: values, placements: placements)
         case 0: return .insert(entity: entity, values: self.assignments(), placements: self.placements())
         case 1: return .update(self.reference(), values: self.assignments())
         case 2: return .move(self.reference(), self.placement())

@@ -108,6 +108,7 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
         .message("mutationsPerTransactionMax", .limitExceeded) {
             TransactionMessage(WriteTransaction(mutations: Array(repeating: .delete(one), count: $0)))
         },
+        .message("reservedIDsPerRequestMax", .limitExceeded) { ReserveIDs(count: $0) },
         .message("preconditionsPerTransactionMax", .limitExceeded) {
             let precondition = Precondition(object: ObjectID(1), revision: Revision(1))
             return TransactionMessage(

@@ -8,6 +8,8 @@ enum LimitCoverage {
         "patternInstructionsMax": ["patternsAreLimitedInSize"],
         "faultsPerErrorMax": ["errorsListAtMostAHundredFaults"],
         "explanationTextBytesMax": ["longTextsAreCut"],
+        "reservedIDsPerSessionMax": ["reservedIDsOfASessionAreLimited"],
+        "reservedPiecesPerSessionMax": ["piecesOfReservedIDsAreLimited"],
         // Connections
         "requestIDMax": ["requestIDsIncrease"],
         "connectionsMax": ["connectionsOverTheMaximumAreRefused"],

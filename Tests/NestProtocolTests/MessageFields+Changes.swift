@@ -60,8 +60,23 @@ extension [String: JSONValue] {
     }
 }
 
-extension Own: DescribedMessage {
+extension OwnMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        ["revisions": JSONValue(list: self.revisions.map { JSONValue($0) })]
+        let revisions = JSONValue(list: self.writes.map { JSONValue($0.revision) })
+        guard self.writes.contains(where: { $0.requestID > 0 }) else { return ["revisions": revisions] }
+        return [
+            "revisions": revisions,
+            "requests": JSONValue(list: self.writes.map { JSONValue(count: Int($0.requestID)) }),
+        ]
+    }
+}
+
+extension ReserveIDs: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["count": JSONValue(count: self.count)] }
+}
+
+extension ReservedIDsMessage: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["first": .integer(self.first.rawValue), "count": JSONValue(count: self.count)]
     }
 }

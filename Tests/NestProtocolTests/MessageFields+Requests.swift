@@ -56,6 +56,13 @@ private func fields(_ mutation: Mutation) -> JSONValue {
                 "placements": JSONValue(list: placements.map { JSONValue($0) }),
             ]
         ]
+    case .insertAs(let id, let entity, let values, let placements):
+        [
+            "insertAs": [
+                "object": .integer(id.rawValue), "entity": JSONValue(count: Int(entity.rawValue)),
+                "values": fields(values), "placements": JSONValue(list: placements.map { JSONValue($0) }),
+            ]
+        ]
     }
 }
 

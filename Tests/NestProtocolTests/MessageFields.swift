@@ -71,6 +71,10 @@ extension JSONValue {
         case .before(let reference): self = ["before": JSONValue(reference)]
         case .after(let reference): self = ["after": JSONValue(reference)]
         case .at(let index): self = ["at": JSONValue(count: index)]
+        case .near(let left, let right):
+            self = [
+                "near": ["left": left.map { JSONValue($0) } ?? .null, "right": right.map { JSONValue($0) } ?? .null]
+            ]
         }
     }
 

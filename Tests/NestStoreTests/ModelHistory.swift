@@ -15,6 +15,8 @@ final class ModelHistory {
         var after: NaiveGraph
         /// The transaction may have placed objects or made pairs again where they were, which the graphs do not show.
         var isAnew = false
+        /// All objects that its mutations name: these may be at a new position where the graphs show none.
+        var named: Set<ObjectID> = []
     }
 
     /// The store and the graph no longer agree: a recorded issue states why.
@@ -33,6 +35,10 @@ final class ModelHistory {
     private(set) var log: [Entry] = []
     private(set) var step = 0
     private(set) var accepted = 0
+    /// The ids that session 1 has reserved and not used.
+    private(set) var reserved: Set<ObjectID> = []
+    /// How many objects got such an id.
+    private(set) var usedCount = 0
     /// How often each error code was returned.
     private(set) var refused: [ErrorCode: Int] = [:]
     private var idsSeen: Set<ObjectID> = []
@@ -87,6 +93,7 @@ final class ModelHistory {
     /// Runs one random transaction on both sides, or several in one group. The sides must agree on everything.
     func transact(size: Int = 30) throws {
         self.step += 1
+        if self.random.oneIn(5) { try self.reserve() }
         let time = self.fixture.time + 1
         if self.random.oneIn(4) {
             try self.fixture.inGroup { group in
@@ -109,6 +116,16 @@ final class ModelHistory {
         if self.step.isMultiple(of: 4) { try self.checkInvariants() }
         if self.isReopened, self.random.oneIn(16) { try self.fixture.reopen() }
         try self.replay()
+    }
+
+    /// Reserves ids for session 1, whose transactions these are, or for another one.
+    private func reserve() throws {
+        let (count, session) = (1 + self.random.below(4), UInt64(self.random.oneIn(4) ? 2 : 1))
+        let store = self.fixture.store
+        let first = try store.access { try store.reserveIDs(count, of: session, unsaved: nil) }
+        let ids = (0..<Int64(count)).map { ObjectID(first.rawValue + $0) }
+        self.expect(self.idsSeen.isDisjoint(with: ids) && self.reserved.isDisjoint(with: ids), "ids are reserved again")
+        if session == 1 { self.reserved.formUnion(ids) }
     }
 
     /// The replica becomes the same store, with the same change sets. Then at times it leads, and the other follows.
@@ -138,15 +155,23 @@ final class ModelHistory {
         _ time: Int64,
         _ commit: ((ObjectGraph) throws -> Void) throws -> ChangeSet?
     ) throws {
-        self.mutations = RandomTransaction.make(on: self.graph, size: size, time: time, &self.random)
+        self.mutations = RandomTransaction.make(
+            on: self.graph,
+            size: size,
+            time: time,
+            reserved: self.reserved,
+            &self.random
+        )
         guard !self.mutations.isEmpty else { return }
         let (preconditions, refusal) = self.preconditions()
         let transaction = WriteTransaction(preconditions: preconditions, mutations: self.mutations)
         let expected: Result<NaiveTransaction, NaiveRefusal> =
-            refusal.map { .failure($0) } ?? NaiveTransaction.run(transaction, on: self.graph, time: time)
+            refusal.map { .failure($0) }
+            ?? NaiveTransaction.run(transaction, on: self.graph, time: time, reserved: self.reserved)
         var runs: [Receipt.Run] = []
         do {
             let changes = try commit { graph in
+                graph.sessionNumber = 1
                 runs = try graph.perform(transaction)
                 expectName(try graph.defaultName(of: transaction.mutations))
             }
@@ -181,10 +206,18 @@ final class ModelHistory {
         let placed = Set(naive.placed.map { new.ids[$0] ?? $0 })
         try self.check(changes, state, new.graph, placed)
         if let changes {
+            self.usedCount += self.reserved.count - naive.reserved.count
+            self.reserved = naive.reserved
             self.written.append(changes)
             let isAnew = self.mayBeAnew(placed)
             self.log.append(
-                Entry(revision: changes.revision, before: self.graph, after: new.graph, isAnew: isAnew)
+                Entry(
+                    revision: changes.revision,
+                    before: self.graph,
+                    after: new.graph,
+                    isAnew: isAnew,
+                    named: self.named(runs)
+                )
             )
         }
         self.graph = new.graph
@@ -201,6 +234,16 @@ final class ModelHistory {
             }
         }
         return self.mutations.count > 1 && (isRelating || !placed.isEmpty)
+    }
+
+    private func named(_ runs: [Receipt.Run]) -> Set<ObjectID> {
+        let results = runs.flatMap(\.ids)
+        return Set(
+            self.mutations.flatMap(\.references).compactMap { reference in
+                let number = Int(-reference.rawValue)
+                return number < 0 ? ObjectID(reference.rawValue) : number <= results.count ? results[number - 1] : nil
+            }
+        )
     }
 
     /// Returns the naive graph with the ids that the store assigned.

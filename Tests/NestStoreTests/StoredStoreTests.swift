@@ -126,7 +126,7 @@ import NestSchema
         store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
         #expect(try store.access { try store.tokens() }.map(\.description.grant) == [grant])
         try store.close()
-        #expect(try self.format(path) == 7)
+        #expect(try self.format(path) == 10)
     }
 
     /// The offset of the format in the header of an SQLite file, in four bytes.

@@ -15,6 +15,7 @@ extension Mutation {
             switch place {
             case .before(let reference): "before \(reference.rawValue)"
             case .after(let reference): "after \(reference.rawValue)"
+            case .near(let left, let right): "near \(left?.rawValue ?? 0) and \(right?.rawValue ?? 0)"
             case .first, .last, .at: "\(place)"
             }
         }
@@ -24,6 +25,8 @@ extension Mutation {
         return switch self {
         case .insert(let entity, let values, let placements):
             "insert \(entity.rawValue) [\(text(values))]\(text(placements))"
+        case .insertAs(let id, let entity, let values, let placements):
+            "insert \(entity.rawValue) as \(id) [\(text(values))]\(text(placements))"
         case .update(let object, let values): "update \(object.rawValue) [\(text(values))]"
         case .move(let object, let placement): "move \(object.rawValue)\(text([placement]))"
         case .delete(let object): "delete \(object.rawValue)"

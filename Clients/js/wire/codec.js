@@ -81,22 +81,17 @@ function oneOf(names, index, name) {
 
 /**
  * A byte, and what belongs to it: `{name: operand}`, or the name alone where the table has null. The first is taken for
- * what is left out.
+ * what is left out. A table may grow at its end.
  */
-export const variant = (table, first = 0) => {
+export const variant = (table, first = 0) => codec((r) => {
+  const name = choice(Object.keys(table), first).read(r);
+  return table[name] ? { [name]: table[name].read(r) } : name;
+}, (w, v) => {
   const names = Object.keys(table);
-  const byte = choice(names, first);
-  return codec((r) => {
-    const name = byte.read(r);
-    return table[name] ? { [name]: table[name].read(r) } : name;
-  }, (w, v) => {
-    const isName = typeof v === 'string';
-    const index = v === null ? 0 : names.findIndex((name) => (isName ? v === name : Object.hasOwn(v, name)));
-    const name = names[oneOf(names, index, v)];
-    w.u8(index + first);
-    table[name]?.write(w, isName ? null : v[name]);
-  });
-};
+  const index = v === null ? 0 : names.findIndex((name) => v === name || Object.hasOwn(v, name));
+  w.u8(oneOf(names, index, v) + first);
+  table[names[index]]?.write(w, v[names[index]] ?? null);
+});
 
 /** A form of which not everything is allowed. */
 export const checked = (of, isRight, what, code = 'MALFORMED') => {

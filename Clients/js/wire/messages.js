@@ -87,14 +87,17 @@ export const key = optional(id128, 'MALFORMED');
 const reference = checked(codec((r) => r.zigzag(), (w, v) => w.zigzag(v)),
   (id) => Number.isSafeInteger(id) && id !== 0 && id >= -Limits.mutationsPerTransactionMax, 'there is no such object');
 
-const place = variant({ last: null, first: null, before: reference, after: reference, at: varint });
+/** @type {Record<string, any>} */
+export const places = { last: null, first: null, before: reference, after: reference, at: varint };
+const place = variant(places);
 export const placement = struct({ relationship: property, owner: reference, place });
 const assignment = struct({ property, '.what': variant({ value, reference }) });
-const values = list(assignment, 3, Limits.propertiesPerEntityMax);
-const placements = list(placement, 3, Limits.propertiesPerEntityMax);
+export const values = list(assignment, 3, Limits.propertiesPerEntityMax);
+export const placements = list(placement, 3, Limits.propertiesPerEntityMax);
 const related = { owner: reference, relationship: property };
 const objects = list(reference, 1, Limits.relatedPerMutationMax);
-const mutation = variant({
+/** @type {Record<string, any>} */
+export const mutations = {
   insert: struct({ entity, values, placements }),
   update: struct({ object: reference, values }),
   move: struct({ object: reference, placement }),
@@ -103,7 +106,8 @@ const mutation = variant({
   unrelate: struct({ ...related, object: reference }),
   setRelated: struct({ ...related, objects }),
   findOrCreate: struct({ entity, match: values, values, placements }),
-}, 1);
+};
+const mutation = variant(mutations, 1);
 
 const coalescing = struct({
   key: checked(text(Limits.coalesceKeyBytesMax), Boolean, 'a key is empty'),
@@ -135,7 +139,7 @@ export const receiptFields = {
 
 const resume = optional(struct({ historyID: id128, revision: varint }));
 const isIncreasing = (revisions) => revisions.every((revision, i) => i === 0 || revision > revisions[i - 1]);
-const increasing = (max) => checked(list(varint, 1, max), (all) => all.length > 0 && isIncreasing(all),
+export const increasing = (max) => checked(list(varint, 1, max), (all) => all.length > 0 && isIncreasing(all),
   'its revisions do not increase');
 
 // The users of some authors are claims: their revisions follow.

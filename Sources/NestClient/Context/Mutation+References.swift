@@ -5,7 +5,7 @@ extension Mutation {
     /// Whether the step has a result that later steps may refer to.
     var hasResult: Bool {
         switch self {
-        case .insert, .findOrCreate: true
+        case .insert, .findOrCreate, .insertAs: true
         default: false
         }
     }
@@ -13,7 +13,7 @@ extension Mutation {
     /// The object that the step changes. `nil` for a step that inserts or finds an object.
     var subject: ObjectReference? {
         switch self {
-        case .insert, .findOrCreate: nil
+        case .insert, .findOrCreate, .insertAs: nil
         case .update(let object, _), .move(let object, _), .delete(let object), .relate(let object, _, _, _),
             .unrelate(let object, _, _), .setRelated(let object, _, _):
             object
@@ -27,6 +27,13 @@ extension Mutation {
         switch self {
         case .insert(let entity, let values, let placements):
             .insert(
+                entity: entity,
+                values: try values.mapReferences(map),
+                placements: try placements.mapReferences(map)
+            )
+        case .insertAs(let id, let entity, let values, let placements):
+            .insertAs(
+                id,
                 entity: entity,
                 values: try values.mapReferences(map),
                 placements: try placements.mapReferences(map)
@@ -57,6 +64,8 @@ extension Place {
         switch self {
         case .before(let neighbour): .before(try map(neighbour))
         case .after(let neighbour): .after(try map(neighbour))
+        case .near(let left, let right):
+            .near(left: try left.map(map), right: try right.map(map))
         case .first, .last, .at: self
         }
     }

@@ -2,13 +2,15 @@ import NestModel
 
 /// Changes that are written by name.
 extension ObjectContext {
+    /// Inserts an object. `id`: one that the client has reserved with `reserveIDs`; `nil`: the server gives one.
     @discardableResult
     public func insert(
         _ entity: NamedEntity,
         _ values: KeyValuePairs<String, any MutationValueConvertible> = [:],
-        at placements: [Placement] = []
+        at placements: [Placement] = [],
+        as id: ObjectID? = nil
     ) throws(NestError) -> ObjectReference {
-        self.insert(entity.number, try entity.values(values), at: placements)
+        self.insert(entity.number, try entity.values(values), at: placements, as: id)
     }
 
     @discardableResult
@@ -34,9 +36,10 @@ extension ObjectContext {
         _ values: KeyValuePairs<String, any MutationValueConvertible> = [:],
         under owner: some ObjectReferring,
         by relationship: String? = nil,
-        at place: Place = .last
+        at place: Place = .last,
+        as id: ObjectID? = nil
     ) throws(NestError) -> ObjectReference {
-        try self.insert(entity, values, at: [entity.placement(place, under: owner, by: relationship)])
+        try self.insert(entity, values, at: [entity.placement(place, under: owner, by: relationship)], as: id)
     }
 
     /// Sets attributes and to-one relationships of an object of the entity.

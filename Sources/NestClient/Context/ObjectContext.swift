@@ -69,14 +69,23 @@ public final class ObjectContext {
 
     // MARK: Changes
 
+    /// Inserts an object. `id`: one that the client has reserved with `reserveIDs` and not used yet; `nil`: the server
+    /// gives one.
     @discardableResult
     public func insert(
         _ entity: EntityNumber,
         _ values: [PropertyAssignment] = [],
-        at placements: [Placement] = []
+        at placements: [Placement] = [],
+        as id: ObjectID? = nil
     ) -> ObjectReference {
         let object = self.newReference()
-        self.append(.insert(entity: entity, values: values, placements: placements), result: object)
+        let insert: Mutation =
+            if let id {
+                .insertAs(id, entity: entity, values: values, placements: placements)
+            } else {
+                .insert(entity: entity, values: values, placements: placements)
+            }
+        self.append(insert, result: object)
         return object
     }
 
@@ -211,7 +220,7 @@ public final class ObjectContext {
 
     private func index(_ step: Int) {
         switch self.steps[step].mutation {
-        case .insert(_, let values, _):
+        case .insert(_, let values, _), .insertAs(_, _, let values, _):
             guard let object = self.steps[step].result else { return }
             for value in values { self.assigned[Assigned(object: object, property: value.property)] = step }
         case .update(let object, let values):
@@ -239,6 +248,9 @@ public final class ObjectContext {
         case .insert(let entity, var values, let placements):
             guard replace(in: &values) else { return false }
             self.steps[step].mutation = .insert(entity: entity, values: values, placements: placements)
+        case .insertAs(let id, let entity, var values, let placements):
+            guard replace(in: &values) else { return false }
+            self.steps[step].mutation = .insertAs(id, entity: entity, values: values, placements: placements)
         case .update(let object, var values):
             guard replace(in: &values) else { return false }
             self.steps[step].mutation = .update(object, values: values)

@@ -58,7 +58,7 @@ extension ClientStateMachine {
             if receipt.isChanged, !receipt.isReplayed { self.noteOwn([receipt.revision]) }
             return self.finish(frame.id, .receipt(receipt))
         case .own:
-            self.noteOwn(try Own(body: frame.body).revisions)
+            self.noteOwn(try OwnMessage(body: frame.body).writes.map(\.revision))
             return []
         case .authors:
             self.authors = try Authors(body: frame.body).authors

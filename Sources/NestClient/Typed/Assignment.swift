@@ -23,9 +23,10 @@ extension ObjectContext {
     @discardableResult
     public func insert<Entity>(
         _ entity: TypedEntity<Entity>,
-        _ values: [Assignment<Entity>] = []
+        _ values: [Assignment<Entity>] = [],
+        as id: ObjectID? = nil
     ) throws(NestError) -> ObjectReference {
-        self.insert(entity.entity.number, try entity.assignments(values))
+        self.insert(entity.entity.number, try entity.assignments(values), as: id)
     }
 
     /// Inserts an object under an owner, at a place among those that the owner has.
@@ -34,10 +35,11 @@ extension ObjectContext {
         _ entity: TypedEntity<Entity>,
         _ values: [Assignment<Entity>] = [],
         under owner: some ObjectReferring,
-        at place: Place = .last
+        at place: Place = .last,
+        as id: ObjectID? = nil
     ) throws(NestError) -> ObjectReference {
         let placement = try entity.entity.placement(place, under: owner)
-        return self.insert(entity.entity.number, try entity.assignments(values), at: [placement])
+        return self.insert(entity.entity.number, try entity.assignments(values), at: [placement], as: id)
     }
 
     /// Finds the first object with the values of `match`, or inserts one with them and `values`.

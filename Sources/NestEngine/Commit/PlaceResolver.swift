@@ -39,6 +39,9 @@ struct PlaceResolver {
                 values: values,
                 placements: placements
             )
+        case .insertAs(let id, let entity, let values, let placements):
+            let placements = try resolved(placements, of: entity)
+            transaction.mutations[0] = .insertAs(id, entity: entity, values: values, placements: placements)
         case .move(let reference, let placement):
             guard placement.place.index != nil, reference.rawValue > 0,
                 let (layout, _) = try self.store.object(ObjectID(reference.rawValue))

@@ -27,6 +27,7 @@ struct RequestRunner {
             user: request.user
         )
         graph.preparation = request.preparation
+        graph.sessionNumber = request.session
         let confinement = try request.scope.confinement(self.store, self.scopes)
         switch request.operation {
         case .transaction:

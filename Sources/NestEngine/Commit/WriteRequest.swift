@@ -258,7 +258,8 @@ extension WriteRequest.Traits {
             return
         }
         switch transaction.mutations[0] {
-        case .insert(_, _, let placements), .findOrCreate(_, _, _, let placements):
+        case .insert(_, _, let placements), .findOrCreate(_, _, _, let placements),
+            .insertAs(_, _, _, let placements):
             if placements.contains(where: { $0.place.isIndex }) { self.insert(.namesIndex) }
         case .move(_, let placement):
             if placement.place.isIndex { self.insert(.namesIndex) }

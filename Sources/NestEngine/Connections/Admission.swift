@@ -172,7 +172,9 @@ extension EngineReply {
         case .snapshot(_, let rows, let totals): rows.reduce(64 + (totals?.count ?? 0)) { $0 + $1.bytes.count }
         case .object(let body): body.bytes.count
         case .answer(_, let byteCount): byteCount
-        case .failure, .receipt, .subscribed, .done, .statistics, .group, .undoState, .tokenCreated, .present: 0
+        case .failure, .receipt, .subscribed, .done, .statistics, .group, .undoState, .tokenCreated, .reserved,
+            .present:
+            0
         }
     }
 }

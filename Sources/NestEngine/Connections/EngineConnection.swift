@@ -23,6 +23,8 @@ package final class EngineConnection {
     let user: UserLabel?
     /// Whether the client gets AUTHORS.
     let followsAuthors: Bool
+    /// Whether OWN names the client's requests.
+    let namesOwnRequests: Bool
     /// What the last AUTHORS of the connection named; `nil` before the first.
     var namedAuthors: NamedAuthors?
     var views: Set<UInt32> = []
@@ -81,7 +83,8 @@ package final class EngineConnection {
         token: UInt64?,
         subscriptionsMax: Int,
         user: UserLabel?,
-        followsAuthors: Bool
+        followsAuthors: Bool,
+        namesOwnRequests: Bool
     ) {
         self.id = id
         self.changed = changed
@@ -93,5 +96,6 @@ package final class EngineConnection {
         self.subscriptionsMax = subscriptionsMax
         self.user = user
         self.followsAuthors = followsAuthors
+        self.namesOwnRequests = namesOwnRequests
     }
 }

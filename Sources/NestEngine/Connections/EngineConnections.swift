@@ -65,7 +65,8 @@ package final class EngineConnections {
         token: UInt64? = nil,
         subscriptionsMax: Int = Limits.subscriptionsPerConnectionMax,
         user: UserLabel? = nil,
-        followsAuthors: Bool = false
+        followsAuthors: Bool = false,
+        namesOwnRequests: Bool = false
     ) {
         self.last = nil
         self.all[id] = EngineConnection(
@@ -78,7 +79,8 @@ package final class EngineConnections {
             token: token,
             subscriptionsMax: subscriptionsMax,
             user: user,
-            followsAuthors: followsAuthors
+            followsAuthors: followsAuthors,
+            namesOwnRequests: namesOwnRequests
         )
         if followsAuthors { self.authorFollowerCount += 1 }
         self.changed.note(id)

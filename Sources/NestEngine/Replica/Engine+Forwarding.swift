@@ -99,7 +99,7 @@ extension Engine {
         }
         guard replica.forwarding.holds(id) else { return false }
         // What follows a token request waits for it too.
-        if self.forwardToken(request, requestID, connection) { return true }
+        if self.forwardToLeader(request, requestID, connection) { return true }
         replica.forwarding.hold(.request(id, requestID: requestID, request), of: id)
         return true
     }
@@ -113,11 +113,11 @@ extension Engine {
         }
     }
 
-    /// Forwards a token request if this node does not lead. Returns whether it did.
-    func forwardToken(_ request: EngineRequest, _ requestID: UInt32, _ connection: EngineConnection) -> Bool {
+    /// Forwards a request about tokens or ids if this node does not lead. Returns whether it did.
+    func forwardToLeader(_ request: EngineRequest, _ requestID: UInt32, _ connection: EngineConnection) -> Bool {
         guard let replica, !replica.isLeading else { return false }
         switch request {
-        case .createToken, .revokeToken:
+        case .createToken, .revokeToken, .reserveIDs:
             replica.forwarding.add(request, requestID, connection)
             return true
         default: return false
@@ -255,6 +255,7 @@ extension Engine {
             if !receipt.isChanged, !receipt.isReplayed, forward.request.notesUnchanged { return false }
             return receipt.revision <= self.store.head
         case .tokenCreated(let number): return self.tokens.all[number] != nil
+        case .reserved(let first, let count): return self.store.nextObjectID >= first.rawValue + Int64(count)
         case .done:
             guard case .revokeToken(let number) = forward.request else { return true }
             return self.tokens.all[number] == nil

@@ -194,12 +194,17 @@ extension Engine {
             push.answersSettled = !open.isUnanswered
         }
         // Before the connections of a revoked token end.
-        if case .token(let id, let requestID, _) = open.waiter, !open.isUnanswered {
+        if case .token(let id, let requestID, let request) = open.waiter, !open.isUnanswered {
             for note in applied.record.notes {
                 switch note {
                 case .tokenCreated(let token):
                     self.replies.send(.tokenCreated(token.description.number), id, requestID, &effects)
                 case .tokenRevoked: self.replies.send(.done, id, requestID, &effects)
+                case .reserved(_, let pieces):
+                    // The last of them are those that the record reserves.
+                    guard case .reserveIDs(let count) = request, let last = pieces.last?.upperBound else { break }
+                    let first = ObjectID(last - Int64(count) + 1)
+                    self.replies.send(.reserved(first, count: count), id, requestID, &effects)
                 default: break
                 }
             }
@@ -224,7 +229,7 @@ extension Engine {
         switch open.waiter {
         case .group(let group): for write in group.requests { replica.noteOvertaken(write) }
         case .token(let id, let requestID, let request):
-            guard let connection = self.connections[id], self.forwardToken(request, requestID, connection) else {
+            guard let connection = self.connections[id], self.forwardToLeader(request, requestID, connection) else {
                 return self.fail(open, StoreError.overtaken.nestError, replica, &effects)
             }
         case .lead, .maintenance, .mark: self.fail(open, StoreError.overtaken.nestError, replica, &effects)

@@ -179,6 +179,15 @@ package struct ByteReader {
         return ObjectReference(rawValue: value)
     }
 
+    /// Reads a reference; `nil` is 0 on the wire.
+    package mutating func referenceOrNone(_ field: StaticString) throws(DecodingFailure) -> ObjectReference? {
+        let value = try self.zigzag(field)
+        guard value <= Limits.objectIDMax, value >= -Int64(Limits.mutationsPerTransactionMax) else {
+            throw DecodingFailure(.outOfRange, "\(field)")
+        }
+        return value == 0 ? nil : ObjectReference(rawValue: value)
+    }
+
     @inlinable
     package mutating func revision(_ field: StaticString) throws(DecodingFailure) -> Revision {
         Revision(try self.varint(field))

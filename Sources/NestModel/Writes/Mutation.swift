@@ -7,6 +7,9 @@ public enum Place: Hashable, Sendable {
     /// The final index, 0...n (0..<n for a move inside the same list). A larger index is refused; the error states the
     /// count.
     case at(Int)
+    /// After the first object if it is in the list, else before the second if that is, else last. It is what a drop
+    /// between two objects means while others move them. `nil`: there was none.
+    case near(left: ObjectReference?, right: ObjectReference?)
 }
 
 /// A position under an owner. `relationship` is the to-one relationship of the placed object.
@@ -61,6 +64,8 @@ public enum Mutation: Hashable, Sendable {
         values: [PropertyAssignment],
         placements: [Placement]
     )
+    /// Inserts an object with an id that the session has reserved and not used yet.
+    case insertAs(ObjectID, entity: EntityNumber, values: [PropertyAssignment], placements: [Placement])
 }
 
 /// Requires that an object has not changed since `revision`; otherwise the transaction is refused with `conflict`.

@@ -21,6 +21,10 @@ extension ByteWriter {
         case .at(let index):
             self.write(byte: 4)
             self.write(count: index)
+        case .near(let left, let right):
+            self.write(byte: 5)
+            self.write(zigzag: left?.rawValue ?? 0)
+            self.write(zigzag: right?.rawValue ?? 0)
         }
     }
 
@@ -88,6 +92,13 @@ extension ByteWriter {
             self.write(assignments: values)
             self.write(count: placements.count)
             for placement in placements { self.write(placement: placement) }
+        case .insertAs(let id, let entity, let values, let placements):
+            self.write(byte: 9)
+            self.write(objectID: id)
+            self.write(count: Int(entity.rawValue))
+            self.write(assignments: values)
+            self.write(count: placements.count)
+            for placement in placements { self.write(placement: placement) }
         }
     }
 
@@ -129,6 +140,9 @@ extension ByteReader {
         case 2: return .before(try self.reference("place before"))
         case 3: return .after(try self.reference("place after"))
         case 4: return .at(try self.index("place index"))
+        case 5:
+            let left = try self.referenceOrNone("place left")
+            return .near(left: left, right: try self.referenceOrNone("place right"))
         default: throw DecodingFailure(.unsupported, "place")
         }
     }
@@ -191,6 +205,10 @@ extension ByteReader {
             let match = try self.assignments()
             let values = try self.assignments()
             return .findOrCreate(entity: entity, match: match, values: values, placements: try self.placements())
+        case 9:
+            let id = try self.objectID("object")
+            let entity = try self.entityNumber("entity")
+            return .insertAs(id, entity: entity, values: try self.assignments(), placements: try self.placements())
         default: throw DecodingFailure(.unsupported, "mutation")
         }
     }

@@ -27,6 +27,9 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// Compressed frames.
     package static let compressedFrames = Features(rawValue: 1 << 4)
 
+    /// OWN names requests. Announces reserved ids, inserts with them, and places near objects.
+    package static let optimisticWrites = Features(rawValue: 1 << 5)
+
     /// SET_PRESENCE and FOLLOW_PRESENCE.
     package static let presence = Features(rawValue: 1 << 7)
 
@@ -41,8 +44,9 @@ package struct Features: OptionSet, Hashable, Sendable {
 
     package static let all: Features = [
         .subtrees, .resume, .undo, .compression, .compressedFrames, .presence, .outlines, .authors, .totals,
+        .optimisticWrites,
     ]
 
     /// What a client asks for unless its program asks for more.
-    package static let usual: Features = .all.subtracting(.authors)
+    package static let usual: Features = .all.subtracting([.authors, .optimisticWrites])
 }

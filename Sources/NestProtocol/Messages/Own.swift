@@ -1,27 +1,57 @@
 import NestModel
 
-/// The revisions of the connection's own writes, sent before the diffs that contain them.
-package struct Own: Message, Equatable {
-    package static let type = MessageType.own
-    /// Ascending, at least one.
-    package var revisions: [Revision]
+/// A revision of one of the connection's own writes.
+package struct OwnWrite: Hashable, Sendable {
+    package var revision: Revision
+    /// 0: the server was not asked to name requests.
+    package var requestID: UInt32
 
-    package init(revisions: [Revision]) {
-        self.revisions = revisions
+    package init(revision: Revision, requestID: UInt32 = 0) {
+        self.revision = revision
+        self.requestID = requestID
+    }
+}
+
+/// The revisions of the connection's own writes, sent before the diffs that contain them. With the feature
+/// `optimisticWrites` also the request of each.
+package struct OwnMessage: Message, Equatable {
+    package static let type = MessageType.own
+    /// Ascending by revision, at least one. An undo of several transactions has several revisions.
+    package var writes: [OwnWrite]
+
+    package init<Writes: Sequence>(_ writes: Writes, namesRequests: Bool) where Writes.Element == OwnWrite {
+        self.writes = writes.map { namesRequests ? $0 : OwnWrite(revision: $0.revision) }
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        self.revisions = []
-        for _ in 0..<(try reader.count("revisions", max: Limits.requestsInFlightPerConnectionMax)) {
+        self.writes = []
+        let countMax = Limits.requestsInFlightPerConnectionMax
+        for _ in 0..<(try reader.count("revisions", max: countMax)) {
             let revision = try reader.revision("revision")
-            if let last = self.revisions.last, revision <= last { throw DecodingFailure(.invalidValue, "revisions") }
-            self.revisions.append(revision)
+            if let last = self.writes.last, revision <= last.revision {
+                throw DecodingFailure(.invalidValue, "revisions")
+            }
+            self.writes.append(OwnWrite(revision: revision))
         }
-        if self.revisions.isEmpty { throw DecodingFailure(.invalidValue, "revisions") }
+        if self.writes.isEmpty { throw DecodingFailure(.invalidValue, "revisions") }
+        guard !reader.isAtEnd else { return }
+        guard try reader.count("requests", max: countMax) == self.writes.count else {
+            throw DecodingFailure(.invalidValue, "requests")
+        }
+        for index in self.writes.indices {
+            let request = try reader.varint("request")
+            guard (1...UInt64(Limits.requestIDMax)).contains(request) else {
+                throw DecodingFailure(.outOfRange, "request")
+            }
+            self.writes[index].requestID = UInt32(request)
+        }
     }
 
     package func encode(into writer: inout ByteWriter) {
-        writer.write(count: self.revisions.count)
-        for revision in self.revisions { writer.write(revision: revision) }
+        writer.write(count: self.writes.count)
+        for write in self.writes { writer.write(revision: write.revision) }
+        guard self.writes.contains(where: { $0.requestID > 0 }) else { return }
+        writer.write(count: self.writes.count)
+        for write in self.writes { writer.write(varint: UInt64(write.requestID)) }
     }
 }

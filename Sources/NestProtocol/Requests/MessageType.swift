@@ -58,6 +58,8 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case clusterMark = 0x4b  // s  reply
     case moveLeader = 0x4c  // c
     case drainNode = 0x4d  // c
+    case reserve = 0x4e  // c
+    case reserved = 0x4f  // s  reply
 
     case revert = 0x50  // c
     case beginGroup = 0x51  // c
@@ -152,6 +154,7 @@ extension RequestKind {
         // First a stream of chunks; its end makes it a write.
         RequestKind(.importSubtree, .write, .commit, answer: .receipt),
         RequestKind(.beginGroup, .write, .commit, answer: .group, dependsOnModel: false),
+        RequestKind(ReserveIDs.self, .write, .immediate, dependsOnModel: false),
         RequestKind(.endGroup, .write, .commit, answer: .done, dependsOnModel: false),
 
         // Undo. These requests are valid under any model; only conflicts in their answers have numbers of the model.

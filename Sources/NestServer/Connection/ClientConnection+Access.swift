@@ -55,7 +55,8 @@ extension ClientConnection {
                 token: self.access.token,
                 subscriptionsMax: self.access.subscriptionsMax,
                 user: self.access.user,
-                followsAuthors: hello.features.contains(.authors)
+                followsAuthors: hello.features.contains(.authors),
+                namesOwnRequests: hello.features.contains(.optimisticWrites)
             )
         )
     }

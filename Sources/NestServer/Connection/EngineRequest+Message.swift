@@ -60,6 +60,8 @@ extension EngineRequest {
             self = .createToken(message.grant, secretHash: message.secretHash)
         case .revokeToken:
             self = .revokeToken(try RevokeToken(body: body).number)
+        case .reserve:
+            self = .reserveIDs(try ReserveIDs(body: body).count)
         default:
             guard let query = type.request?.query as? any EngineQuery.Type else { return nil }
             self = .query(try query.init(body: body))

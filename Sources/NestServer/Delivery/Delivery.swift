@@ -60,9 +60,9 @@ package struct Delivery: Sendable {
                 push.forEachFrame { frame, _ in self.append(frame, id: push.view, to: connections) }
             case .progress(let revision, let connections):
                 self.append(EffectFrame(Progress(revision: revision)), id: 0, to: own(connections))
-            case .own(let revisions, let connection):
+            case .own(let message, let connection):
                 guard isOwn(connection) else { continue }
-                self.append(EffectFrame(Own(revisions: revisions)), id: 0, to: [connection])
+                self.append(EffectFrame(message), id: 0, to: [connection])
             case .authors(let body, let connections):
                 self.append(EffectFrame(type: .authors, body: body), id: 0, to: own(connections))
             case .undoState(let state, let connections):

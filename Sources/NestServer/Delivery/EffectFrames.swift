@@ -64,6 +64,8 @@ extension EngineReply {
             if let totals { write(EffectFrame(type: .resultTotals, flags: .more, body: totals), false) }
             forEachSnapshotFrame(header, rows: rows, write)
         case .object(let object): write(EffectFrame(type: .object, body: object.bytes), true)
+        case .reserved(let first, let count):
+            write(EffectFrame(ReservedIDsMessage(first: first, count: count)), true)
         case .tokenCreated(let number): write(EffectFrame(TokenCreated(number: number)), true)
         case .present(let number): write(EffectFrame(Present(number: number)), true)
         case .group(let number): write(EffectFrame(Group(number: number)), true)

@@ -154,7 +154,7 @@ struct StandbyClaims: Sendable {
     /// the engine performs, all writes precede all reads.
     private mutating func mayAnswer(_ input: EngineInput, isRunning: Bool) -> Bool {
         switch input {
-        case .connected(_, _, _, _, _, _, _, _, let isWelcomed):
+        case .connected(_, _, _, _, _, _, _, _, _, let isWelcomed):
             return !isWelcomed
         case .request(let id, _, let request):
             if request.isWrite, !isRunning { self.barred.insert(id) }
@@ -193,6 +193,7 @@ struct StandbyClaims: Sendable {
             let subscriptionsMax,
             let user,
             let followsAuthors,
+            let namesOwnRequests,
             _
         ):
             guard case .waiting = claim.source else { return self.answered.welcomed.insert(id).inserted }
@@ -206,6 +207,7 @@ struct StandbyClaims: Sendable {
                     subscriptionsMax: subscriptionsMax,
                     user: user,
                     followsAuthors: followsAuthors,
+                    namesOwnRequests: namesOwnRequests,
                     isWelcomed: true
                 )
             )

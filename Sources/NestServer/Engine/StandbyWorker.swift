@@ -74,7 +74,8 @@ final class StandbyWorker {
 
     /// Answers a handshake, or leaves it to the engine. Returns whether the claim is a handshake.
     private func welcome(_ claim: StandbyClaim, _ turn: UInt64) -> Bool {
-        guard case .connected(let id, let session, let scope, let takesCompressed, let token, _, _, _, _) = claim.input
+        guard
+            case .connected(let id, let session, let scope, let takesCompressed, let token, _, _, _, _, _) = claim.input
         else { return false }
         let share = self.context.share
         // The token was valid at login. Only the engine can refuse it later.

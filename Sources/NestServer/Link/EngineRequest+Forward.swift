@@ -21,6 +21,7 @@ extension EngineRequest {
         case .importSubtree(let staged, _): return ImportSubtree(staged.request).body
         case .createToken(let grant, let hash): return CreateToken(grant, secretHash: hash).body
         case .revokeToken(let number): return RevokeToken(number: number).body
+        case .reserveIDs(let count): return ReserveIDs(count: count).body
         case .undoState, .subscribe, .resubscribe, .setExpanded, .subscribeChanges, .unsubscribe, .fetch, .object,
             .statistics, .setPresence, .followPresence, .forwarded, .query:
             preconditionFailure("a node answers \(self.type) itself")
@@ -37,6 +38,9 @@ extension EngineReply {
         case .group: self = .group(try Group(body: frame.body).number)
         case .done: self = .done
         case .tokenCreated: self = .tokenCreated(try TokenCreated(body: frame.body).number)
+        case .reserved:
+            let message = try ReservedIDsMessage(body: frame.body)
+            self = .reserved(message.first, count: message.count)
         default: return nil
         }
     }

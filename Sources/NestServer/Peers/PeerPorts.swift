@@ -89,7 +89,8 @@ extension MessageType {
     /// Whether a node forwards requests of this type.
     var isForwarded: Bool {
         switch self {
-        case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .createToken, .revokeToken, .importSubtree:
+        case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .createToken, .revokeToken, .reserve,
+            .importSubtree:
             true
         default: false
         }

@@ -13,7 +13,7 @@ extension Confinement {
 
     private func check(_ mutation: Mutation) throws(StoreError) {
         switch mutation {
-        case .insert(let entity, let values, let placements):
+        case .insert(let entity, let values, let placements), .insertAs(_, let entity, let values, let placements):
             try self.checkInsert(entity)
             let isAssigned = try self.check(values, isRoot: false)
             for placement in placements { try self.check(placement) }
@@ -110,7 +110,8 @@ extension Confinement {
     private func check(_ place: Place) throws(StoreError) {
         switch place {
         case .before(let reference), .after(let reference): try self.require(reference)
-        case .first, .last, .at: break
+        // Near an object that is not in the list is last.
+        case .first, .last, .at, .near: break
         }
     }
 

@@ -17,7 +17,7 @@ final class ChangeRecorder {
     /// The distance between the positions of appended objects.
     let orderStep: Int64
     /// Writes full blocks to the journal, and knows whether a live result or subscription needs an object in a block.
-    private unowned let group: WriteGroup
+    unowned let group: WriteGroup
     private var isBlockConcerned = false
     private var concernedBlocks: [Int] = []
     private var streamedEntities: Set<EntityNumber> = []

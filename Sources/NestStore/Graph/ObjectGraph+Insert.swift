@@ -3,11 +3,17 @@ import NestSchema
 
 /// Inserts, updates, and finds or creates objects.
 extension ObjectGraph {
-    func insert(_ entity: EntityNumber, values: [PropertyAssignment], placements: [Placement]) throws(StoreError) {
+    /// Inserts an object. `reserved`: its id, which the session has reserved; `nil`: the next one.
+    func insert(
+        _ entity: EntityNumber,
+        as reserved: ObjectID? = nil,
+        values: [PropertyAssignment],
+        placements: [Placement]
+    ) throws(StoreError) {
         let table = try self.table(entity)
         let kind = try self.concreteKind(entity, table)
         var assigned = try self.assignments(table.layout, kind, for: .insert, values: values, placements: placements)
-        self.addResult(try self.insert(table, kind, &assigned), isFound: false)
+        self.addResult(try self.insert(table, kind, as: reserved, &assigned), isFound: false)
         assigned.clear()
         swap(&assigned, &self.spareAssignments)
     }
@@ -31,6 +37,7 @@ extension ObjectGraph {
     private func insert(
         _ table: EntityTable,
         _ kind: EntityLayout.Kind,
+        as reserved: ObjectID? = nil,
         _ assigned: inout Assignments
     ) throws(StoreError) -> ObjectID {
         let layout = table.layout
@@ -46,7 +53,7 @@ extension ObjectGraph {
         // One-to-one partners are joined after the object has been inserted.
         for (slot, value) in assigned.values where layout.partnerSlots[slot] < 0 { row.values[slot] = value }
         if !self.reportsMissingAtEnd { try self.refuseMissing(layout, row, placements: assigned.placements) }
-        let id = try self.newObjectID()
+        let id = if let reserved { try self.useReserved(reserved) } else { try self.newObjectID() }
         for placement in assigned.placements {
             row.values[layout.placedSlots[placement.place]] = .reference(placement.owner)
             row.places[placement.place] = try self.place(

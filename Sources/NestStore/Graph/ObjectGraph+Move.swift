@@ -71,6 +71,15 @@ extension ObjectGraph {
         case .before(let reference):
             let sibling = try self.sibling(reference, table, place: place, owner: owner, moving: moving)
             return try order.neighbour(before: sibling.position, excluding: moving)
+        case .near(let left, let right):
+            let (leftID, rightID) = (try left.map(self.resolve), try right.map(self.resolve))
+            if let found = try self.siblingIfAny(leftID, table, place: place, owner: owner, moving: moving) {
+                return found
+            }
+            if let found = try self.siblingIfAny(rightID, table, place: place, owner: owner, moving: moving) {
+                return try order.neighbour(before: found.position, excluding: moving)
+            }
+            return try order.neighbour(before: nil, excluding: moving)
         case .at(let index):
             if index == 0 { return nil }
             // SQLite treats an offset below 0 as 0.
@@ -91,6 +100,20 @@ extension ObjectGraph {
             }
             return found
         }
+    }
+
+    /// Returns an object and its position, if it is in the owner's order and is not the one that is placed.
+    private func siblingIfAny(
+        _ id: ObjectID?,
+        _ table: EntityTable,
+        place: Int,
+        owner: ObjectID,
+        moving: ObjectID?
+    ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
+        guard let id, id != moving, let row = try table.row(id),
+            row.values[table.layout.placedSlots[place]].referenceValue == owner
+        else { return nil }
+        return (id, row.places[place].position)
     }
 
     private func sibling(

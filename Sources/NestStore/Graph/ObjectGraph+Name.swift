@@ -8,7 +8,7 @@ extension ObjectGraph {
     package func defaultName(of mutations: [Mutation]) throws(StoreError) -> String {
         guard mutations.count == 1 else { return try self.nameOfSeveral(mutations) }
         switch mutations[0] {
-        case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _):
+        case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _), .insertAs(_, let entity, _, _):
             guard let id = self.results.last else { return "add" }
             return Self.nameOfInsert(self.layout[entity]?.kind(entity).nameOfInsert ?? "add object", self.label(id))
         case .update(let object, _):
@@ -107,7 +107,8 @@ extension ObjectGraph {
 
     private static func deed(_ mutation: Mutation) -> Deed {
         switch mutation {
-        case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _): .inserts(entity)
+        case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _), .insertAs(_, let entity, _, _):
+            .inserts(entity)
         case .update(let object, _): .changes(object, verb: "edit")
         case .move(let object, _): .changes(object, verb: "move")
         case .delete(let object): .changes(object, verb: "delete")

@@ -227,15 +227,21 @@ extension ObjectGraph {
     private func pairPlace(_ place: Place, _ pairs: EntityLayout.ManyToMany, _ owner: ObjectID) throws(StoreError)
         -> Place
     {
+        func pair(_ reference: ObjectReference?) throws(StoreError) -> ObjectReference? {
+            guard let reference else { return nil }
+            let pair = try self.pairID(try self.table(pairs.join), pairs, owner, try self.resolve(reference))
+            return pair.map { .object($0) }
+        }
         func sibling(_ reference: ObjectReference) throws(StoreError) -> ObjectReference {
-            let id = try self.resolve(reference)
-            let table = try self.table(pairs.join)
-            guard let pair = try self.pairID(table, pairs, owner, id) else { throw try self.noSibling(id, owner) }
-            return .object(pair)
+            guard let pair = try pair(reference) else {
+                throw try self.noSibling(try self.resolve(reference), owner)
+            }
+            return pair
         }
         return switch place {
         case .before(let reference): .before(try sibling(reference))
         case .after(let reference): .after(try sibling(reference))
+        case .near(let left, let right): .near(left: try pair(left), right: try pair(right))
         case .first, .last, .at: place
         }
     }

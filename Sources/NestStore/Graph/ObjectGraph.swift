@@ -15,6 +15,8 @@ package final class ObjectGraph {
     let memory: BulkMemory
     /// The time of the request, in microseconds since 1970-01-01 UTC.
     let time: Int64
+    /// The session whose reserved ids the request may use.
+    package var sessionNumber: UInt64 = 0
     /// The prepared write that the request may apply.
     package var preparation: Preparation?
     /// The topmost objects of a prepared restoration that are still to be restored.
@@ -76,6 +78,7 @@ package final class ObjectGraph {
         self.results.removeAll(keepingCapacity: true)
         self.runs = []
         self.isBatch = false
+        self.sessionNumber = 0
         // Where a search begins decides how many steps it takes, which have limits: not by the request before.
         self.lastFound = 0
     }
@@ -108,6 +111,18 @@ package final class ObjectGraph {
         }
         defer { self.nextObjectID += 1 }
         return ObjectID(self.nextObjectID)
+    }
+
+    /// Takes an id that the request's session has reserved.
+    func useReserved(_ id: ObjectID) throws(StoreError) -> ObjectID {
+        guard try self.recorder.group.useReserved(id, of: self.sessionNumber) else {
+            throw .refused(
+                .invalid,
+                "the session has not reserved the id \(id), or an object had it already: reserve ids and use each once",
+                object: id
+            )
+        }
+        return id
     }
 
     /// Returns an object's table and row. Ids are unique across all entities, so the tables are searched one by one.
@@ -232,6 +247,8 @@ package final class ObjectGraph {
             try self.setRelated(try self.resolve(owner), relationship, ids)
         case .findOrCreate(let entity, let match, let values, let placements):
             try self.findOrCreate(entity, match: match, values: values, placements: placements)
+        case .insertAs(let id, let entity, let values, let placements):
+            try self.insert(entity, as: id, values: values, placements: placements)
         }
     }
 
@@ -248,7 +265,7 @@ extension Mutation {
     /// Whether the step adds an object to the results, to which later steps may refer.
     fileprivate var hasResult: Bool {
         switch self {
-        case .insert, .findOrCreate: true
+        case .insert, .findOrCreate, .insertAs: true
         case .update, .move, .delete, .relate, .unrelate, .setRelated: false
         }
     }
@@ -256,11 +273,12 @@ extension Mutation {
     /// All objects that the step refers to.
     fileprivate var references: [ObjectReference] {
         switch self {
-        case .insert(_, let values, let placements): values.compactMap(\.reference) + placements.flatMap(\.references)
+        case .insert(_, let values, let placements), .insertAs(_, _, let values, let placements):
+            values.compactMap(\.reference) + placements.flatMap(\.references)
         case .update(let object, let values): [object] + values.compactMap(\.reference)
         case .move(let object, let placement): [object] + placement.references
         case .delete(let object): [object]
-        case .relate(let owner, _, let object, let place): [owner, object] + (place.reference.map { [$0] } ?? [])
+        case .relate(let owner, _, let object, let place): [owner, object] + place.references
         case .unrelate(let owner, _, let object): [owner, object]
         case .setRelated(let owner, _, let objects): [owner] + objects
         case .findOrCreate(_, let match, let values, let placements):
@@ -276,14 +294,15 @@ extension PropertyAssignment {
 }
 
 extension Placement {
-    fileprivate var references: [ObjectReference] { [self.owner] + (self.place.reference.map { [$0] } ?? []) }
+    fileprivate var references: [ObjectReference] { [self.owner] + self.place.references }
 }
 
 extension Place {
-    fileprivate var reference: ObjectReference? {
+    fileprivate var references: [ObjectReference] {
         switch self {
-        case .before(let reference), .after(let reference): reference
-        case .first, .last, .at: nil
+        case .before(let reference), .after(let reference): [reference]
+        case .near(let left, let right): [left, right].compactMap { $0 }
+        case .first, .last, .at: []
         }
     }
 }

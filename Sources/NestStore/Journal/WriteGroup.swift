@@ -72,6 +72,8 @@ package final class WriteGroup {
     private var nextObjectID: Int64
     /// The size of the blocks of its requests, in bytes.
     private var blockBytes = 0
+    /// The ids that the sessions of its requests have reserved, as its requests leave them.
+    private var reserved = ReservedIDs()
     /// Whether the group has something to commit besides revisions.
     private var hasNotes = false
     /// The prepared write of one of its requests.
@@ -96,6 +98,12 @@ package final class WriteGroup {
         self.nextObjectID = store.nextObjectID
         guard !store.isStopping else { throw .stopping }
         try store.connection.beginWriting()
+    }
+
+    /// Takes an id from those that a session has reserved. Returns `false` if it is not one of them.
+    func useReserved(_ id: ObjectID, of session: UInt64) throws(StoreError) -> Bool {
+        guard self.store.hasReservedIDs else { return false }
+        return try self.reserved.use(id, of: session, self.store.connection)
     }
 
     /// Writes a full block of the request that will become the next revision.
@@ -141,6 +149,7 @@ package final class WriteGroup {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
         let (blockBytes, adopted, rows) = (self.blockBytes, self.adopted, self.store.connection.preparedRowsIfAny)
         let changesStart = self.changes.count
+        let reserved = self.reserved
         let graph = self.takeGraph()
         let recorder = graph.recorder
         if useSavepoint { try self.run("SAVEPOINT request") }
@@ -156,6 +165,7 @@ package final class WriteGroup {
             if useSavepoint { try self.store.connection.pendingInserts.write() }
             try self.refuseBrokenReferences()
             guard let changes else {
+                self.reserved = reserved
                 if useSavepoint {
                     try self.rollBackRequest()
                     try self.run("RELEASE request")
@@ -173,6 +183,7 @@ package final class WriteGroup {
             return result
         } catch {
             self.blockBytes = blockBytes
+            self.reserved = reserved
             self.removeChanges(from: changesStart)
             self.forgetAdopted(since: adopted, rows)
             // Rolling back the request alone could take as long as the request has taken.
@@ -328,6 +339,7 @@ package final class WriteGroup {
     package func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         let before = (self.results.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
         let (adopted, rows) = (self.adopted, self.store.connection.preparedRowsIfAny)
+        let reserved = self.reserved
         try self.run("SAVEPOINT entry")
         do {
             let result = try body()
@@ -342,6 +354,7 @@ package final class WriteGroup {
             self.changes.truncate(to: before.1)
             (self.revision, self.nextObjectID, self.blockBytes) = (before.2, before.3, before.4)
             self.forgetAdopted(since: adopted, rows)
+            self.reserved = reserved
             throw error
         }
     }
@@ -391,6 +404,8 @@ package final class WriteGroup {
         do throws(StoreError) {
             try self.store.connection.pendingInserts.write()
             try self.refuseBrokenReferences()
+            let changed = try self.reserved.write(self.store.connection)
+            self.store.membership?.notes += changed.map { .reserved($0, $1) }
         } catch {
             throw error.retryingIndividually
         }

@@ -13,6 +13,8 @@ package enum LogNote: Sendable {
     case tokenRevoked(UInt64)
     /// The journal's rows up to this revision are dropped, with the blocked entries up to it.
     case trim(through: Revision)
+    /// The ids that a session has reserved and that no object has had yet: all of them, ascending.
+    case reserved(UInt64, [ClosedRange<Int64>])
     /// Of a leader record: what the leader knows about the log's server, and the history of the store from now on.
     case leader(LogServer, historyID: Identifier128)
 
@@ -27,6 +29,7 @@ package enum LogNote: Sendable {
         /// As `tokenCreated`, and the token has a user label or an expiry. A node that would ignore the expiry must
         /// not apply it.
         static let tokenWithIdentityCreated: UInt8 = 8
+        static let reserved: UInt8 = 9
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
@@ -59,6 +62,14 @@ package enum LogNote: Sendable {
         case .trim(let revision):
             writer.write(byte: Tag.trim)
             writer.write(revision: revision)
+        case .reserved(let session, let pieces):
+            writer.write(byte: Tag.reserved)
+            writer.write(varint: session)
+            writer.write(count: pieces.count)
+            for piece in pieces {
+                writer.write(objectID: ObjectID(piece.lowerBound))
+                writer.write(objectID: ObjectID(piece.upperBound))
+            }
         case .leader(let server, let historyID):
             writer.write(byte: Tag.leader)
             writer.write(integer: server.timeline)
@@ -98,6 +109,17 @@ package enum LogNote: Sendable {
             )
         case Tag.tokenRevoked: self = .tokenRevoked(try reader.varint("token"))
         case Tag.trim: self = .trim(through: try reader.revision("trimmed"))
+        case Tag.reserved:
+            let session = try reader.varint("session number")
+            var pieces: [ClosedRange<Int64>] = []
+            for _ in 0..<(try reader.count("reserved ids", max: Limits.reservedPiecesPerSessionMax, bytesEach: 2)) {
+                let (first, last) = (try reader.objectID("first id").rawValue, try reader.objectID("last id").rawValue)
+                guard first <= last, first > pieces.last?.upperBound ?? 0 else {
+                    throw DecodingFailure(.outOfRange, "reserved ids")
+                }
+                pieces.append(first...last)
+            }
+            self = .reserved(session, pieces)
         case Tag.leader:
             let server = LogServer(
                 timeline: try reader.integer(UInt32.self, "timeline"),

@@ -13,6 +13,9 @@ struct RecordApplication {
     private var journalBytes: Int64 = 0
     private var oldestBase: Revision?
     private var historyID: Identifier128?
+    private var reserved = ReservedIDs()
+    /// The id after the last one that is reserved, if the record says so.
+    private var nextUnreserved: Int64 = 0
 
     init(_ store: Store, _ record: LogRecord, isConcerned: @escaping (ChangedRow) -> Bool) {
         self.store = store
@@ -35,6 +38,7 @@ struct RecordApplication {
             throw .logDamaged(reason)
         }
         for note in self.record.notes { try self.apply(note) }
+        _ = try self.reserved.write(self.store.connection)
     }
 
     /// Call it after the commit.
@@ -43,6 +47,8 @@ struct RecordApplication {
             self.store.head = row.last
             self.store.nextObjectID = row.nextObjectID
         }
+        if self.nextUnreserved > 0 { self.store.hasReservedIDs = true }
+        self.store.nextObjectID = max(self.store.nextObjectID, self.nextUnreserved)
         self.store.journalBytes += self.journalBytes
         if let oldestBase { self.store.oldestBase = oldestBase }
         var applied = AppliedRecord(record: self.record, position: position)
@@ -122,6 +128,9 @@ struct RecordApplication {
             )
         case .tokenRevoked(let number):
             try self.store.deleteToken(number)
+        case .reserved(let session, let pieces):
+            try self.reserved.set(pieces, of: session, self.store.connection)
+            self.nextUnreserved = max(self.nextUnreserved, (pieces.last?.upperBound ?? 0) + 1)
         case .trim(let revision): try self.trim(through: revision)
         case .leader(_, let historyID):
             guard self.record.kind == .leader else { throw .logDamaged("a note of a leader is not in its record") }

@@ -5,14 +5,17 @@ import NestSchema
 /// with `sqlite3`; the names of nest's own tables and columns begin with `nest_`.
 enum Schema {
     /// Incremented when older builds can no longer read the store. Written to `PRAGMA user_version`.
-    static let version: Int64 = 7
+    static let version: Int64 = 10
     /// The format of a store of a cluster, which has the table `nest_log`: an older nestd would write it without the
     /// cluster's log.
-    static let clusterVersion: Int64 = 8
+    static let clusterVersion: Int64 = 11
     /// The format of a store while it has hidden rows (`PreparedRows`): an older nestd would show them.
-    static let preparingVersion: Int64 = 9
-    /// The cluster's format before tokens had an expiry. Its table `nest_log` is the same.
-    private static let olderClusterVersion: Int64 = 6
+    static let preparingVersion: Int64 = 12
+    /// The cluster's formats before tokens had an expiry, and before sessions reserved ids. Their table `nest_log` is
+    /// the same.
+    private static let olderClusterVersions: Set<Int64> = [6, 8]
+    /// The format of a store with hidden rows before sessions reserved ids.
+    private static let olderPreparingVersion: Int64 = 9
     /// The oldest format that is upgraded when a store is opened.
     static let oldestVersion: Int64 = 2
     /// "nest" in ASCII, in `PRAGMA application_id`: distinguishes a store from any other SQLite file.
@@ -60,6 +63,7 @@ enum Schema {
         "CREATE TABLE nest_session (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, written INTEGER NOT NULL DEFAULT 0)",
         Self.blockedTable,
         Self.tokenTable,
+        Self.reservedTable,
     ]
 
     /// Undo entries, by their newest revision, that undo skips because undoing them would change nothing. `answer`: the
@@ -77,6 +81,15 @@ enum Schema {
             role TEXT NOT NULL,
             created INTEGER NOT NULL,
             last_used INTEGER NOT NULL
+        ) STRICT
+        """
+
+    /// The ids that sessions have reserved and that no object has had yet, in pieces.
+    private static let reservedTable = """
+        CREATE TABLE IF NOT EXISTS nest_reserved (
+            first INTEGER PRIMARY KEY,
+            last INTEGER NOT NULL,
+            session INTEGER NOT NULL
         ) STRICT
         """
 
@@ -105,16 +118,27 @@ enum Schema {
     /// The statements that upgrade a store of format 2 or 3.
     static let fromFormat3 = [Self.tokenTable]
 
+    /// The statements that upgrade a store of format 2 to 9.
+    static let fromFormat9 = [Self.reservedTable]
+
     /// The statement that ends an upgrade of a store of any older format. Since format 5 a journal header may have a
     /// token scope; since format 7 a header may have a user, and a token a user and an expiry, which an older nestd
-    /// would not enforce.
+    /// would not enforce; since format 10 sessions may have reserved ids, which an older nestd would give to others.
     static func setVersion(from version: Int64) -> String {
-        "PRAGMA user_version = \(Self.isOfCluster(version) ? Self.clusterVersion : Self.version)"
+        let current =
+            if self.isOfCluster(version) {
+                self.clusterVersion
+            } else if version == self.olderPreparingVersion {
+                self.preparingVersion
+            } else {
+                self.version
+            }
+        return "PRAGMA user_version = \(current)"
     }
 
     /// Whether a store of this format belongs to a cluster.
     static func isOfCluster(_ version: Int64) -> Bool {
-        version == Self.clusterVersion || version == Self.olderClusterVersion
+        version == self.clusterVersion || self.olderClusterVersions.contains(version)
     }
 
     static func statements(_ layout: ModelLayout) -> [String] {

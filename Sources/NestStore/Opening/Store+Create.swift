@@ -111,7 +111,7 @@ extension Store {
         do {
             let statements =
                 (version < 3 ? Schema.fromFormat2 : []) + (version < 4 ? Schema.fromFormat3 : [])
-                + [Schema.setVersion(from: version)]
+                + Schema.fromFormat9 + [Schema.setVersion(from: version)]
             for sql in statements { try connection.execute(sql) }
             try connection.execute("COMMIT")
         } catch {

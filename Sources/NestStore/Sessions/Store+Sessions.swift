@@ -73,6 +73,7 @@ extension Store {
             let statement = try self.connection.statement("DELETE FROM nest_session WHERE number = ?1")
             statement.bind(1, Int64(number))
             try statement.run()
+            try ReservedIDs.forget(number, self.connection)
         }
     }
 

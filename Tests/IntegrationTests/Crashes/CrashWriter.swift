@@ -110,7 +110,7 @@ actor CrashWriter {
                 }
                 self.titles[id] = Self.title(in: values)
             case .update(let object, let values): self.titles[ObjectID(object.rawValue)] = Self.title(in: values)
-            case .move, .delete, .relate, .unrelate, .setRelated, .findOrCreate:
+            case .move, .delete, .relate, .unrelate, .setRelated, .findOrCreate, .insertAs:
                 preconditionFailure("not written here")
             }
         }

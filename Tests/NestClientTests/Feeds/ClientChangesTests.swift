@@ -159,7 +159,9 @@ extension SocketTests {
                     let id = try await server.expect(Subscribe.self).id
                     try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: id)
                     try await server.sendSnapshot(first, id: Self.view)
-                    try await server.send(Own(revisions: [Revision(4), Revision(6)]))
+                    try await server.send(
+                        OwnMessage([Revision(4), Revision(6)].map { OwnWrite(revision: $0) }, namesRequests: false)
+                    )
                     for (from, to) in [(3, 6), (6, 7)] as [(UInt64, UInt64)] {
                         let diff = Fixtures.append(Fixtures.row(Int64(to), "b"), to: &state, at: to, from: from)
                         try await server.send(diff, view: Self.view)

@@ -178,7 +178,12 @@ extension SocketTests {
                 let subscription = try await server.expect(Subscribe.self).id
                 let undo = try await server.expect(Undo.self).id
                 try await server.send(Fixtures.subscribed(view, .snapshot), id: subscription)
-                try await server.send(Own(revisions: [Revision(4), Revision(5), Revision(6)]))
+                try await server.send(
+                    OwnMessage(
+                        [Revision(4), Revision(5), Revision(6)].map { OwnWrite(revision: $0) },
+                        namesRequests: false
+                    )
+                )
                 try await server.sendSnapshot(first, id: view)
                 var state = first
                 try await server.send(Fixtures.append(Fixtures.row(3, "b"), to: &state, at: 6, from: 3), view: view)

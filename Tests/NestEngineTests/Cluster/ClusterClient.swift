@@ -62,6 +62,7 @@ final class ClusterClient {
 
     init(session: Identifier128) {
         self.client = SimulatedClient(session: session, connection: ConnectionID(0))
+        self.client.namesOwnRequests = session.low.isMultiple(of: 2)
     }
 
     var isIdle: Bool { self.writes.isEmpty }

@@ -235,6 +235,6 @@ extension EngineFixture {
             version = row.integer(0)
             return false
         }
-        return version == 9
+        return version == 12
     }
 }

@@ -113,6 +113,7 @@ final class ResultsSimulation {
                 connection: ConnectionID(0)
             )
             client.onDiff = { [unowned self] in self.check.note($0, $1, $2, $3) }
+            client.namesOwnRequests = client.session.low.isMultiple(of: 2)
             self.clients.append(client)
             try self.perform([client.connect(as: self.newConnection())])
         }

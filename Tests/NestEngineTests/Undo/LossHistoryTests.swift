@@ -8,7 +8,7 @@ import Testing
         let environment = ProcessInfo.processInfo.environment
         let ends = environment["NEST_SEEDS"]?.split(separator: ".").compactMap { UInt64($0) } ?? []
         let one = environment["NEST_SEED"].flatMap { UInt64($0) }
-        let seeds = one.map { $0..<$0 + 1 } ?? (ends.count == 2 && ends[0] < ends[1] ? ends[0]..<ends[1] : 0..<24)
+        let seeds = one.map { $0..<$0 + 1 } ?? (ends.count == 2 && ends[0] < ends[1] ? ends[0]..<ends[1] : 48..<72)
         let rounds = environment["NEST_STEPS"].flatMap { Int($0) } ?? 20
         let isUsual = one == nil && ends.isEmpty
         var total = LossHistory.Counts()

@@ -7,7 +7,7 @@ import Testing
 @Suite struct OwnWritesTests {
     private func own(_ effects: [EngineEffect]) -> [ConnectionID: [UInt64]] {
         effects.reduce(into: [:]) { own, effect in
-            if case .own(let revisions, let id) = effect { own[id] = revisions.map(\.rawValue) }
+            if case .own(let message, let id) = effect { own[id] = message.writes.map(\.revision.rawValue) }
         }
     }
 
@@ -80,10 +80,43 @@ import Testing
         let countMax = Limits.requestsInFlightPerConnectionMax
         let effects = try fixture.perform((0...countMax).map { self.insert(client, "\($0)") })
         let reports = effects.compactMap { effect -> [UInt64]? in
-            if case .own(let revisions, _) = effect { revisions.map(\.rawValue) } else { nil }
+            if case .own(let message, _) = effect { message.writes.map(\.revision.rawValue) } else { nil }
         }
         #expect(reports.map(\.count) == [countMax, 1])
         #expect(reports.flatMap(\.self) == Array(1...UInt64(countMax + 1)))
         #expect(client.ownDiffs == 1 && client.otherDiffs == 0)
+    }
+
+    /// A client that shows its writes before they are confirmed knows of each state which of them it contains.
+    @Test func requestsAreNamedWithoutASubscriptionAndWhileBlocked() throws {
+        let fixture = try EngineFixture()
+        let (a, b) = try (fixture.connect(session: 1, namesOwnRequests: true), fixture.connect(session: 2))
+        let requests = (1...2).map { number in
+            a.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("\(number)")])))
+        }
+        try fixture.perform([requests[0].input, self.insert(b, "x"), requests[1].input])
+        #expect(a.ownRequests == [Revision(1): requests[0].id, Revision(3): requests[1].id])
+        try fixture.perform([a.subscribe(EngineFixture.root)])
+        try fixture.perform([a.block()])
+        let third = a.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("3")])))
+        // Before a snapshot of another list shows the write.
+        let effects = try fixture.perform([third.input, a.subscribe(ObjectID(2))])
+        #expect(self.own(effects) == [a.connection: [4]] && a.ownRequests[Revision(4)] == third.id)
+        let drained = try fixture.perform([a.drain()])
+        #expect(self.own(drained).isEmpty)
+        #expect(a.ownDiffs == 1 && a.otherDiffs == 0)
+    }
+
+    @Test func everyRevisionOfAnUndoNamesItsRequest() throws {
+        let fixture = try EngineFixture()
+        let client = try fixture.connect(session: 1, namesOwnRequests: true)
+        let writes = ["a", "b"].map { self.insert(client, $0) }
+        let inputs = [client.request(.beginGroup(name: nil, joined: nil)).input] + writes
+        try fixture.perform(inputs + [client.request(.endGroup).input])
+        let undo = client.request(.undo(key: nil, UndoOptions(), expected: nil))
+        try fixture.perform([undo.input])
+        let revision = try #require(client.replies[undo.id]?.receipt?.revision)
+        #expect(client.ownRequests[revision] == undo.id)
+        #expect(client.ownRequests.filter { $0.key.rawValue > 2 }.allSatisfy { $0.value == undo.id })
     }
 }

@@ -110,7 +110,9 @@ final class UndoSimulation {
             let user = User(session: Identifier128.random(using: &self.random), id: id)
             self.oracle.stacks[id] = NaiveUndoStacks()
             for _ in 0..<(1 + self.random.below(2)) {
-                user.clients.append(SimulatedClient(session: user.session, connection: ConnectionID(0)))
+                let client = SimulatedClient(session: user.session, connection: ConnectionID(0))
+                client.namesOwnRequests = (id + user.clients.count).isMultiple(of: 2)
+                user.clients.append(client)
             }
             self.users.append(user)
         }

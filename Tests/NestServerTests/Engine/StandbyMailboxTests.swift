@@ -58,7 +58,7 @@ struct StandbyMailboxTests {
     private static func name(_ input: EngineInput) -> (connection: UInt64, id: UInt32)? {
         switch input {
         case .request(let connection, let id, _): (connection.rawValue, id)
-        case .connected(let connection, _, _, _, _, _, _, _, _): (connection.rawValue, 0)
+        case .connected(let connection, _, _, _, _, _, _, _, _, _): (connection.rawValue, 0)
         default: nil
         }
     }
@@ -142,7 +142,7 @@ struct StandbyMailboxTests {
         // The standby did not begin read 2: the engine gets it, after the connection that the standby welcomed.
         let next = try mailbox.turn()
         #expect(next.inputs.compactMap { Self.name($0)?.id } == [0, 2])
-        guard case .connected(_, _, _, _, _, _, _, _, isWelcomed: true) = next.inputs[0] else {
+        guard case .connected(_, _, _, _, _, _, _, _, _, isWelcomed: true) = next.inputs[0] else {
             Issue.record("expected a connection that is already welcomed")
             return
         }

@@ -60,10 +60,10 @@ import Testing
         let path = self.path("replica.sqlite")
         try Replica.layDown(try self.fixture.store.reader.snapshot(bytesLeftMin: 0), at: path)
         // The user version of SQLite's header.
-        #expect(FileBytes.read(path)[60..<64] == [0, 0, 0, 8])
+        #expect(FileBytes.read(path)[60..<64] == [0, 0, 0, 11])
         let single = self.path("single.sqlite")
         try self.open(single, log: nil).close()
-        #expect(FileBytes.read(single)[60..<64] == [0, 0, 0, 7])
+        #expect(FileBytes.read(single)[60..<64] == [0, 0, 0, 10])
     }
 
     /// During a rolling upgrade a node takes over the file, or a snapshot, of the version before.
@@ -81,7 +81,7 @@ import Testing
         #expect(try store.tableHash() == self.fixture.store.tableHash())
         #expect(store.logState == state)
         try store.close()
-        #expect(FileBytes.read(path)[60..<64] == [0, 0, 0, 8])
+        #expect(FileBytes.read(path)[60..<64] == [0, 0, 0, 11])
     }
 
     @Test func theStateOfAClosedFileIsRead() throws {

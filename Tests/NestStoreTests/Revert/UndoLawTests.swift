@@ -74,7 +74,11 @@ import Testing
                             before: history.graph,
                             after: history.graph
                         )
-                        let broken = UndoLaws(of: entry, by: undo ?? nothing).broken
+                        let broken = UndoLaws(
+                            of: entry,
+                            by: undo ?? nothing,
+                            since: history.log.filter { $0.revision > entry.revision }
+                        ).broken
                         if !broken.isEmpty {
                             Issue.record(
                                 "\(history.what): the undo of \(entry.revision): \(broken.joined(separator: "; "))"

@@ -8,6 +8,11 @@ extension NaiveTransaction {
             guard !entity.isAbstract else { throw .code(.invalid) }
             let wanted = try self.check(entity, for: .insert, values, placements)
             self.results.append(Result(id: try self.insert(entity, wanted), isFound: false))
+        case .insertAs(let id, let number, let values, let placements):
+            let entity = try self.known(number)
+            guard !entity.isAbstract else { throw .code(.invalid) }
+            let wanted = try self.check(entity, for: .insert, values, placements)
+            self.results.append(Result(id: try self.insert(entity, wanted, as: id), isFound: false))
         case .update(let object, let values):
             let id = try self.resolve(object)
             try self.require(id)
@@ -49,7 +54,11 @@ extension NaiveTransaction {
 
     // MARK: Inserting
 
-    private mutating func insert(_ entity: EntityDescription, _ wanted: Wanted) throws(NaiveRefusal) -> ObjectID {
+    private mutating func insert(
+        _ entity: EntityDescription,
+        _ wanted: Wanted,
+        as reserved: ObjectID? = nil
+    ) throws(NaiveRefusal) -> ObjectID {
         var wanted = wanted
         if let root = entity.root {
             let above = wanted.relations.first { $0.relationship.number == root.relationship }
@@ -60,12 +69,13 @@ extension NaiveTransaction {
                 throw .faults([NaiveFault(entity.number, root.relationship, .required)])
             }
         }
+        if let reserved, self.reserved.remove(reserved) == nil { throw .code(.invalid) }
         // Placements are checked before the object is inserted.
         for relation in wanted.relations {
             guard let target = relation.target else { continue }
             _ = try self.index(relation.place, among: target, self.graph.inverse(relation.relationship), moving: nil)
         }
-        let id = self.newID()
+        let id = reserved ?? self.newID()
         self.graph.objects[id] = self.graph.blank(entity, time: self.time)
         for (attribute, value) in wanted.values { self.graph.objects[id]!.values[attribute] = value }
         for relation in wanted.relations { try self.relate(id, relation) }
@@ -157,6 +167,13 @@ extension NaiveTransaction {
         case .first: return 0
         case .before(let reference): return try sibling(reference)
         case .after(let reference): return try sibling(reference) + 1
+        case .near(let left, let right):
+            let others = try [left, right].map { (reference) throws(NaiveRefusal) -> Int? in
+                guard let reference else { return nil }
+                let id = try self.resolve(reference)
+                return list.firstIndex(of: id)
+            }
+            return others[0].map { $0 + 1 } ?? others[1] ?? list.count
         case .at(let index):
             guard index >= 0, index <= list.count else { throw .code(.indexOutOfRange) }
             return index

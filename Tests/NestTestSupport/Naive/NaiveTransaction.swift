@@ -52,6 +52,8 @@ package struct NaiveTransaction {
     package internal(set) var faults: Set<NaiveFault> = []
     /// Objects that a mutation placed. They may count as changed even if their position is the same.
     package internal(set) var placed: Set<ObjectID> = []
+    /// The ids that inserts may name.
+    package var reserved: Set<ObjectID> = []
     private var newCount: Int64 = 0
 
     package init(_ graph: NaiveGraph, isBatch: Bool, time: Int64) {
@@ -64,9 +66,11 @@ package struct NaiveTransaction {
     package static func run(
         _ transaction: WriteTransaction,
         on graph: NaiveGraph,
-        time: Int64
+        time: Int64,
+        reserved: Set<ObjectID> = []
     ) -> Swift.Result<NaiveTransaction, NaiveRefusal> {
         var naive = NaiveTransaction(graph, isBatch: transaction.mutations.count > 1, time: time)
+        naive.reserved = reserved
         do {
             for mutation in transaction.mutations { try naive.perform(mutation) }
             try naive.finish()
@@ -134,7 +138,7 @@ package struct NaiveTransaction {
 extension Mutation {
     package var hasResult: Bool {
         switch self {
-        case .insert, .findOrCreate: true
+        case .insert, .findOrCreate, .insertAs: true
         default: false
         }
     }
@@ -150,11 +154,13 @@ extension Mutation {
         func of(_ place: Place) -> [ObjectReference] {
             switch place {
             case .before(let reference), .after(let reference): [reference]
+            case .near(let left, let right): [left, right].compactMap { $0 }
             case .first, .last, .at: []
             }
         }
         return switch self {
-        case .insert(_, let values, let placements): of(values) + of(placements)
+        case .insert(_, let values, let placements), .insertAs(_, _, let values, let placements):
+            of(values) + of(placements)
         case .update(let object, let values): [object] + of(values)
         case .move(let object, let placement): [object] + of([placement])
         case .delete(let object): [object]

@@ -10,14 +10,17 @@ package struct RandomTransaction {
     /// One of this many values and objects is wrong.
     private static let wrongOneIn = 40
 
-    /// Returns a random transaction. `size`: the approximate number of objects that the graph should have.
+    /// Returns a random transaction. `size`: the approximate number of objects that the graph should have. `reserved`:
+    /// ids that inserts may name.
     package static func make(
         on graph: NaiveGraph,
         size: Int = 30,
         time: Int64,
+        reserved: Set<ObjectID> = [],
         _ random: inout SeededRandom
     ) -> [Mutation] {
         var maker = RandomTransaction(random: random, scratch: NaiveTransaction(graph, isBatch: true, time: time))
+        maker.scratch.reserved = reserved
         maker.build(size)
         random = maker.random
         return maker.mutations
@@ -104,6 +107,7 @@ package struct RandomTransaction {
             let sibling = self.isWrong() ? self.anyObject() : list.randomElement(using: &self.random)
             guard let sibling else { return .last }
             let reference = self.reference(sibling)
+            if self.random.oneIn(3) { return self.near(reference, list) }
             return self.random.oneIn(2) ? .before(reference) : .after(reference)
         }
     }
@@ -128,6 +132,14 @@ package struct RandomTransaction {
         let reference = self.reference(target)
         let isPlain = reference.rawValue > 0 && self.random.oneIn(2)
         return PropertyAssignment(relationship.number, isPlain ? .value(.reference(target)) : .reference(reference))
+    }
+
+    /// Returns a place between an object and another one, which may be anywhere.
+    private mutating func near(_ reference: ObjectReference, _ list: [ObjectID]) -> Place {
+        let other = self.random.oneIn(3) ? self.anyObject() : list.randomElement(using: &self.random)
+        let neighbour = self.random.oneIn(4) ? nil : other.map { self.reference($0) }
+        return self.random.oneIn(2)
+            ? .near(left: reference, right: neighbour) : .near(left: neighbour, right: reference)
     }
 
     /// Returns values and placements for some properties of an entity, and for all required ones of a new object.
@@ -183,7 +195,13 @@ package struct RandomTransaction {
             }
         }
         let (values, placements) = self.assignments(entity, isNew: true)
-        self.add(.insert(entity: entity.number, values: values, placements: placements))
+        // A wrong one is of another session, or of no session, or used already.
+        let ids = self.scratch.reserved.sorted()
+        let id = ids.isEmpty || self.isWrong() ? self.anyObject() : ids.randomElement(using: &self.random)
+        guard !ids.isEmpty, let id, self.random.oneIn(2) else {
+            return self.add(.insert(entity: entity.number, values: values, placements: placements))
+        }
+        self.add(.insertAs(id, entity: entity.number, values: values, placements: placements))
         guard !self.isOver, let id = self.scratch.results.last??.id, self.graph.objects[id] != nil,
             !self.random.oneIn(10)
         else { return }

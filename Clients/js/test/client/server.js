@@ -2,6 +2,7 @@
 
 import { decode, encode, messageNames, typeOf } from '../../wire/messages.js';
 import '../../wire/messages-more.js';
+import '../../wire/messages-optimistic.js';
 import '../../wire/opposite.js';
 import { NestError } from '../../wire/errors.js';
 import { Model } from '../../wire/model.js';

@@ -1,5 +1,6 @@
 // A client with a server that a test plays: the platform's transport gives what is sent to `server`.
 import '../../wire/messages-more.js';
+import '../../wire/messages-optimistic.js';
 import '../../wire/opposite.js';
 import { start } from '../../client/connect.js';
 import { encodeFrame, FrameDecoder, preface } from '../../wire/frames.js';

@@ -1,6 +1,7 @@
 // A server for the machine, without I/O: it reads the frames that the machine sends, and answers with bytes.
 import * as cluster from '../../machine/cluster.js';
 import '../../wire/messages-more.js';
+import '../../wire/messages-optimistic.js';
 import '../../wire/messages-presence.js';
 import '../../wire/opposite.js';
 import { Machine } from '../../machine/machine.js';

@@ -1,5 +1,6 @@
 // Bytes of all vectors, changed at random: decoding gives a value or a NestError, nothing else, and ends.
 import '../../wire/messages-more.js';
+import '../../wire/messages-optimistic.js';
 import '../../wire/opposite.js';
 import { NestError } from '../../wire/errors.js';
 import { ChunkReader } from '../../wire/chunks.js';

@@ -1,5 +1,6 @@
 // Every vector of Tests/Vectors that concerns the bytes of a client.
 import '../../wire/messages-more.js';
+import '../../wire/messages-optimistic.js';
 import '../../wire/messages-presence.js';
 import { Reader, Writer, toHex } from '../../wire/bytes.js';
 import { ChunkReader, ChunkWriter } from '../../wire/chunks.js';

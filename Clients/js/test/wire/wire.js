@@ -1,6 +1,7 @@
 // What the vectors do not show of bytes, values, frames and messages: exact numbers and texts, the limits of what a
 // client sends, bytes that come in pieces.
 import '../../wire/messages-more.js';
+import '../../wire/messages-optimistic.js';
 import '../../wire/messages-presence.js';
 import { Reader, Writer, fromHex, toHex } from '../../wire/bytes.js';
 import { ChunkReader } from '../../wire/chunks.js';
@@ -201,7 +202,7 @@ function messagesTests(test) {
       preconditions: [], mutations: [{ move: { object: 2, placement: { relationship: 5, owner: 1, place } } }],
     })).slice(-2);
     same([moved(undefined), moved('last'), moved('first')], ['00', '00', '01']);
-    for (const place of ['at', 'before', 'toString', {}, { constructor: 1 }, { near: 1 }]) {
+    for (const place of ['at', 'before', 'toString', {}, { constructor: 1 }, { nowhere: 1 }]) {
       refused('INVALID', () => moved(place));
     }
   });

@@ -71,6 +71,7 @@ class Ping(TypedDict):
 
 class Own(TypedDict):
     revisions: list[int]
+    requests: list[int] | None
 
 
 class Progress(TypedDict):

@@ -30,6 +30,7 @@ from .codec import (
     struct,
     tagged,
     text,
+    trailing,
     u8,
     u64,
     varint,
@@ -153,6 +154,27 @@ def _write_authors(w: Writer, fields: Fields) -> None:
         list_of(varint).write(w, claims)
 
 
+_some_id = checked(varint, lambda id: 0 < id <= limits.REQUEST_ID_MAX, "a request id is not possible")
+_own = checked(
+    struct(
+        revisions=_increasing(limits.REQUESTS_IN_FLIGHT_PER_CONNECTION_MAX),
+        _requests=trailing(
+            struct(requests=list_of(_some_id, 0, limits.REQUESTS_IN_FLIGHT_PER_CONNECTION_MAX)), {"requests": None}
+        ),
+    ),
+    lambda own: own["requests"] is None or len(own["requests"]) == len(own["revisions"]),
+    "a revision has no request",
+)
+_reserved_count = checked(
+    checked(varint, lambda n: n <= limits.RESERVED_IDS_PER_REQUEST_MAX, "too many ids", "LIMIT_EXCEEDED"),
+    lambda n: n > 0,
+    "no ids",
+)
+_reserved_ids = checked(
+    struct(first=object_id, count=_reserved_count),
+    lambda ids: ids["count"] - 1 <= limits.OBJECT_ID_MAX - ids["first"],
+    "an id is too large",
+)
 _since = optional(struct(history_id=id128, revision=varint, place=varint))
 _FIRST = ("snapshot", "difference", "current", "alreadySubscribed")
 
@@ -167,6 +189,8 @@ MESSAGES: dict[str, tuple[int, Codec]] = {
     "cancel": (0x09, _empty),
     "credit": (0x0A, struct(bytes=varint)),
     "done": (0x0B, _empty),
+    "reserve": (0x4E, struct(count=_reserved_count)),
+    "reserved": (0x4F, _reserved_ids),
     "transaction": (0x10, writes.transaction),
     "receipt": (0x11, writes.receipt),
     "undo": (0x12, writes.undo),
@@ -249,7 +273,7 @@ MESSAGES: dict[str, tuple[int, Codec]] = {
     "getClients": (0x78, struct(after=varint, limit=varint)),
     "clients": (0x79, rare.clients),
     "kick": (0x7A, struct(number=varint)),
-    "own": (0xB0, struct(revisions=_increasing(limits.REQUESTS_IN_FLIGHT_PER_CONNECTION_MAX))),
+    "own": (0xB0, _own),
     "presence": (0xB1, rare.presence),
     "authors": (0xB2, Codec(_read_authors, _write_authors)),
     "resultTotals": (0xB4, rare.result_totals),

@@ -40,7 +40,21 @@ reference = checked(
     lambda id: id != 0 and -limits.MUTATIONS_PER_TRANSACTION_MAX <= id <= limits.OBJECT_ID_MAX,
     "there is no such object",
 )
-place = variant(**{"last": None, "first": None, "before": reference, "after": reference, "at": varint})
+_neighbour: Codec = checked(
+    Codec(lambda r: r.zigzag() or None, lambda w, id: w.zigzag(id or 0)),
+    lambda id: id is None or -limits.MUTATIONS_PER_TRANSACTION_MAX <= id <= limits.OBJECT_ID_MAX,
+    "there is no such object",
+)
+place = variant(
+    **{
+        "last": None,
+        "first": None,
+        "before": reference,
+        "after": reference,
+        "at": varint,
+        "near": struct(left=_neighbour, right=_neighbour),
+    }
+)
 placement = struct(relationship=number16, owner=reference, place=place)
 _assignment = struct(property=number16, what=variant(value=value, reference=reference))
 _values = list_of(_assignment, 3, limits.PROPERTIES_PER_ENTITY_MAX)
@@ -58,6 +72,7 @@ mutation = variant(
     unrelate=struct(owner=reference, relationship=number16, object=reference),
     setRelated=struct(owner=reference, relationship=number16, objects=_objects),
     findOrCreate=struct(entity=number16, match=_values, values=_values, placements=_placements),
+    insertAs=struct(object=object_id, entity=number16, values=_values, placements=_placements),
 )
 
 _coalescing = struct(

@@ -1,0 +1,169 @@
+import NestModel
+import NestTestSupport
+import Testing
+
+@testable import NestStore
+
+/// Object ids that sessions reserve before they insert the objects. `ModelHistory` uses them at random, with a
+/// follower.
+@Suite struct ReservedIDsTests {
+    private let fixture: Fixture
+
+    init() throws {
+        self.fixture = try Fixture()
+    }
+
+    private var store: Store { self.fixture.store }
+
+    private func reserve(_ count: Int, of session: UInt64 = 1) throws -> [ObjectID] {
+        let first = try self.store.access { try self.store.reserveIDs(count, of: session, unsaved: nil) }
+        return (0..<Int64(count)).map { ObjectID(first.rawValue + $0) }
+    }
+
+    private static func insert(_ title: String, as id: ObjectID) -> Mutation {
+        guard case .insert(let entity, let values, let placements) = Fixture.insert(title) else { fatalError() }
+        return .insertAs(id, entity: entity, values: values, placements: placements)
+    }
+
+    @discardableResult
+    private func insert(_ ids: ObjectID..., of session: UInt64 = 1) throws -> [ObjectID] {
+        var inserted: [ObjectID] = []
+        try self.fixture.commit { graph in
+            graph.sessionNumber = session
+            let mutations = ids.map { Self.insert("\($0)", as: $0) }
+            inserted = try graph.perform(WriteTransaction(mutations: mutations)).flatMap(\.ids)
+        }
+        return inserted
+    }
+
+    private func isRefused(_ code: ErrorCode = .invalid, _ body: () throws -> Void) -> Bool {
+        do {
+            try body()
+            return false
+        } catch {
+            return (error as? StoreError)?.refusal?.code == code
+        }
+    }
+
+    @Test func reservedIDsAreTheSessionsAndAreUsedOnce() throws {
+        let ids = try self.reserve(3)
+        let others = try self.reserve(2, of: 2)
+        #expect(Set(ids).isDisjoint(with: others))
+        #expect(try self.insert(ids[1], ids[0]) == [ids[1], ids[0]])
+        #expect(self.isRefused { try self.insert(ids[0]) })
+        #expect(self.isRefused { try self.insert(others[0]) })
+        #expect(self.isRefused { try self.insert(ids[2], of: 2) })
+        #expect(self.isRefused { try self.insert(ids[2], of: 0) })
+        #expect(self.isRefused { try self.insert(ObjectID(others[1].rawValue + 1)) })
+        let others2 = try self.fixture.perform(Fixture.insert("next"))
+        #expect(others2[0].rawValue > others[1].rawValue)
+        // A deleted object had the id.
+        try self.fixture.perform(.delete(.object(ids[0])))
+        #expect(self.isRefused { try self.insert(ids[0]) })
+        #expect(try self.insert(ids[2]) == [ids[2]])
+    }
+
+    @Test func aRefusedTransactionLeavesTheIDsReserved() throws {
+        let ids = try self.reserve(2)
+        #expect(
+            self.isRefused(.notFound) {
+                try self.fixture.commit { graph in
+                    graph.sessionNumber = 1
+                    let missing = Mutation.delete(.object(ObjectID(9_999)))
+                    _ = try graph.perform(WriteTransaction(mutations: [Self.insert("a", as: ids[0]), missing]))
+                }
+            }
+        )
+        // Twice in one transaction.
+        #expect(self.isRefused { try self.insert(ids[0], ids[0]) })
+        // In a group only the refused request is rolled back.
+        try self.fixture.inGroup { group in
+            for (id, isRefused) in [(ids[1], false), (ids[1], true), (ids[0], false)] {
+                let result = self.isRefused {
+                    _ = try group.request(inSavepoint: true) { graph in
+                        graph.sessionNumber = 1
+                        _ = try graph.perform(WriteTransaction(mutations: [Self.insert("\(id)", as: id)]))
+                        return Fixture.description
+                    }
+                }
+                #expect(result == isRefused)
+            }
+        }
+        #expect(self.isRefused { try self.insert(ids[0]) })
+    }
+
+    @Test func idsOfATransactionWithoutChangesStayReserved() throws {
+        let ids = try self.reserve(1)
+        let changes = try self.fixture.commit { graph in
+            graph.sessionNumber = 1
+            let steps = [Self.insert("a", as: ids[0]), .delete(.inserted(1))]
+            _ = try graph.perform(WriteTransaction(mutations: steps))
+        }
+        #expect(changes == nil)
+        #expect(try self.insert(ids[0]) == ids)
+    }
+
+    @Test func undoAndRedoKeepTheID() throws {
+        let ids = try self.reserve(1)
+        try self.insert(ids[0])
+        let revision = self.store.head
+        try self.fixture.revert(revision)
+        #expect(try self.store.access { try self.store.object(ids[0]) } == nil)
+        #expect(self.isRefused { try self.insert(ids[0]) })
+        try self.fixture.revert(self.store.head)
+        #expect(try self.store.access { try self.store.object(ids[0]) } != nil)
+    }
+
+    @Test func reservedIDsSurviveAReopening() throws {
+        let ids = try self.reserve(3)
+        try self.fixture.reopen()
+        let next = try self.fixture.perform(Fixture.insert("next"))
+        #expect(next[0].rawValue > ids[2].rawValue)
+        try self.insert(ids[1])
+        try self.fixture.reopen()
+        #expect(self.isRefused { try self.insert(ids[1]) })
+        #expect(try self.insert(ids[2], ids[0]) == [ids[2], ids[0]])
+        // All are used.
+        try self.fixture.reopen()
+        #expect(self.isRefused { try self.insert(ids[2]) })
+        #expect(try self.fixture.perform(Fixture.insert("last"))[0].rawValue > next[0].rawValue)
+    }
+
+    @Test func aForgottenSessionHasNone() throws {
+        let ids = try self.reserve(1)
+        try self.store.access { try self.store.forgetSessions([1]) }
+        #expect(self.isRefused { try self.insert(ids[0]) })
+        #expect(try self.fixture.perform(Fixture.insert("next"))[0].rawValue > ids[0].rawValue)
+    }
+
+    @Test func reservedIDsOfASessionAreLimited() throws {
+        let most = Limits.reservedIDsPerRequestMax
+        for _ in 0..<(Limits.reservedIDsPerSessionMax / most) { _ = try self.reserve(most) }
+        #expect(self.isRefused(.limitExceeded) { _ = try self.reserve(1) })
+        _ = try self.reserve(1, of: 2)
+        // A used one makes room.
+        let first = ObjectID(self.store.nextObjectID - 2)
+        try self.insert(first)
+        _ = try self.reserve(1)
+    }
+
+    @Test func piecesOfReservedIDsAreLimited() throws {
+        let most = Limits.reservedPiecesPerSessionMax
+        let ids = try self.reserve(2 * most + 1)
+        // Every second one: each leaves one more piece.
+        for start in stride(from: 0, to: most - 1, by: 100) {
+            let part = (start..<min(start + 100, most - 1)).map { Self.insert("", as: ids[2 * $0 + 1]) }
+            try self.fixture.commit { graph in
+                graph.sessionNumber = 1
+                _ = try graph.perform(WriteTransaction(mutations: part))
+            }
+        }
+        #expect(self.isRefused(.limitExceeded) { try self.insert(ids[2 * most - 1]) })
+        try self.insert(ids[2 * most])
+        // Another piece of another session in between.
+        _ = try self.reserve(1, of: 2)
+        #expect(self.isRefused(.limitExceeded) { _ = try self.reserve(1) })
+        try self.insert(ids[0])
+        _ = try self.reserve(1)
+    }
+}
