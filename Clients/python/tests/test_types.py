@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
 import keyword
@@ -15,7 +16,7 @@ import unittest
 import nest
 
 from . import types_model, types_use
-from .server import MISSING, Server
+from .server import MISSING, Server, until
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MODEL = ROOT.parents[1] / "Examples/phone-book/model.json"
@@ -183,6 +184,27 @@ class Types(unittest.IsolatedAsyncioTestCase):
             (row,) = await client.fetch(users.properties("@entity"))
             with self.assertRaisesRegex(KeyError, "the rows have no 'name'"):
                 types_use.User.of(row)
+
+    @unittest.skipIf(MISSING, MISSING)
+    async def test_requests_with_types_go_on_in_a_model_that_has_more(self) -> None:
+        model = json.loads(MODEL.read_text())
+        server = Server(model=model)
+        self.addCleanup(server.close)
+        async with nest.connect(server.address) as client:
+            users = await client.entity(types_use.User)
+            async with client.subscribe(users) as changes:
+                await until(changes, nest.Snapshot)
+                await asyncio.to_thread(server.kill)
+                (user,) = (one for one in model["entities"] if one["name"] == "User")
+                user["attributes"].append({"name": "age", "type": "integer", "default": 7})
+                server.change_model(model)
+                await asyncio.to_thread(server.start)
+                await until(changes, nest.Resumed)
+                receipt = await client.transaction(step := users.insert(name="Ann"))
+                ann = types_use.User(receipt.id(step), "Ann")
+                for rows in ((await until(changes, nest.Diff)).rows, await client.fetch(users)):
+                    self.assertEqual(list(rows), [ann])
+            self.assertEqual(list(await client.fetch(await client.entity(types_use.User))), [ann])
 
     @unittest.skipIf(MISSING, MISSING)
     async def test_a_change_feed_takes_a_class(self) -> None:
