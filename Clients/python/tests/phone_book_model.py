@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self, TypedDict
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypedDict
 
 import nest
 
 
+PhoneName: TypeAlias = Literal[
+    "number",
+    "user",
+]
+PhoneKey: TypeAlias = Literal[
+    "number", "-number", "number:c", "-number:c", "number:d", "-number:d", "number:cd", "-number:cd",
+]
+PhoneValues = TypedDict(
+    "PhoneValues",
+    {
+        "number": "str",
+        "user": "nest.ObjectLike",
+    },
+    total=False,
+)
+
+
 @dataclass(frozen=True, slots=True)
-class Phone:
+class Phone(nest.Typed["PhoneEntity", PhoneName, PhoneKey]):
     """An object of the entity `Phone`."""
 
     entity: ClassVar[str] = "Phone"
-    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
-    columns: ClassVar[tuple[str, ...]] = (
+    columns: ClassVar[tuple[PhoneName, ...]] = (
         "number",
         "user",
     )
@@ -22,49 +38,96 @@ class Phone:
     number: str
     user: nest.Reference
 
-    Values = TypedDict(
-        "Values",
-        {
-            "number": "str",
-            "user": "nest.ObjectLike",
-        },
-        total=False,
-    )
+    class Values(PhoneValues, total=False):
+        """What `insert`, `update` and `find_or_create` take."""
 
-    @classmethod
-    def of(cls, row: nest.Row) -> Self:
-        """The object of a row. KeyError if the row has no such value."""
-        return cls(
-            row.id,
-            row["number"],
-            row["user"],
-        )
+
+class PhoneEntity(nest.TypedEntity[Phone, PhoneValues], rows=Phone):
+    """Requests for objects of the entity `Phone`, and the steps that write them."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def insert(
+            self,
+            values: PhoneValues | None = None,
+            /,
+            *,
+            under: nest.ObjectLike | None = None,
+            place: nest.Place | None = None,
+            via: str | None = None,
+            number: str = ...,
+            user: nest.ObjectLike = ...,
+        ) -> nest.Step: ...
+
+        def update(
+            self,
+            object: nest.ObjectLike,
+            values: PhoneValues | None = None,
+            /,
+            *,
+            number: str = ...,
+            user: nest.ObjectLike = ...,
+        ) -> nest.Step: ...
+
+
+UserName: TypeAlias = Literal[
+    "name",
+]
+UserKey: TypeAlias = Literal[
+    "name", "-name", "name:c", "-name:c", "name:d", "-name:d", "name:cd", "-name:cd",
+]
+UserValues = TypedDict(
+    "UserValues",
+    {
+        "name": "str",
+    },
+    total=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class User(nest.Typed["UserEntity", UserName, UserKey]):
     """An object of the entity `User`."""
 
     entity: ClassVar[str] = "User"
-    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
-    columns: ClassVar[tuple[str, ...]] = (
+    columns: ClassVar[tuple[UserName, ...]] = (
         "name",
     )
     id: int
     name: str
 
-    Values = TypedDict(
-        "Values",
-        {
-            "name": "str",
-        },
-        total=False,
-    )
+    class Values(UserValues, total=False):
+        """What `insert`, `update` and `find_or_create` take."""
 
-    @classmethod
-    def of(cls, row: nest.Row) -> Self:
-        """The object of a row. KeyError if the row has no such value."""
-        return cls(
-            row.id,
-            row["name"],
-        )
+
+class UserEntity(nest.TypedEntity[User, UserValues], rows=User):
+    """Requests for objects of the entity `User`, and the steps that write them."""
+
+    __slots__ = ()
+
+    def phones(self, object: int | nest.HasID) -> nest.FetchRequest[Phone]:
+        return self.of(object, "phones", Phone)
+
+    if TYPE_CHECKING:
+
+        def insert(
+            self,
+            values: UserValues | None = None,
+            /,
+            *,
+            under: nest.ObjectLike | None = None,
+            place: nest.Place | None = None,
+            via: str | None = None,
+            name: str = ...,
+        ) -> nest.Step: ...
+
+        def update(
+            self,
+            object: nest.ObjectLike,
+            values: UserValues | None = None,
+            /,
+            *,
+            name: str = ...,
+        ) -> nest.Step: ...

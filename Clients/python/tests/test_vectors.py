@@ -6,10 +6,11 @@ import pathlib
 import unittest
 from typing import Any
 
+from nest.entities import Entity
 from nest.errors import CODES, NestError, ProtocolError, number_of
 from nest.machine.models import extends
 from nest.model import Model, Relationship, make_model
-from nest.requests import Entity, FetchRequest
+from nest.requests import FetchRequest
 from nest.wire import compression, hash, limits, requests, results
 from nest.wire.bytes import Reader, Writer
 from nest.wire.chunks import ChunkReader, ChunkRow

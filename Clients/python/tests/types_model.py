@@ -6,47 +6,157 @@ import datetime
 import decimal
 import uuid
 from dataclasses import dataclass
-from typing import ClassVar, Self, TypedDict
+from typing import TYPE_CHECKING, ClassVar, Literal, Never, TypeAlias, TypedDict
 
 import nest
 
 
+DateName: TypeAlias = Literal[
+    "name",
+]
+DateKey: TypeAlias = Literal[
+    "name", "-name", "name:c", "-name:c", "name:d", "-name:d", "name:cd", "-name:cd",
+]
+DateValues = TypedDict(
+    "DateValues",
+    {
+        "name": "str",
+    },
+    total=False,
+)
+
+
 @dataclass(frozen=True, slots=True)
-class Date:
+class Date(nest.Typed["DateEntity", DateName, DateKey]):
     """An object of the entity `Date`."""
 
     entity: ClassVar[str] = "Date"
-    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
-    columns: ClassVar[tuple[str, ...]] = (
+    columns: ClassVar[tuple[DateName, ...]] = (
         "name",
     )
     id: int
     name: str
 
-    Values = TypedDict(
-        "Values",
-        {
-            "name": "str",
-        },
-        total=False,
-    )
+    class Values(DateValues, total=False):
+        """What `insert`, `update` and `find_or_create` take."""
 
-    @classmethod
-    def of(cls, row: nest.Row) -> Self:
-        """The object of a row. KeyError if the row has no such value."""
-        return cls(
-            row.id,
-            row["name"],
-        )
+
+class DateEntity(nest.TypedEntity[Date, DateValues], rows=Date):
+    """Requests for objects of the entity `Date`, and the steps that write them."""
+
+    __slots__ = ()
+
+    def places(self, object: int | nest.HasID) -> nest.FetchRequest[Everything]:
+        return self.of(object, "places", Everything)
+
+    def things(self, object: int | nest.HasID) -> nest.FetchRequest[Everything]:
+        return self.of(object, "things", Everything)
+
+    if TYPE_CHECKING:
+
+        def insert(
+            self,
+            values: DateValues | None = None,
+            /,
+            *,
+            under: nest.ObjectLike | None = None,
+            place: nest.Place | None = None,
+            via: str | None = None,
+            name: str = ...,
+        ) -> nest.Step: ...
+
+        def update(
+            self,
+            object: nest.ObjectLike,
+            values: DateValues | None = None,
+            /,
+            *,
+            name: str = ...,
+        ) -> nest.Step: ...
+
+
+EverythingName: TypeAlias = Literal[
+    "bytes",
+    "class",
+    "columns",
+    "count",
+    "flag",
+    "init",
+    "key",
+    "link",
+    "middle",
+    "moment",
+    "note",
+    "order",
+    "price",
+    "real",
+    "self",
+    "self_",
+    "short",
+    "small",
+    "text",
+    "whole",
+    "owner",
+    "where",
+]
+EverythingKey: TypeAlias = Literal[
+    "bytes", "-bytes",
+    "class", "-class", "class:c", "-class:c", "class:d", "-class:d", "class:cd", "-class:cd",
+    "columns", "-columns", "columns:c", "-columns:c", "columns:d", "-columns:d", "columns:cd", "-columns:cd",
+    "count", "-count",
+    "flag", "-flag",
+    "init", "-init", "init:c", "-init:c", "init:d", "-init:d", "init:cd", "-init:cd",
+    "key", "-key",
+    "link", "-link", "link:c", "-link:c", "link:d", "-link:d", "link:cd", "-link:cd",
+    "middle", "-middle",
+    "moment", "-moment",
+    "note", "-note", "note:c", "-note:c", "note:d", "-note:d", "note:cd", "-note:cd",
+    "order", "-order",
+    "price", "-price",
+    "real", "-real",
+    "self", "-self", "self:c", "-self:c", "self:d", "-self:d", "self:cd", "-self:cd",
+    "self_", "-self_", "self_:c", "-self_:c", "self_:d", "-self_:d", "self_:cd", "-self_:cd",
+    "short", "-short",
+    "small", "-small",
+    "text", "-text", "text:c", "-text:c", "text:d", "-text:d", "text:cd", "-text:cd",
+    "whole", "-whole",
+]
+EverythingValues = TypedDict(
+    "EverythingValues",
+    {
+        "bytes": "bytes | None",
+        "class": "str | None",
+        "columns": "str | None",
+        "count": "int | None",
+        "flag": "bool",
+        "init": "str | None",
+        "key": "uuid.UUID | None",
+        "link": "str | None",
+        "middle": "int | None",
+        "moment": "datetime.datetime | nest.Date | None",
+        "note": "str | None",
+        "order": "int",
+        "price": "decimal.Decimal | int | str | None",
+        "real": "float | None",
+        "self": "str | None",
+        "self_": "str | None",
+        "short": "int | None",
+        "small": "float | None",
+        "text": "str",
+        "whole": "int",
+        "owner": "nest.ObjectLike | None",
+        "where": "nest.ObjectLike | None",
+    },
+    total=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Everything:
+class Everything(nest.Typed["EverythingEntity", EverythingName, EverythingKey]):
     """An object of the entity `Everything`."""
 
     entity: ClassVar[str] = "Everything"
-    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
-    columns: ClassVar[tuple[str, ...]] = (
+    columns: ClassVar[tuple[EverythingName, ...]] = (
         "bytes",
         "class",
         "columns",
@@ -94,151 +204,239 @@ class Everything:
     owner: nest.Reference | None
     where: nest.Reference | None
 
-    Values = TypedDict(
-        "Values",
-        {
-            "bytes": "bytes | None",
-            "class": "str | None",
-            "columns": "str | None",
-            "count": "int | None",
-            "flag": "bool",
-            "init": "str | None",
-            "key": "uuid.UUID | None",
-            "link": "str | None",
-            "middle": "int | None",
-            "moment": "datetime.datetime | nest.Date | None",
-            "note": "str | None",
-            "order": "int",
-            "price": "decimal.Decimal | int | str | None",
-            "real": "float | None",
-            "self": "str | None",
-            "self_": "str | None",
-            "short": "int | None",
-            "small": "float | None",
-            "text": "str",
-            "whole": "int",
-            "owner": "nest.ObjectLike | None",
-            "where": "nest.ObjectLike | None",
-        },
-        total=False,
-    )
+    class Values(EverythingValues, total=False):
+        """What `insert`, `update` and `find_or_create` take."""
 
-    @classmethod
-    def of(cls, row: nest.Row) -> Self:
-        """The object of a row. KeyError if the row has no such value."""
-        return cls(
-            row.id,
-            row["bytes"],
-            row["class"],
-            row["columns"],
-            row["count"],
-            row["flag"],
-            row["init"],
-            row["key"],
-            row["link"],
-            row["middle"],
-            row["moment"],
-            row["note"],
-            row["order"],
-            row["price"],
-            row["real"],
-            row["self"],
-            row["self_"],
-            row["short"],
-            row["small"],
-            row["text"],
-            row["whole"],
-            row["owner"],
-            row["where"],
-        )
+
+class EverythingEntity(nest.TypedEntity[Everything, EverythingValues], rows=Everything):
+    """Requests for objects of the entity `Everything`, and the steps that write them."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def insert(
+            self,
+            values: EverythingValues | None = None,
+            /,
+            *,
+            under: nest.ObjectLike | None = None,
+            place: nest.Place | None = None,
+            via: str | None = None,
+            bytes: bytes | None = ...,
+            columns: str | None = ...,
+            count: int | None = ...,
+            flag: bool = ...,
+            init: str | None = ...,
+            key: uuid.UUID | None = ...,
+            link: str | None = ...,
+            middle: int | None = ...,
+            moment: datetime.datetime | nest.Date | None = ...,
+            note: str | None = ...,
+            order: int = ...,
+            price: decimal.Decimal | int | str | None = ...,
+            real: float | None = ...,
+            self_: str | None = ...,
+            short: int | None = ...,
+            small: float | None = ...,
+            text: str = ...,
+            whole: int = ...,
+            owner: nest.ObjectLike | None = ...,
+            where: nest.ObjectLike | None = ...,
+        ) -> nest.Step: ...
+
+        def update(
+            self,
+            object: nest.ObjectLike,
+            values: EverythingValues | None = None,
+            /,
+            *,
+            bytes: bytes | None = ...,
+            columns: str | None = ...,
+            count: int | None = ...,
+            flag: bool = ...,
+            init: str | None = ...,
+            key: uuid.UUID | None = ...,
+            link: str | None = ...,
+            middle: int | None = ...,
+            moment: datetime.datetime | nest.Date | None = ...,
+            note: str | None = ...,
+            order: int = ...,
+            price: decimal.Decimal | int | str | None = ...,
+            real: float | None = ...,
+            self_: str | None = ...,
+            short: int | None = ...,
+            small: float | None = ...,
+            text: str = ...,
+            whole: int = ...,
+            owner: nest.ObjectLike | None = ...,
+            where: nest.ObjectLike | None = ...,
+        ) -> nest.Step: ...
+
+
+ValuesName: TypeAlias = Literal[
+    "Values",
+]
+ValuesKey: TypeAlias = Literal[
+    "Values", "-Values", "Values:c", "-Values:c", "Values:d", "-Values:d", "Values:cd", "-Values:cd",
+]
+ValuesValues = TypedDict(
+    "ValuesValues",
+    {
+        "Values": "str | None",
+    },
+    total=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class Values(nest.Typed["ValuesEntity", ValuesName, ValuesKey]):
     """An object of the entity `Values`."""
 
     entity: ClassVar[str] = "Values"
-    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
-    columns: ClassVar[tuple[str, ...]] = (
+    columns: ClassVar[tuple[ValuesName, ...]] = (
         "Values",
     )
     id: int
     Values_: str | None
 
-    Values = TypedDict(
-        "Values",
-        {
-            "Values": "str | None",
-        },
-        total=False,
-    )
+    class Values(ValuesValues, total=False):
+        """What `insert`, `update` and `find_or_create` take."""
 
-    @classmethod
-    def of(cls, row: nest.Row) -> Self:
-        """The object of a row. KeyError if the row has no such value."""
-        return cls(
-            row.id,
-            row["Values"],
-        )
+
+class ValuesEntity(nest.TypedEntity[Values, ValuesValues], rows=Values):
+    """Requests for objects of the entity `Values`, and the steps that write them."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def insert(
+            self,
+            values: ValuesValues | None = None,
+            /,
+            *,
+            under: nest.ObjectLike | None = None,
+            place: nest.Place | None = None,
+            via: str | None = None,
+            Values: str | None = ...,
+        ) -> nest.Step: ...
+
+        def update(
+            self,
+            object: nest.ObjectLike,
+            values: ValuesValues | None = None,
+            /,
+            *,
+            Values: str | None = ...,
+        ) -> nest.Step: ...
+
+
+x__debug__Name: TypeAlias = Never
+x__debug__Key: TypeAlias = Never
+x__debug__Values = TypedDict(
+    "x__debug__Values",
+    {
+    },
+    total=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class x__debug__:
+class x__debug__(nest.Typed["x__debug__Entity", x__debug__Name, x__debug__Key]):
     """An object of the entity `__debug__`."""
 
     entity: ClassVar[str] = "__debug__"
-    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
-    columns: ClassVar[tuple[str, ...]] = (
+    columns: ClassVar[tuple[x__debug__Name, ...]] = (
     )
     id: int
 
-    Values = TypedDict(
-        "Values",
-        {
-        },
-        total=False,
-    )
+    class Values(x__debug__Values, total=False):
+        """What `insert`, `update` and `find_or_create` take."""
 
-    @classmethod
-    def of(cls, row: nest.Row) -> Self:
-        """The object of a row. KeyError if the row has no such value."""
-        return cls(
-            row.id,
-        )
+
+class x__debug__Entity(nest.TypedEntity[x__debug__, x__debug__Values], rows=x__debug__):
+    """Requests for objects of the entity `__debug__`, and the steps that write them."""
+
+    __slots__ = ()
+
+
+x__name__Name: TypeAlias = Never
+x__name__Key: TypeAlias = Never
+x__name__Values = TypedDict(
+    "x__name__Values",
+    {
+    },
+    total=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class x__name__:
+class x__name__(nest.Typed["x__name__Entity", x__name__Name, x__name__Key]):
     """An object of the entity `__name__`."""
 
     entity: ClassVar[str] = "__name__"
-    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
-    columns: ClassVar[tuple[str, ...]] = (
+    columns: ClassVar[tuple[x__name__Name, ...]] = (
     )
     id: int
 
-    Values = TypedDict(
-        "Values",
-        {
-        },
-        total=False,
-    )
+    class Values(x__name__Values, total=False):
+        """What `insert`, `update` and `find_or_create` take."""
 
-    @classmethod
-    def of(cls, row: nest.Row) -> Self:
-        """The object of a row. KeyError if the row has no such value."""
-        return cls(
-            row.id,
-        )
+
+class x__name__Entity(nest.TypedEntity[x__name__, x__name__Values], rows=x__name__):
+    """Requests for objects of the entity `__name__`, and the steps that write them."""
+
+    __slots__ = ()
+
+
+initName: TypeAlias = Literal[
+    "TypedPath",
+    "_",
+    "__",
+    "__a",
+    "__proto__",
+    "constructor",
+    "s",
+    "values",
+    "x__a",
+    "ToOnePath",
+]
+initKey: TypeAlias = Literal[
+    "TypedPath", "-TypedPath", "TypedPath:c", "-TypedPath:c", "TypedPath:d", "-TypedPath:d", "TypedPath:cd", "-TypedPath:cd",
+    "_", "-_", "_:c", "-_:c", "_:d", "-_:d", "_:cd", "-_:cd",
+    "__", "-__", "__:c", "-__:c", "__:d", "-__:d", "__:cd", "-__:cd",
+    "__a", "-__a", "__a:c", "-__a:c", "__a:d", "-__a:d", "__a:cd", "-__a:cd",
+    "__proto__", "-__proto__", "__proto__:c", "-__proto__:c", "__proto__:d", "-__proto__:d", "__proto__:cd", "-__proto__:cd",
+    "constructor", "-constructor", "constructor:c", "-constructor:c", "constructor:d", "-constructor:d", "constructor:cd", "-constructor:cd",
+    "s", "-s", "s:c", "-s:c", "s:d", "-s:d", "s:cd", "-s:cd",
+    "values", "-values", "values:c", "-values:c", "values:d", "-values:d", "values:cd", "-values:cd",
+    "x__a", "-x__a", "x__a:c", "-x__a:c", "x__a:d", "-x__a:d", "x__a:cd", "-x__a:cd",
+]
+initValues = TypedDict(
+    "initValues",
+    {
+        "TypedPath": "str | None",
+        "_": "str | None",
+        "__": "str | None",
+        "__a": "str | None",
+        "__proto__": "str | None",
+        "constructor": "str | None",
+        "s": "str | None",
+        "values": "str | None",
+        "x__a": "str | None",
+        "ToOnePath": "nest.ObjectLike | None",
+    },
+    total=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class init:
+class init(nest.Typed["initEntity", initName, initKey]):
     """An object of the entity `init`."""
 
     entity: ClassVar[str] = "init"
-    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
-    columns: ClassVar[tuple[str, ...]] = (
+    columns: ClassVar[tuple[initName, ...]] = (
         "TypedPath",
         "_",
         "__",
@@ -262,61 +460,81 @@ class init:
     x__a: str | None
     ToOnePath: nest.Reference | None
 
-    Values = TypedDict(
-        "Values",
-        {
-            "TypedPath": "str | None",
-            "_": "str | None",
-            "__": "str | None",
-            "__a": "str | None",
-            "__proto__": "str | None",
-            "constructor": "str | None",
-            "s": "str | None",
-            "values": "str | None",
-            "x__a": "str | None",
-            "ToOnePath": "nest.ObjectLike | None",
-        },
-        total=False,
-    )
+    class Values(initValues, total=False):
+        """What `insert`, `update` and `find_or_create` take."""
 
-    @classmethod
-    def of(cls, row: nest.Row) -> Self:
-        """The object of a row. KeyError if the row has no such value."""
-        return cls(
-            row.id,
-            row["TypedPath"],
-            row["_"],
-            row["__"],
-            row["__a"],
-            row["__proto__"],
-            row["constructor"],
-            row["s"],
-            row["values"],
-            row["x__a"],
-            row["ToOnePath"],
-        )
+
+class initEntity(nest.TypedEntity[init, initValues], rows=init):
+    """Requests for objects of the entity `init`, and the steps that write them."""
+
+    __slots__ = ()
+
+    def ToManyPath(self, object: int | nest.HasID) -> nest.FetchRequest[init]:
+        return self.of(object, "ToManyPath", init)
+
+    def then(self, object: int | nest.HasID) -> nest.FetchRequest[init]:
+        return self.of(object, "then", init)
+
+    def where_(self, object: int | nest.HasID) -> nest.FetchRequest[init]:
+        return self.of(object, "where", init)
+
+    if TYPE_CHECKING:
+
+        def insert(
+            self,
+            values: initValues | None = None,
+            /,
+            *,
+            under: nest.ObjectLike | None = None,
+            place: nest.Place | None = None,
+            via: str | None = None,
+            TypedPath: str | None = ...,
+            _: str | None = ...,
+            constructor: str | None = ...,
+            s: str | None = ...,
+            x__a: str | None = ...,
+            ToOnePath: nest.ObjectLike | None = ...,
+        ) -> nest.Step: ...
+
+        def update(
+            self,
+            object: nest.ObjectLike,
+            values: initValues | None = None,
+            /,
+            *,
+            TypedPath: str | None = ...,
+            _: str | None = ...,
+            constructor: str | None = ...,
+            s: str | None = ...,
+            x__a: str | None = ...,
+            ToOnePath: nest.ObjectLike | None = ...,
+        ) -> nest.Step: ...
+
+
+keyofName: TypeAlias = Never
+keyofKey: TypeAlias = Never
+keyofValues = TypedDict(
+    "keyofValues",
+    {
+    },
+    total=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class keyof:
+class keyof(nest.Typed["keyofEntity", keyofName, keyofKey]):
     """An object of the entity `keyof`."""
 
     entity: ClassVar[str] = "keyof"
-    #: What `properties(*columns)` takes, so that rows have all that `of` needs.
-    columns: ClassVar[tuple[str, ...]] = (
+    columns: ClassVar[tuple[keyofName, ...]] = (
     )
     id: int
 
-    Values = TypedDict(
-        "Values",
-        {
-        },
-        total=False,
-    )
+    class Values(keyofValues, total=False):
+        """What `insert`, `update` and `find_or_create` take."""
 
-    @classmethod
-    def of(cls, row: nest.Row) -> Self:
-        """The object of a row. KeyError if the row has no such value."""
-        return cls(
-            row.id,
-        )
+
+class keyofEntity(nest.TypedEntity[keyof, keyofValues], rows=keyof):
+    """Requests for objects of the entity `keyof`, and the steps that write them."""
+
+    __slots__ = ()

@@ -17,8 +17,8 @@ struct GenerateTypes: AsyncParsableCommand {
 
             Swift: a structure for each entity, for requests such as ToDo.where(\\.done == false) and changes such as \
             [.name("Ann")]. TypeScript: the rows of each entity, and Model for connect<Model>(). Python: a data class \
-            for the rows of each entity, with a dictionary of the values to give. 'docs/models.md' has more. The \
-            same model always gives the same text.
+            for the rows of each entity, for client.entity(User), with the values to give. 'docs/models.md' has more. \
+            The same model always gives the same text.
 
             Exit code: with --check, 1 if the file is not what the model gives.
             """

@@ -80,6 +80,47 @@ import Testing
         #expect(text.contains("\n    public static func done(_ value: Bool) -> Self"))
     }
 
+    @Test func namesOfPythonAreDistinct() {
+        let toMany: [(number: UInt16, name: String, inverse: UInt16)] = [
+            (12, "insert", 11), (13, "User", 14), (14, "UserEntity", 13),
+        ]
+        let back = RelationshipDescription(number: 11, name: "back", destination: 1, inverse: 12, deleteRule: .nullify)
+        let user = EntityDescription(
+            number: 1,
+            name: "User",
+            attributes: ["UserValues", "None", "of", "cls"].enumerated().map {
+                AttributeDescription(number: UInt16($0 + 1), name: $1, type: .integer)
+            },
+            relationships: [back]
+                + toMany.map {
+                    RelationshipDescription(
+                        number: $0.number,
+                        name: $0.name,
+                        destination: 1,
+                        inverse: $0.inverse,
+                        isToMany: true,
+                        deleteRule: .nullify
+                    )
+                }
+        )
+        let other = EntityDescription(number: 2, name: "UserEntity", attributes: [], relationships: [])
+        let text = PythonTypes.text(of: ManagedObjectModel(entities: [user, other]))
+        for line in [
+            "class User(nest.Typed[\"UserEntity_\", UserName, UserKey]):",
+            "class UserEntity(nest.Typed[\"UserEntityEntity\", UserEntityName, UserEntityKey]):",
+            "class UserEntity_(nest.TypedEntity[User, UserValues], rows=User):",
+            "    UserValues_: int", "    None_: int", "    of_: int", "    cls: int",
+            "            UserValues: int = ...,", "            of: int = ...,",
+            "    def insert_(self, object: int | nest.HasID) -> nest.FetchRequest[User]:",
+            "        return self.of(object, \"insert\", User)",
+            "    def User_(self, object: int | nest.HasID) -> nest.FetchRequest[User]:",
+            "    def UserEntity__(self, object: int | nest.HasID) -> nest.FetchRequest[User]:",
+        ] {
+            #expect(text.contains("\n\(line)\n"), "\(line)")
+        }
+        #expect(!text.contains("            None: int = ...,"))
+    }
+
     @Test func wordsOfSwiftAreNoNames() {
         let members = SwiftName.members(["class", "id", "id_", "init", "title", "_"])
         #expect(

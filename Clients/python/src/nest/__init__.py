@@ -6,11 +6,12 @@
 from . import sync
 from .aio import Client, connect
 from .changes import ChangedObject, ChangePoint, Changes, ChangeSet, FeedEvent, Following, Progress
+from .entities import Entity, TypedEntity
 from .errors import Fault, NestError, ProtocolError
 from .history import HistoryEntry, Object, UndoEntry, UndoState
 from .model import Attribute, EntityDescription, Model, Relationship
 from .predicates import quote
-from .requests import Entity, FetchRequest
+from .requests import FetchRequest
 from .rows import (
     Change,
     Deleted,
@@ -32,6 +33,7 @@ from .rows import (
 )
 from .subscription import Subscription
 from .transactions import FIRST, LAST, Conflict, HasID, ObjectLike, Place, Receipt, Step, after, at, before
+from .typed import Path, Typed, path
 from .wire.rows import Position
 from .wire.values import Date, Reference
 
@@ -64,6 +66,7 @@ __all__ = [
     "NestError",
     "Object",
     "ObjectLike",
+    "Path",
     "Place",
     "Position",
     "PositionChange",
@@ -83,6 +86,8 @@ __all__ = [
     "Snapshot",
     "Step",
     "Subscription",
+    "Typed",
+    "TypedEntity",
     "UndoEntry",
     "UndoState",
     "Updated",
@@ -90,6 +95,7 @@ __all__ = [
     "at",
     "before",
     "connect",
+    "path",
     "quote",
     "sync",
 ]

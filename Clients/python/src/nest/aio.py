@@ -13,20 +13,22 @@ import ssl
 import warnings
 from collections.abc import Generator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from .address import Address, check_clear, read_addresses, read_token, tls_context
-from .changes import ChangePoint, Changes
+from .changes import ChangePoint, Changes, EntityName
 from .driver import Driver
+from .entities import Entity, find_entity
 from .errors import NestError
 from .history import HistoryEntry, Object, UndoState, make_entry, make_object, make_undo_state
 from .machine import Machine, Options, Phase
 from .model import Model, make_model, object_id
 from .predicates import Predicates
-from .requests import Entity, FetchRequest, Lowered
-from .rows import Rows
+from .requests import FetchRequest, Lowered
+from .rows import Row, Rows
 from .subscription import Subscription
 from .transactions import Receipt, Step, make_receipt, make_transaction
+from .typed import E, R, Typed
 from .wire import compression, limits
 from .wire.bodies import Predicate, Welcome
 from .wire.messages import NEWEST
@@ -199,14 +201,20 @@ class Client:
         """What names the entities that a request for this model finds: the server's model, which extends it."""
         return self._read_model() or model
 
-    async def entity(self, name: str) -> Entity:
-        """The request for all objects of an entity, which also makes the steps that write them."""
-        model = await self.model()
-        return Entity(model, model.entity(name))
+    @overload
+    async def entity(self, entity: str) -> Entity: ...
+    @overload
+    async def entity(self, entity: type[Typed[E, Any, Any]]) -> E: ...
+    async def entity(self, entity: str | type[Typed[Any, Any, Any]]) -> Any:
+        """The request for all objects of an entity, which also makes the steps that write them.
+
+        By its name, or by a class of `nestc model generate python`, whose objects the rows are then.
+        """
+        return find_entity(await self.model(), entity)
 
     # Reads
 
-    async def fetch(self, request: FetchRequest, *, at_least: int | Literal["newest"] = 0) -> Rows:
+    async def fetch(self, request: FetchRequest[R], *, at_least: int | Literal["newest"] = 0) -> Rows[R]:
         """The rows of a request. `at_least`: the revision of your own write, to read it at any node of a cluster."""
         lowered = await self._lower(request)
         fields = {"at_least": NEWEST if at_least == "newest" else at_least, "request": lowered.wire}
@@ -220,7 +228,7 @@ class Client:
         )
         return Rows(state, lowered.shape.named_by(self._newest(request.model)))
 
-    async def count(self, request: FetchRequest) -> int:
+    async def count(self, request: FetchRequest[Any]) -> int:
         """How many rows a request has."""
         return (await self.fetch(request.window(0, 0))).total
 
@@ -230,15 +238,17 @@ class Client:
         fields = await self._running.call("getObject", "object", {"id": object_id(object)}, model=model.hash)
         return make_object(fields, model)
 
+    @overload
+    def subscribe(self, request: FetchRequest[R], *, window: range | None = None) -> Subscription[R]: ...
+    @overload
     def subscribe(
-        self,
-        request: FetchRequest,
-        *,
-        properties: Sequence[str] = (),
-        window: range | None = None,
-    ) -> Subscription:
+        self, request: FetchRequest[Any], *, properties: Sequence[str], window: range | None = None
+    ) -> Subscription[Row]: ...
+    def subscribe(
+        self, request: FetchRequest[Any], *, properties: Sequence[str] | None = None, window: range | None = None
+    ) -> Subscription[Any]:
         """Follows a request: an iterator of changes, which begins with a Snapshot."""
-        if properties:
+        if properties is not None:
             request = request.properties(*properties)
         if window is not None:
             if window.step != 1:
@@ -246,7 +256,7 @@ class Client:
             request = request.window(window.start, len(window))
         return Subscription(self, request, self._lower, self._newest)
 
-    def changes(self, *, since: ChangePoint | None = None, entities: Sequence[str | Entity] = ()) -> Changes:
+    def changes(self, *, since: ChangePoint | None = None, entities: Sequence[EntityName] = ()) -> Changes:
         """Follows what every transaction changes, in order and without gaps: an iterator, which begins with Following.
 
         `since`: the `at` of an earlier change, also of another run; from now on if left out. `entities`: only objects
@@ -254,7 +264,7 @@ class Client:
         """
         return Changes(self, since, entities, self.model, self._newest)
 
-    async def _lower(self, request: FetchRequest) -> Lowered:
+    async def _lower(self, request: FetchRequest[Any]) -> Lowered:
         read = self._predicates.read(request.model.hash, request.description.number, request.predicates)
         return request.lower(await read)
 

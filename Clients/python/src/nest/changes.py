@@ -6,13 +6,15 @@ import datetime
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from . import machine as m
+from .entities import TypedEntity
 from .errors import NestError
 from .model import Model, to_datetime
-from .requests import Entity
 from .rows import Interrupted
 from .stream import Owner, Stream
+from .typed import Typed
 from .wire import bodies, limits
 from .wire.values import Date
 
@@ -80,6 +82,8 @@ class Progress:
     at: ChangePoint
 
 
+#: An entity: its name, what `client.entity` returns, or a generated class.
+EntityName: TypeAlias = str | TypedEntity[Any, Any] | type[Typed[Any, Any, Any]]
 FeedEvent = Following | ChangeSet | Progress | Interrupted
 
 
@@ -94,7 +98,7 @@ class Changes(Stream[FeedEvent]):
         self,
         client: Owner,
         since: ChangePoint | None,
-        entities: Sequence[str | Entity],
+        entities: Sequence[EntityName],
         model: Callable[[], Awaitable[Model]],
         newest: Callable[[Model], Model],
     ) -> None:
@@ -115,8 +119,7 @@ class Changes(Stream[FeedEvent]):
 
     async def _prepare(self) -> Callable[[m.Machine], int]:
         model = self._model = await self._get_model()
-        names = [one.name if isinstance(one, Entity) else one for one in self._entities]
-        numbers = [model.entity(name).number for name in names]
+        numbers = [model.entity(_name(one)).number for one in self._entities]
         since = _since(self.at) if self.at else None
         return lambda machine: machine.follow_changes(since, numbers, model.hash)
 
@@ -176,6 +179,12 @@ class Changes(Stream[FeedEvent]):
             return ChangedObject(fields["change"], str(fields["entity"]), fields["id"], ())
         names = tuple(entity.name_of(number) for number in fields["properties"])
         return ChangedObject(fields["change"], entity.name, fields["id"], names)
+
+
+def _name(entity: EntityName) -> str:
+    if isinstance(entity, str):
+        return entity
+    return entity.name if isinstance(entity, TypedEntity) else entity.entity
 
 
 def _point(at: bodies.Since) -> ChangePoint:

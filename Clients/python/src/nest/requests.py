@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from .errors import NestError
-from .model import ENTITY, HIDDEN, Attribute, EntityDescription, Model, Relationship, from_wire, object_id
-from .transactions import Place, Step, assignments, placement
+from .model import ENTITY, Attribute, EntityDescription, Model, from_wire, object_id
+from .typed import K, N, Named, Path, R_co, Typed
 from .wire.bodies import Request
 from .wire.codec import Fields
 from .wire.requests import ENTITY_PROPERTY, FIRST_COLUMN, FUNCTIONS
 from .wire.values import Value
 
+if TYPE_CHECKING:
+    from .rows import Row
+
+T = TypeVar("T", bound=Typed[Any, Any, Any])
 SectionFunction = Literal["value", "firstCharacter", "year", "month", "day"]
 _SORT = re.compile(r"([-+]?)([^:\s]*)(?::(c|d|cd|dc))?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """The names of the values of rows, and how each becomes a value of Python."""
+    """The names of the values of rows, how each becomes a value of Python, and the type that rows have."""
 
     names: tuple[str, ...]
     types: tuple[str | None, ...]
     slots: Mapping[str, int] = field(repr=False)
     model: Model = field(repr=False)
+    kind: type[Typed[Any, Any, Any]] | None = None
 
     def named_by(self, model: Model) -> Shape:
         """The shape with the entities of a model that extends its own."""
@@ -105,14 +110,16 @@ def read_sort(model: Model, entity: EntityDescription, text: str) -> list[Fields
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FetchRequest:
+class FetchRequest(Generic[R_co]):
     """Which objects, in which order, in which sections, with which values, and which rows of the result.
 
-    The texts are those of the query language (docs/query-language.md); the server reads predicates.
+    The texts are those of the query language (docs/query-language.md); the server reads predicates. Rows are objects
+    of `kind`, a generated class, or a Row if there is none.
     """
 
     model: Model = field(repr=False)
     description: EntityDescription = field(repr=False)
+    kind: type[Typed[Any, Any, Any]] | None = None
     source: tuple[int, int] | None = None
     predicates: tuple[str, ...] = ()
     sort_keys: tuple[str, ...] = ()
@@ -122,41 +129,53 @@ class FetchRequest:
     anchor: tuple[int, int, int] | None = None
 
     def __repr__(self) -> str:
-        names = [name for name in self.__dataclass_fields__ if name not in ("model", "description")]
+        names = [name for name in self.__dataclass_fields__ if name not in ("model", "description", "kind")]
         parts = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name)]
         return f"<{' '.join((self.description.name, *parts))}>"
 
-    def where(self, text: str) -> FetchRequest:
+    def where(self, text: str) -> FetchRequest[R_co]:
         """Only objects for which this is true; several are combined with AND. Values of users: nest.quote."""
         return replace(self, predicates=(*self.predicates, text)) if text.strip() else self
 
-    def sorted(self, *keys: str) -> FetchRequest:
+    def sorted(self: FetchRequest[Named[N, K]], *keys: K | Path | Literal["order"]) -> FetchRequest[R_co]:
         """The order: `sorted("name:c", "-createdAt")` or `sorted("order")`. Replaces an earlier one."""
         for key in keys:
             read_sort(self.model, self.description, key)
-        return replace(self, sort_keys=keys)
+        return self._with(sort_keys=keys)
 
-    def properties(self, *names: str) -> FetchRequest:
-        """The values to send: attributes, to-one relationships, `@entity`, and paths. None: all that are stored."""
-        request = replace(self, names=names)
+    def properties(self: FetchRequest[Named[N, K]], *names: N | Path | Literal["@entity"]) -> FetchRequest[Row]:
+        """The values to send: attributes, to-one relationships, `@entity`, and paths. None: all that are stored.
+
+        Each row is a Row, also in a request of a generated class.
+        """
+        request: FetchRequest[Row] = self._with(names=names, kind=None)
         request.lower()
         return request
 
-    def section(self, path: str, by: SectionFunction = "value") -> FetchRequest:
+    def section(
+        self: FetchRequest[Named[N, K]], path: N | Path, by: SectionFunction = "value"
+    ) -> FetchRequest[R_co]:
         """Rows in sections. Without an order, rows are sorted by the path."""
         read_path(self.model, self.description, path)
-        return replace(self, section_key=(by, path), sort_keys=self.sort_keys or (path,))
+        return self._with(section_key=(by, path), sort_keys=self.sort_keys or (path,))
 
-    def window(self, offset: int, limit: int) -> FetchRequest:
+    def window(self, offset: int, limit: int) -> FetchRequest[R_co]:
         """Some rows: those from `offset` on."""
         return replace(self, range=(offset, limit), anchor=None)
 
-    def around(self, object: Any, before: int, after: int) -> FetchRequest:
+    def around(self, object: Any, before: int, after: int) -> FetchRequest[R_co]:
         """An object, and rows before and after it, wherever it moves."""
         return replace(self, anchor=(object_id(object), before, after), range=None)
 
-    def of(self, object: Any, name: str) -> FetchRequest:
-        """The objects of a to-many relationship of an object of this entity."""
+    def _with(self, **changes: Any) -> FetchRequest[Any]:
+        return replace(self, **changes)
+
+    @overload
+    def of(self, object: Any, name: str) -> FetchRequest[Row]: ...
+    @overload
+    def of(self, object: Any, name: str, kind: type[T]) -> FetchRequest[T]: ...
+    def of(self, object: Any, name: str, kind: type[Typed[Any, Any, Any]] | None = None) -> FetchRequest[Any]:
+        """The objects of a to-many relationship of an object of this entity. `kind`: their generated class."""
         parts = (self.source, self.predicates, self.sort_keys, self.names, self.section_key, self.range, self.anchor)
         if any(parts):
             raise NestError("INVALID", f"begin with entity.of(object, '{name}')")
@@ -164,7 +183,18 @@ class FetchRequest:
         if not relationship.is_to_many:
             raise NestError("UNKNOWN_PROPERTY", f"{self.description.name}.{name} does not lead to many objects")
         destination = self.model.by_number[relationship.destination]
-        return FetchRequest(self.model, destination, source=(object_id(object), relationship.number))
+        source = (object_id(object), relationship.number)
+        request: FetchRequest[Any] = FetchRequest(self.model, destination, kind, source=source)
+        request.check_kind()
+        return request
+
+    def check_kind(self) -> None:
+        """Refuses a generated class that does not fit the server's model."""
+        if self.kind is None:
+            return
+        if self.kind.entity != self.description.name:
+            raise NestError("INVALID", f"{self.kind.__name__} is of {self.kind.entity}, not {self.description.name}")
+        self.lower()
 
     def stored_names(self) -> tuple[str, ...]:
         """The names of what rows have without `properties`."""
@@ -179,7 +209,7 @@ class FetchRequest:
         model, entity = self.model, self.description
         columns: list[Fields] = []
         values: dict[int, tuple[str, str | None]] = {}
-        for name in dict.fromkeys(self.names or self.stored_names()):
+        for name in dict.fromkeys(self.names or (self.kind and self.kind.columns) or self.stored_names()):
             property = entity.properties.get(name)
             if name == ENTITY:
                 values[ENTITY_PROPERTY] = (name, None)
@@ -192,7 +222,7 @@ class FetchRequest:
         projection = tuple(sorted(values))
         names = tuple(values[number][0] for number in projection)
         types = tuple(values[number][1] for number in projection)
-        shape = Shape(names, types, {name: slot for slot, name in enumerate(names)}, model)
+        shape = Shape(names, types, {name: slot for slot, name in enumerate(names)}, model, self.kind)
         section: Fields | None = (
             None
             if self.section_key is None
@@ -216,128 +246,3 @@ class FetchRequest:
             "totals": [],
         }
         return Lowered(wire, shape, projection)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Entity(FetchRequest):
-    """An entity of the server's model: the request for all its objects, and the steps that write them.
-
-    Each to-many relationship is a method: `items.children(1)` is `items.of(1, "children")`.
-    """
-
-    @property
-    def name(self) -> str:
-        """The name of the entity in the model."""
-        return self.description.name
-
-    def __getattr__(self, name: str) -> Any:
-        found = None if name.startswith("__") else self.description.properties.get(name)
-        if isinstance(found, Relationship) and found.is_to_many and not name.startswith(HIDDEN):
-            return lambda object: self.of(object, name)
-        raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
-
-    # Steps of a transaction
-
-    def insert(
-        self,
-        values: Mapping[str, Any] | None = None,
-        /,
-        *,
-        under: Any = None,
-        place: Place | None = None,
-        via: str | None = None,
-        **named: Any,
-    ) -> Step:
-        """Makes an object with these values, under an owner: the last one of its list, or at a place.
-
-        `via` names the to-one relationship to the owner, if there are several. Properties with the name of a parameter
-        go into the mapping.
-        """
-        entity = self.description
-        made = assignments(entity, {**(values or {}), **named})
-        placed = placement(self.model, entity, under, place, via)
-        return Step(
-            self.model,
-            "insert",
-            lambda r: {"entity": entity.number, "values": made(r), "placements": _listed(placed(r))},
-        )
-
-    def find_or_create(
-        self,
-        match: Mapping[str, Any],
-        values: Mapping[str, Any] | None = None,
-        *,
-        under: Any = None,
-        place: Place | None = None,
-        via: str | None = None,
-    ) -> Step:
-        """The first object with the values of `match`; if there is none, a new one with `values` too."""
-        entity = self.description
-        matched, made = assignments(entity, match), assignments(entity, values or {})
-        placed = placement(self.model, entity, under, place, via)
-        return Step(
-            self.model,
-            "findOrCreate",
-            lambda r: {
-                "entity": entity.number,
-                "match": matched(r),
-                "values": made(r),
-                "placements": _listed(placed(r)),
-            },
-        )
-
-    def update(self, object: Any, values: Mapping[str, Any] | None = None, /, **named: Any) -> Step:
-        """Changes values of an object: an id, a row, a reference, or an insert of the same transaction."""
-        made = assignments(self.description, {**(values or {}), **named})
-        return Step(self.model, "update", lambda r: {"object": r.of(object), "values": made(r)})
-
-    def move(self, object: Any, *, under: Any, place: Place | None = None, via: str | None = None) -> Step:
-        """Puts an object under an owner, as the last one or at a place."""
-        placed = placement(self.model, self.description, under, place, via)
-        return Step(self.model, "move", lambda r: {"object": r.of(object), "placement": placed(r)})
-
-    def delete(self, object: Any) -> Step:
-        """Deletes an object with everything that its delete rules reach."""
-        return Step(self.model, "delete", lambda r: {"object": r.of(object)})
-
-    def relate(self, owner: Any, name: str, object: Any, place: Place | None = None) -> Step:
-        """Puts an object into a to-many relationship."""
-        number = self._to_many(name)
-        return Step(
-            self.model,
-            "relate",
-            lambda r: {
-                "owner": r.of(owner),
-                "relationship": number,
-                "object": r.of(object),
-                "place": r.place(place),
-            },
-        )
-
-    def unrelate(self, owner: Any, name: str, object: Any) -> Step:
-        """Takes an object out of a to-many relationship."""
-        number = self._to_many(name)
-        return Step(
-            self.model,
-            "unrelate",
-            lambda r: {"owner": r.of(owner), "relationship": number, "object": r.of(object)},
-        )
-
-    def set_related(self, owner: Any, name: str, objects: Sequence[Any]) -> Step:
-        """Makes a to-many relationship lead to exactly these objects."""
-        number = self._to_many(name)
-        return Step(
-            self.model,
-            "setRelated",
-            lambda r: {"owner": r.of(owner), "relationship": number, "objects": [r.of(one) for one in objects]},
-        )
-
-    def _to_many(self, name: str) -> int:
-        relationship = self.description.relationship(name)
-        if not relationship.is_to_many:
-            raise NestError("UNKNOWN_PROPERTY", f"{self.name}.{name} does not lead to many objects")
-        return relationship.number
-
-
-def _listed(placed: Fields | None) -> list[Fields]:
-    return [placed] if placed else []

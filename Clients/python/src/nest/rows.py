@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, Generic, overload
 
 from .errors import NestError
 from .model import from_wire
 from .requests import Shape
+from .typed import Named, R_co
 from .wire import results
 from .wire.bodies import Diff as DiffBody
 from .wire.bodies import PropertyValue
@@ -21,7 +22,7 @@ Path = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Row(Named[str, str]):
     """An object of a result: its id, and its values by name."""
 
     id: int
@@ -44,7 +45,13 @@ class Row:
         return f"Row({self.id}, {', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
 
 
-class RowList(Sequence[Row]):
+def make_row(row: WireRow, shape: Shape) -> Any:
+    """A row by names, or an object of a generated class."""
+    made = Row(row.id, row, shape)
+    return shape.kind.of(made) if shape.kind else made
+
+
+class RowList(Sequence[R_co]):
     """Rows that are made when they are asked for."""
 
     __slots__ = ("_rows", "_shape")
@@ -57,29 +64,31 @@ class RowList(Sequence[Row]):
         return len(self._rows)
 
     @overload
-    def __getitem__(self, index: int) -> Row: ...
+    def __getitem__(self, index: int) -> R_co: ...
     @overload
-    def __getitem__(self, index: slice) -> RowList: ...
-    def __getitem__(self, index: int | slice) -> Row | RowList:
+    def __getitem__(self, index: slice) -> RowList[R_co]: ...
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return RowList(self._rows[index], self._shape)
-        row = self._rows[index]
-        return Row(row.id, row, self._shape)
+        return make_row(self._rows[index], self._shape)
 
-    def __iter__(self) -> Iterator[Row]:
-        return (Row(row.id, row, self._shape) for row in self._rows)
+    def __iter__(self) -> Iterator[R_co]:
+        shape = self._shape
+        kind: Any = shape.kind
+        rows: Iterator[Any] = (Row(row.id, row, shape) for row in self._rows)
+        return map(kind.of, rows) if kind else rows
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class Section(Generic[R_co]):
     """Consecutive rows with the same key."""
 
     #: The value of the section key; "" in a result without sections.
     key: Any
-    rows: RowList
+    rows: RowList[R_co]
 
 
-class Rows(RowList):
+class Rows(RowList[R_co]):
     """The rows of a result at one revision. It never changes."""
 
     __slots__ = ("_state",)
@@ -95,10 +104,10 @@ class Rows(RowList):
         return self._state.revision
 
     @property
-    def sections(self) -> tuple[Section, ...]:
+    def sections(self) -> tuple[Section[R_co], ...]:
         return tuple(self._section(section) for section in self._state.sections)
 
-    def _section(self, section: WireSection) -> Section:
+    def _section(self, section: WireSection) -> Section[R_co]:
         return Section(from_wire(None, section.key.value), RowList(section.rows, self._shape))
 
     @property
@@ -125,7 +134,7 @@ class Rows(RowList):
             import polars
         except ImportError:
             raise NestError("UNSUPPORTED", "install polars first: pip install nest-client[frames]") from None
-        columns: dict[str, list[Any]] = {"id": [row.id for row in self]}
+        columns: dict[str, list[Any]] = {"id": [row.id for row in self._rows]}
         for slot, name in enumerate(self._shape.names):
             columns[name] = [_plain(self._shape.value(slot, row.values[slot])) for row in self._rows]
         return polars.DataFrame(columns, strict=False)
@@ -144,11 +153,11 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Inserted:
+class Inserted(Generic[R_co]):
     """A row has come: its position after the diff."""
 
     at: Path
-    row: Row
+    row: R_co
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,20 +170,20 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Generic[R_co]):
     """A row has moved, from its position before the diff to the one after it."""
 
     source: Path
     target: Path
-    row: Row
+    row: R_co
 
 
 @dataclass(frozen=True, slots=True)
-class Updated:
+class Updated(Generic[R_co]):
     """Values of a row have changed: its position after the diff, and only the values that changed."""
 
     at: Path
-    row: Row
+    row: R_co
     values: Mapping[str, Any] = field(hash=False)
 
 
@@ -194,36 +203,36 @@ class SectionDeleted:
     key: Any
 
 
-RowEvent = Inserted | Deleted | Moved | Updated | SectionInserted | SectionDeleted
+RowEvent = Inserted[R_co] | Deleted | Moved[R_co] | Updated[R_co] | SectionInserted | SectionDeleted
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Generic[R_co]):
     """The whole state is new. `reason`: first, large change, too far behind."""
 
-    rows: Rows
+    rows: Rows[R_co]
     reason: str
-    events: tuple[RowEvent, ...] = ()
+    events: tuple[RowEvent[R_co], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Generic[R_co]):
     """Rows were deleted, moved, inserted, updated: the events, in the order in which toolkits apply them.
 
     `own`: the revisions in it that this client wrote.
     """
 
-    rows: Rows
-    events: tuple[RowEvent, ...]
+    rows: Rows[R_co]
+    events: tuple[RowEvent[R_co], ...]
     own: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PositionChange:
+class PositionChange(Generic[R_co]):
     """A window begins elsewhere in the whole, or the whole has another size. The rows are the same."""
 
-    rows: Rows
-    events: tuple[RowEvent, ...] = ()
+    rows: Rows[R_co]
+    events: tuple[RowEvent[R_co], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,33 +240,32 @@ class Interrupted:
     """The connection was lost. The rows are those before; Resumed or a Snapshot follows."""
 
     error: NestError
-    events: tuple[RowEvent, ...] = ()
+    events: tuple[RowEvent[Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(Generic[R_co]):
     """The connection is back, and the rows go on. What changed meanwhile follows as one Diff."""
 
-    rows: Rows
-    events: tuple[RowEvent, ...] = ()
+    rows: Rows[R_co]
+    events: tuple[RowEvent[R_co], ...] = ()
 
 
-Change = Snapshot | Diff | PositionChange | Interrupted | Resumed
+Change = Snapshot[R_co] | Diff[R_co] | PositionChange[R_co] | Interrupted | Resumed[R_co]
 
 
-def row_events(diff: DiffBody, before: State, after: State, shape: Shape) -> tuple[RowEvent, ...]:
+def row_events(diff: DiffBody, before: State, after: State, shape: Shape) -> tuple[RowEvent[Any], ...]:
     """The events of a diff."""
     numbers = {number: slot for slot, number in enumerate(after.projection)}
 
-    def row_at(path: Path) -> Row:
-        row = after.sections[path[0]].rows[path[1]]
-        return Row(row.id, row, shape)
+    def row_at(path: Path) -> Any:
+        return make_row(after.sections[path[0]].rows[path[1]], shape)
 
     def named(values: Sequence[PropertyValue]) -> dict[str, Any]:
         slots = [(numbers[one["property"]], one["value"]) for one in values]
         return {shape.names[slot]: shape.value(slot, value) for slot, value in slots}
 
-    events: list[RowEvent] = [Deleted(gone["at"], gone["id"], gone["reason"]) for gone in diff["deleted_rows"]]
+    events: list[RowEvent[Any]] = [Deleted(gone["at"], gone["id"], gone["reason"]) for gone in diff["deleted_rows"]]
     for index in diff["deleted_sections"]:
         events.append(SectionDeleted(index, from_wire(None, before.sections[index].key.value)))
     for section in diff["inserted_sections"]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any, Generic
 
 from . import machine as m
 from .model import Model
 from .requests import FetchRequest, Lowered
 from .rows import Change, Diff, Interrupted, PositionChange, Resumed, Rows, Snapshot, row_events
 from .stream import Owner, Stream
+from .typed import R
 from .wire import limits
 
 
-class Subscription(Stream[Change]):
+class Subscription(Stream[Change[R]], Generic[R]):
     """The changes of a result: an asynchronous iterator, which begins with a Snapshot.
 
     Most changes have `rows`, the whole result. A loop that is slow gets one Snapshot in place of many changes.
@@ -21,8 +23,8 @@ class Subscription(Stream[Change]):
     def __init__(
         self,
         client: Owner,
-        request: FetchRequest,
-        lower: Callable[[FetchRequest], Awaitable[Lowered]],
+        request: FetchRequest[R],
+        lower: Callable[[FetchRequest[Any]], Awaitable[Lowered]],
         newest: Callable[[Model], Model],
     ) -> None:
         super().__init__(client)
@@ -31,7 +33,7 @@ class Subscription(Stream[Change]):
         self._newest = newest
         self._lowered: Lowered | None = None
         #: The newest rows, which may be newer than those of the last change; None before the first Snapshot.
-        self.rows: Rows | None = None
+        self.rows: Rows[R] | None = None
 
     def __repr__(self) -> str:
         return f"<Subscription of {self._request!r}>"
@@ -62,7 +64,7 @@ class Subscription(Stream[Change]):
             case _:
                 super()._receive(event)
 
-    def _add(self, one: Change) -> None:
+    def _add(self, one: Change[R]) -> None:
         """Lets a change wait. Too many, or changes of too many rows, become one Snapshot."""
         rows = len(self.rows) if self.rows else 0
         count = len(self._waiting)

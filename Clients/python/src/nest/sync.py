@@ -10,21 +10,23 @@ from __future__ import annotations
 import ssl
 from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from . import aio
 from .aio import Policy, State
-from .changes import ChangePoint, FeedEvent
+from .changes import ChangePoint, EntityName, FeedEvent
 from .changes import Changes as AsyncChanges
+from .entities import Entity
 from .errors import NestError
 from .history import HistoryEntry, Object, UndoState
 from .loop import LoopThread
 from .model import Model
-from .requests import Entity, FetchRequest
-from .rows import Change, Rows
+from .requests import FetchRequest
+from .rows import Change, Row, Rows
 from .stream import Stream as AsyncStream
 from .subscription import Subscription as AsyncSubscription
 from .transactions import Receipt, Step
+from .typed import E, R, Typed
 from .wire import limits
 
 T = TypeVar("T")
@@ -125,15 +127,19 @@ class Client:
         """The server's model: its entities and their properties by name."""
         return self._run(self._client.model())
 
-    def entity(self, name: str) -> Entity:
+    @overload
+    def entity(self, entity: str) -> Entity: ...
+    @overload
+    def entity(self, entity: type[Typed[E, Any, Any]]) -> E: ...
+    def entity(self, entity: str | type[Typed[Any, Any, Any]]) -> Any:
         """The request for all objects of an entity, which also makes the steps that write them."""
-        return self._run(self._client.entity(name))
+        return self._run(self._client.entity(entity))
 
-    def fetch(self, request: FetchRequest, *, at_least: int | Literal["newest"] = 0) -> Rows:
+    def fetch(self, request: FetchRequest[R], *, at_least: int | Literal["newest"] = 0) -> Rows[R]:
         """The rows of a request."""
         return self._run(self._client.fetch(request, at_least=at_least))
 
-    def count(self, request: FetchRequest) -> int:
+    def count(self, request: FetchRequest[Any]) -> int:
         """How many rows a request has."""
         return self._run(self._client.count(request))
 
@@ -141,13 +147,21 @@ class Client:
         """One object with all it has."""
         return self._run(self._client.object(object))
 
+    @overload
+    def subscribe(self, request: FetchRequest[R], *, window: range | None = None) -> Subscription[R]: ...
+    @overload
     def subscribe(
-        self, request: FetchRequest, *, properties: Sequence[str] = (), window: range | None = None
-    ) -> Subscription:
+        self, request: FetchRequest[Any], *, properties: Sequence[str], window: range | None = None
+    ) -> Subscription[Row]: ...
+    def subscribe(
+        self, request: FetchRequest[Any], *, properties: Sequence[str] | None = None, window: range | None = None
+    ) -> Subscription[Any]:
         """Follows a request: an iterator of changes, which begins with a Snapshot."""
-        return Subscription(self, self._client.subscribe(request, properties=properties, window=window))
+        if properties is not None:
+            request = request.properties(*properties)
+        return Subscription(self, self._client.subscribe(request, window=window))
 
-    def changes(self, *, since: ChangePoint | None = None, entities: Sequence[str | Entity] = ()) -> Changes:
+    def changes(self, *, since: ChangePoint | None = None, entities: Sequence[EntityName] = ()) -> Changes:
         """Follows what every transaction changes: an iterator, which begins with Following."""
         return Changes(self, self._client.changes(since=since, entities=entities))
 
@@ -249,15 +263,15 @@ class Stream(Generic[T]):
                 raise
 
 
-class Subscription(Stream[Change]):
+class Subscription(Stream[Change[R]], Generic[R]):
     """The changes of a result, as nest.Subscription."""
 
-    def __init__(self, client: Client, subscription: AsyncSubscription) -> None:
+    def __init__(self, client: Client, subscription: AsyncSubscription[R]) -> None:
         super().__init__(client, subscription)
         self._subscription = subscription
 
     @property
-    def rows(self) -> Rows | None:
+    def rows(self) -> Rows[R] | None:
         """The newest rows; None before the first Snapshot."""
         return self._subscription.rows
 

@@ -86,10 +86,10 @@ class References:
         return place.kind, operand
 
 
-def assignments(entity: EntityDescription, values: Mapping[str, Any]) -> Callable[[References], list[Fields]]:
+def assignments(entity: EntityDescription, values: Mapping[str, Any] | None) -> Callable[[References], list[Fields]]:
     """The values of a step. What is wrong with them is found here, before anything is sent."""
     made: list[tuple[int, Callable[[References], tuple[str, Any]]]] = []
-    for name, value in values.items():
+    for name, value in (values or {}).items():
         property = entity.property(name)
         if isinstance(property, Relationship) and property.is_to_many:
             raise NestError("INVALID", f"{entity.name}.{name} leads to many objects: use relate or set_related")
