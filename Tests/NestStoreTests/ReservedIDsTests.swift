@@ -166,4 +166,15 @@ import Testing
         try self.insert(ids[0])
         _ = try self.reserve(1)
     }
+
+    @Test func theCheckFindsAnObjectWithAnIDThatIsOnlyReserved() throws {
+        let ids = try self.reserve(2)
+        try self.insert(ids[0])
+        func problems() throws -> [String] { try self.store.reader.check(deadline: .none) { _ in }.problems }
+        #expect(try problems() == [])
+        try self.store.access {
+            try self.store.connection.execute("UPDATE nest_reserved SET first = \(ids[0].rawValue)")
+        }
+        #expect(try problems().count == 1)
+    }
 }

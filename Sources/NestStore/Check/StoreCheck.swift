@@ -35,10 +35,13 @@ struct StoreCheck {
         try self.runPragma("foreign_key_check") { statement in
             "\(statement.text(0)) #\(statement.integer(1)): refers to an object that is not in \(statement.text(2))"
         }
+        // A store of an older format has no such table.
+        let hasReserved = try ReservedIDs.hasTable(self.connection)
         var objectCount = 0
         for table in self.layout.entities {
             begin(table.isJoin ? "pairs of \(table.name)" : "objects of \(table.name)")
             for rule in StoreRules.of(table, in: self.layout) { try self.check(rule, table) }
+            if hasReserved { try self.check(StoreRules.ofReserved(table), table) }
             if !table.isJoin { objectCount += try self.objectCount(table) }
         }
         begin("journal")

@@ -24,6 +24,14 @@ struct StoreRules {
         return rules.rules
     }
 
+    /// The rule of one table for the ids that sessions have reserved, in a store that has a table of them.
+    static func ofReserved(_ table: EntityLayout) -> Rule {
+        Rule(
+            name: "a row has an id that is only reserved",
+            sql: "SELECT id FROM nest_reserved JOIN \(Self.name(table)) ON id BETWEEN first AND last"
+        )
+    }
+
     private init(layout: ModelLayout) {
         self.layout = layout
     }

@@ -123,6 +123,12 @@ struct ReservedIDs {
         return changed
     }
 
+    static func hasTable(_ connection: Connection) throws(StoreError) -> Bool {
+        let statement = try connection.statement("SELECT 1 FROM sqlite_schema WHERE name = 'nest_reserved'")
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
     static func forget(_ session: UInt64, _ connection: Connection) throws(StoreError) {
         let statement = try connection.statement("DELETE FROM nest_reserved WHERE session = ?1")
         statement.bind(1, Int64(session))

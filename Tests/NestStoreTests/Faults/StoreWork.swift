@@ -6,7 +6,7 @@ import Testing
 /// Random work on a store, each step acknowledged or refused, with the content of the store after each step.
 final class StoreWork {
     enum Step: CaseIterable {
-        case commit, group, imported, prepared, reverted, trimmed, checkpointed, reopened
+        case commit, group, imported, prepared, reverted, trimmed, checkpointed, reopened, reserved
     }
 
     /// An acknowledged state of the store, and the number of disk operations until then.
@@ -91,6 +91,7 @@ final class StoreWork {
                 _ = try self.store.access { try self.store.trimJournal(now: 1, revisionsMax: keep) }
             case .checkpointed: try self.store.checkpointIfDue()
             case .reopened: try self.fixture.reopen()
+            case .reserved: try self.store.access { _ = try self.store.reserveIDs(4, of: 1, unsaved: nil) }
             }
         } catch StoreError.refused {
         } catch StoreError.retryIndividually(let cause) {
@@ -173,9 +174,25 @@ final class StoreWork {
         case 1 where some != ObjectID(1): mutation = Fixture.move(some, under: other, .first)
         case 2, 3:
             mutation = .update(.object(some), values: [PropertyAssignment(Fixture.title, .value(.string(title)))])
-        default: mutation = Fixture.insert(title, under: .object(some), self.random.oneIn(2) ? .first : .last)
+        default: mutation = try self.insert(title, under: some)
         }
+        graph.sessionNumber = 1
         _ = try graph.perform(WriteTransaction(mutations: [mutation]))
+    }
+
+    /// Inserts an object, with a reserved id if there is one.
+    private func insert(_ title: String, under owner: ObjectID) throws -> Mutation {
+        let insert = Fixture.insert(title, under: .object(owner), self.random.oneIn(2) ? .first : .last)
+        guard self.random.oneIn(2), case .insert(let entity, let values, let placements) = insert else { return insert }
+        var pieces: [ClosedRange<Int64>] = []
+        try self.store.forEachRow("SELECT first, last FROM nest_reserved ORDER BY first") { row in
+            pieces.append(row.integer(0)...row.integer(1))
+            return true
+        }
+        guard let id = pieces.randomElement(using: &self.random)?.randomElement(using: &self.random) else {
+            return insert
+        }
+        return .insertAs(ObjectID(id), entity: entity, values: values, placements: placements)
     }
 
     private func ids() throws -> [ObjectID] {
